@@ -86,13 +86,13 @@ describe('zsh', () => {
     }
   })
 
-  test('escapes what would end a description', () => {
+  test('escapes characters that would end a description', () => {
     for (const [, description] of script.matchAll(/\[((?:\\.|[^\]\\])*)\]/g)) {
       assert.doesNotMatch(description ?? '', /(?<!\\):|`/)
     }
   })
 
-  test('has balanced quotes, as a shell reads them', () => {
+  test('has balanced quotes', () => {
     execFileSync('bash', ['-c', `set -- ${script.match(/_arguments \\\n([\s\S]*?)\n {10};;/)?.[1]}`])
   })
 })
@@ -110,7 +110,7 @@ describe('fish', () => {
     }
   })
 
-  test('completes files only where a file is asked for', () => {
+  test('completes files only for options that take a file', () => {
     assert.ok(lines.includes('complete -c kafka-backup -f'))
     const all = commandTable.flatMap(({ options }) => options)
     const names = new Set(all.filter(({ value }) => value?.kind === 'file').map(({ name }) => name))
@@ -119,7 +119,7 @@ describe('fish', () => {
     }
   })
 
-  test('does not take what another command is told to do for a command', () => {
+  test('does not mistake the action of a command for a command', () => {
     const ofList = lines.filter(line => line.includes('__fish_seen_subcommand_from list'))
     assert.ok(ofList.length > 0)
     for (const line of ofList)
@@ -127,7 +127,7 @@ describe('fish', () => {
   })
 })
 
-test('the command prints the script of the shell that is asked for', async () => {
+test('prints the script of the requested shell', async () => {
   const scripts = { bash: formatBashCompletion(), zsh: formatZshCompletion(), fish: formatFishCompletion() }
   for (const [shell, script] of Object.entries(scripts)) {
     const io = new FakeIo()

@@ -28,7 +28,7 @@ function copying(copy: (backupId: string) => Promise<CopyReport>): Partial<Actio
 }
 
 describe('copy', () => {
-  test('says what was copied and what was there', async () => {
+  test('reports what was copied and what already existed', async () => {
     const { code, out, err, calls } = await run(one)
     assert.deepEqual([code, err], [0, ''])
     assert.equal(
@@ -49,7 +49,7 @@ orders: generations 2 to 3 copied
     assert.deepEqual(options, { generation: undefined, verifyExisting: false, dryRun: false })
   })
 
-  test('passes its options on', async () => {
+  test('passes its options to the copy', async () => {
     const { calls } = await run([...one, '--generation', '2', '--verify-existing', '--dry-run'])
     const { onProgress: _, ...options } = Object(calls['copy orders']?.[0])
     assert.deepEqual(options, { generation: 2, verifyExisting: true, dryRun: true })
@@ -62,7 +62,7 @@ orders: generations 2 to 3 copied
     assert.equal(Object(calls['copy orders']?.[0]).generation, 'newest')
   })
 
-  test('takes several backups, or all', async () => {
+  test('copies several backups, or all', async () => {
     for (const ids of [['--all'], ['-b', 'orders', '-b', 'payments', '-b', 'orders']]) {
       const { code, out, calls } = await run([...sides, ...ids])
       assert.equal(code, 0)
@@ -94,7 +94,7 @@ orders: generations 2 to 3 copied
     assert.match(out, /orders\/kafka\/a\/0\/1\.log {2}at \/backups: its BLAKE3 hash/)
   })
 
-  test('of several goes on after one that cannot be copied, and exits with its code', async () => {
+  test('copies the other backups after one fails, and exits with the code of the failure', async () => {
     const conflict = new KafkaBackupError('WRITER_CONFLICT', 'the backup `orders` is not a copy')
     const copy = copying(async backup_id => {
       if (backup_id === 'orders') throw conflict
@@ -117,7 +117,7 @@ orders: generations 2 to 3 copied
     assert.deepEqual((await run([...sides, '--all'], broken)).code, 1)
   })
 
-  test('says that there is nothing new, nothing at all, or what would be copied', async () => {
+  test('reports that nothing is new, that there are no backups, or what would be copied', async () => {
     const told = async (changes: Partial<CopyReport>) =>
       (
         await run(
@@ -160,7 +160,7 @@ orders: generations 2 to 3 copied
   }
 })
 
-test('generations are told as runs', () => {
+test('prints consecutive generations as ranges', () => {
   assert.equal(formatGenerations([4]), 'generation 4')
   assert.equal(formatGenerations([1, 2, 3, 5, 7, 8]), 'generations 1 to 3, 5, 7 to 8')
 })

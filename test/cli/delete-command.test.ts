@@ -39,7 +39,7 @@ async function run(argv: string[], { answer, actions: replaced, report }: RunOpt
 const at = ['delete', '--path', '/backups', '--backup-id', 'orders']
 
 describe('delete', () => {
-  test('asks for the id on a terminal, and acts on nothing else', async () => {
+  test('asks for the ID on a terminal, and removes the backup only if it matches', async () => {
     for (const [answer, isDone] of [
       ['orders', true],
       [' orders ', true],
@@ -56,14 +56,14 @@ describe('delete', () => {
     }
   })
 
-  test('removes nothing where there is no terminal to confirm on and --yes is missing, and exits 2', async () => {
+  test('removes nothing and exits 2 without a terminal and without --yes', async () => {
     const { code, out, err, dryRuns } = await run(at)
     assert.deepEqual([code, dryRuns], [2, [true]])
     assert.match(out, /12 objects/)
     assert.match(err, /nothing was removed: no terminal to confirm on/)
   })
 
-  test('--yes acts at once, and tells the result file what went', async () => {
+  test('--yes removes the backup without a confirmation, and writes the totals to the result file', async () => {
     const { code, out, dryRuns, result } = await run([...at, '--yes'])
     assert.deepEqual([code, dryRuns], [0, [false]])
     assert.match(
@@ -76,13 +76,13 @@ describe('delete', () => {
     )
   })
 
-  test('takes the backup of the job, or another one of its location', async () => {
+  test('removes the backup of the job, or another one at its location', async () => {
     const { ids } = await run(['delete', '--config', 'job.yaml', '--yes'])
     const { ids: others } = await run(['delete', '--config', 'job.yaml', '--backup-id', 'old', '--yes'])
     assert.deepEqual([ids, others], [['orders'], ['old']])
   })
 
-  test('what is not there is a success, so that a removal may be run again', async () => {
+  test('succeeds if the backup does not exist, so that it can be repeated', async () => {
     const { code, out, result } = await run([...at, '--yes'], { report: { isFound: false } })
     assert.deepEqual([code, result.ok], [0, true])
     assert.match(out, /^nothing to remove: there is no backup orders at \/backups/)
@@ -92,7 +92,7 @@ describe('delete', () => {
     assert.equal(JSON.parse(json.out).dry_run, false)
   })
 
-  test('a location that is not there is one for schedulers alone', async () => {
+  test('succeeds for a missing location only with --yes', async () => {
     const openBareStorage = async () => {
       throw new KafkaBackupError('STORAGE_NOT_FOUND', 'there is nothing at /backups')
     }
@@ -101,7 +101,7 @@ describe('delete', () => {
     assert.equal((await run(at, { actions: { openBareStorage } })).code, 1)
   })
 
-  test('somebody who works with it ends it with 5, which may be tried again', async () => {
+  test('exits 5 if the backup is in use, and can be retried', async () => {
     const deleteAt = async () => {
       throw new KafkaBackupError('BACKUP_IN_USE', 'backup `orders` is in use: restore on h1')
     }
@@ -110,14 +110,14 @@ describe('delete', () => {
     assert.match(err, /restore on h1/)
   })
 
-  test('what the store protects ends it with 4', async () => {
+  test('exits 4 if the store protects objects', async () => {
     const outcome = { ...deleteReport.outcome, retained: { objects: 2, bytes: 7 }, waiting: { objects: 3, bytes: 9 } }
     const { code, out, result } = await run([...at, '--yes'], { report: { outcome } })
     assert.deepEqual([code, result.code, result.retryable, result.totals.retained], [4, 'STORAGE_RETAINED', false, 5])
     assert.match(out, /5 objects protected by the retention of the store/)
   })
 
-  test('--match takes all that match, and asks for the pattern', async () => {
+  test('--match removes all backups that match, after the pattern is typed', async () => {
     const all = ['delete', '--path', '/backups', '--match', 'orders-?']
     const asked = await run(all, { answer: 'orders-?' })
     assert.deepEqual([asked.code, asked.dryRuns], [0, [true, true, false, false]])
@@ -132,7 +132,7 @@ describe('delete', () => {
     assert.equal((await run([...all, '--backup-id', 'orders', '--yes'])).code, 2)
   })
 
-  test('--match goes on after one that is in use, and ends with 5', async () => {
+  test('--match removes the other backups if one is in use, and exits 5', async () => {
     const deleteAt: Actions['deleteAt'] = async (_storage, backupId) => {
       if (backupId === 'orders-1') throw new KafkaBackupError('BACKUP_IN_USE', 'backup `orders-1` is in use')
       return { ...deleteReport, backupId }
@@ -147,13 +147,13 @@ describe('delete', () => {
     assert.deepEqual([backups.length, error.code], [1, 'BACKUP_IN_USE'])
   })
 
-  test('prints one document of JSON where there is no terminal to confirm on', async () => {
+  test('prints one JSON document without a terminal to confirm on', async () => {
     const { code, out } = await run([...at, '--format', 'json'])
     assert.equal(code, 2)
     assert.equal(JSON.parse(out).error.code, 'USAGE')
   })
 
-  test('--dry-run shows it, in JSON too, and does not go together with --yes', async () => {
+  test('--dry-run shows the plan, also as JSON, and excludes --yes', async () => {
     const { code, out, dryRuns } = await run([...at, '--dry-run', '--format', 'json'], { answer: 'orders' })
     assert.deepEqual([code, dryRuns], [0, [true]])
     const { backup_id, dry_run, found, removed, unknown } = JSON.parse(out)

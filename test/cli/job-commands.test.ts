@@ -27,7 +27,7 @@ describe('check', () => {
     ],
   }
 
-  test('says that a job is ready', async () => {
+  test('reports that a job is ready', async () => {
     const { code, out } = await run(['check', ...config])
     assert.equal(code, 0)
     assert.equal(
@@ -44,7 +44,7 @@ Ready: the job has everything it needs.
     )
   })
 
-  test('exits 1 and says what to grant, in the words of kafka-acls, and what else to put right', async () => {
+  test('exits 1 and prints the missing permissions as kafka-acls options, and other problems', async () => {
     const { code, out } = await run(['check', ...config], { checkJob: async () => denied })
     assert.equal(code, 1)
     assert.match(out, /^topic orders +Read +FAILED +grant Read on topic orders$/m)
@@ -69,7 +69,7 @@ To fix:
     ),
   }
 
-  test('folds many topics that have all they need into one row, and shows them all with -v', async () => {
+  test('folds topics with all permissions into one row, and lists them with -v', async () => {
     const { out } = await run(['check', ...config], { checkJob: async () => many })
     assert.match(out, /^12 topics {2}Describe, Read, DescribeConfigs {2}ok$/m)
     assert.doesNotMatch(out, /topic t3/)
@@ -77,7 +77,7 @@ To fix:
     assert.equal(verbose.out.match(/^topic t\d+ /gm)?.length, 36)
   })
 
-  test('in JSON is the report', async () => {
+  test('prints the report as JSON', async () => {
     const { code, out } = await run(['check', ...config, '--format', 'json'], { checkJob: async () => denied })
     assert.equal(code, 1)
     const { clusterId, ...rest } = denied
@@ -86,7 +86,7 @@ To fix:
 })
 
 describe('backup', () => {
-  test('sums up what was copied and what is there now, and names the next command', async () => {
+  test('reports what was copied, the totals and the next command', async () => {
     const { code, out, err } = await run(['backup', ...config])
     assert.equal(code, 0)
     assert.equal(err, '')
@@ -112,13 +112,13 @@ Next: kafka-backup verify --path /backups --backup-id orders
     assert.match(out, /^orders +0 +100 +\? +\? +deleted at the source before the backup read it$/m)
   })
 
-  test('says that there was nothing new', async () => {
+  test('reports that nothing was new', async () => {
     const report = { ...backupReport, copied: { records: 0, bytes: 0, partitions: 0 } }
     const { out } = await run(['backup', ...config], { runBackupJob: async () => report })
     assert.match(out, /^Nothing new for orders at \/backups\n {2}Holds /)
   })
 
-  test('says what changed where no record is new: a new schema is news', async () => {
+  test('reports a new schema although no record is new', async () => {
     const changes = { ...backupReport.changes, schemas: true, consumerGroups: true }
     const report = { ...backupReport, changes, copied: { records: 0, bytes: 0, partitions: 0 } }
     const { out } = await run(['backup', ...config], { runBackupJob: async () => report })
@@ -129,13 +129,13 @@ Next: kafka-backup verify --path /backups --backup-id orders
     assert.deepEqual(JSON.parse(text).changed, expected)
   })
 
-  test('quotes the location in the next command where a shell needs it', async () => {
+  test('quotes the location in the next command if a shell needs it', async () => {
     const spaced = { ...job, storage: { backend: 'filesystem' as const, path: "/my b'kups", prefix: 'x' } }
     const { out } = await run(['backup', ...config], { loadBackupJob: async () => spaced })
     assert.match(out, /--path '\/my b'\\''kups\/x' --backup-id orders\n$/)
   })
 
-  test('in JSON has the run, the totals and the gaps, not the manifest', async () => {
+  test('prints the run, totals and gaps as JSON, without the manifest', async () => {
     const report = { ...backupReport, newGaps: [gap], warnings: ['a'] }
     const { out } = await run(['backup', ...config, '--format', 'json'], { runBackupJob: async () => report })
     const { totals, ...document } = JSON.parse(out)
@@ -156,7 +156,7 @@ Next: kafka-backup verify --path /backups --backup-id orders
     assert.equal(totals.records, 1_500_000)
   })
 
-  test('says how many schemas the backup holds', async () => {
+  test('reports the number of schemas in the backup', async () => {
     const file = { file: 'f', size: 1, blake3: 'b' }
     const version = { version: 1, id: 1, deleted: false, schema_file: 'f', size: 1, blake3: 'b' }
     const subject = {
@@ -177,7 +177,7 @@ Next: kafka-backup verify --path /backups --backup-id orders
     assert.deepEqual(JSON.parse(json).schemas, { subjects: 2, versions: 4 })
   })
 
-  test('--shard copies one part, and says how to make all of them count', async () => {
+  test('--shard copies one part, and names the command that commits all parts', async () => {
     const { code, out, calls } = await run(['backup', ...config, '--shard', '1/4'])
     assert.deepEqual([code, calls.runShardJob?.[1]], [0, { index: 1, count: 4 }])
     assert.equal(
@@ -195,21 +195,21 @@ When all shards are done: kafka-backup backup --config job.yaml --commit
     assert.deepEqual([shard, shards, generation, copied.records], [1, 4, 4, 1200])
   })
 
-  test('--commit commits what the shards have, and reports like a backup', async () => {
+  test('--commit commits the work of the shards, and reports like a backup', async () => {
     const { code, out, calls } = await run(['backup', ...config, '--commit'])
     assert.deepEqual([code, calls.commitShardsJob !== undefined, calls.runBackupJob], [0, true, undefined])
     assert.match(out, /^Backed up orders at \/backups\n/)
   })
 
   for (const shard of ['4/4', '1', '-1/4', '0/0', 'a/b', '1/4/2', '']) {
-    test(`--shard refuses ${JSON.stringify(shard)} and says how it is written`, async () => {
+    test(`--shard refuses ${JSON.stringify(shard)} and shows the syntax`, async () => {
       const { code, err, calls } = await run(['backup', ...config, `--shard=${shard}`])
       assert.deepEqual([code, calls.loadBackupJob], [2, undefined])
       assert.match(err, /is not i\/n with i from 0 to n-1/)
     })
   }
 
-  test('--new-incarnation names topics of one run, and is refused where more than one run would follow it', async () => {
+  test('--new-incarnation applies to one run, and is refused for continuous runs and shards', async () => {
     const { code, calls } = await run(['backup', ...config, '--new-incarnation', 'a', '--new-incarnation', 'b'])
     const [job] = calls.runBackupJob as [{ newIncarnations?: string[] }]
     assert.deepEqual([code, job.newIncarnations], [0, ['a', 'b']])
@@ -255,7 +255,7 @@ payments-eu          12  9,007,199,254,740,993         ?  new
     )
   })
 
-  test('--dry-run tells how many schemas would be taken', async () => {
+  test('--dry-run shows the number of schemas to back up', async () => {
     const dryRunJob = async () => ({ ...dryRun, schemas: { subjects: 5, versions: 6 } })
     const { out } = await run(['backup', ...config, '--dry-run'], { dryRunJob })
     assert.match(out, /^ {2}Schemas {9}5 subjects, 6 versions$/m)

@@ -33,7 +33,7 @@ describe('the job file of a restore', () => {
   }
 
   for (const argv of [['backup'], ['backup', '--dry-run'], ['backup', '--shard', '0/2'], ['backup', '--commit']]) {
-    test(`is not run by ${argv.join(' ')}, which names the mode and the command to use`, async () => {
+    test(`is refused by ${argv.join(' ')}, which names the mode and the right command`, async () => {
       const { code, out, err, calls } = await run(...argv)
       assert.deepEqual([code, out, calls], [2, '', {}])
       assert.match(
@@ -43,14 +43,14 @@ describe('the job file of a restore', () => {
     })
   }
 
-  test('is tried out by check', async () => {
+  test('is accepted by check', async () => {
     const { code, err, calls } = await run('check')
     assert.deepEqual([code, err], [0, ''])
     assert.equal(Object(calls.checkJob?.[0]).mode, 'restore')
   })
 
   for (const command of ['list', 'describe', 'verify']) {
-    test(`tells ${command} where the backup is`, async () => {
+    test(`gives ${command} the location of the backup`, async () => {
       const { code, err, calls } = await run(command)
       assert.deepEqual([code, err], [0, ''])
       assert.equal(Object(calls.openJobStorage?.[0]).storage.path, '/backups')

@@ -40,7 +40,7 @@ for (const argv of commands) {
   })
 }
 
-test('a field in camelCase is found wherever it is', () => {
+test('finds a camelCase field at any depth', () => {
   assert.throws(() => assertSnakeKeys('[{"backup_id":1,"a":{"dataKeys":[]}}]'), /not in snake_case: dataKeys/)
   assertSnakeKeys(
     '{"requests":{"OffsetCommit":1},"configs":{"retention.ms":"1"},"config":{"compatibilityLevel":"NONE"}}',

@@ -15,7 +15,7 @@ async function run(...argv: string[]) {
 
 const at = ['--path', '/backups', '--backup-id', 'orders']
 
-test('key new makes a file, and says what to do with it', async () => {
+test('key new creates a file, and advises to keep a copy', async () => {
   const { code, out, calls } = await run('key', 'new', '--out', 'backup.key')
   assert.equal(code, 0)
   assert.deepEqual(calls.newKeyJob, ['backup.key'])
@@ -37,7 +37,7 @@ test('key list shows data keys and recipients', async () => {
   assert.deepEqual(JSON.parse(again.out), { ...head, data_keys, recipients, removed: 1, snapshot_keys })
 })
 
-test('key rewrap takes its recipients from the job or from files, and the old key beside it', async () => {
+test('key rewrap takes new recipients from the job or from files, and the current key from --key-file', async () => {
   const byJob = await run('key', 'rewrap', '--config', 'job.yaml', '--key-file', 'old.key')
   assert.equal(byJob.code, 0, byJob.err)
   assert.deepEqual(Object(byJob.calls.rewrapKeysJob?.[0]).keyFiles, ['old.key'])
@@ -62,7 +62,7 @@ test('key rewrap takes its recipients from the job or from files, and the old ke
   assert.match(byFiles.out, /1 older keys file removed\. No data was rewritten\./)
 })
 
-test('what makes no sense is refused before anything is done', async () => {
+test('refuses contradictory options before it changes anything', async () => {
   for (const [argv, pattern] of [
     [['key', 'rewrap', ...at], /the new recipients are missing/],
     [['key', 'list', '--path', '/backups'], /pass --backup-id or --config/],

@@ -56,21 +56,21 @@ function installs(): number {
   return readFileSync(join(root, 'runs'), 'utf8').trim().split('\n').length
 }
 
-test('the first start installs, says so on standard error only, and passes the arguments on', async () => {
+test('the first start installs dependencies, reports it on standard error only, and passes the arguments on', async () => {
   const { code, out, err } = await launch(['list', '--path', 'a b'])
   assert.equal(code, 0)
   assert.equal(out, `${root}/src/cli/bin.ts list --path a b\n`)
   assert.match(err, /^kafka-backup: installing dependencies\nnpm says install /)
 })
 
-test('later starts install nothing and say nothing', async () => {
+test('later starts install and print nothing', async () => {
   await launch([])
   const { out, err } = await launch(['x'])
   assert.deepEqual({ out, err }, { out: `${root}/src/cli/bin.ts x\n`, err: '' })
   assert.equal(installs(), 1)
 })
 
-test('it installs again when package-lock.json has become newer', async () => {
+test('installs again when package-lock.json is newer', async () => {
   await launch([])
   const later = Date.now() / 1000 + 60
   utimesSync(join(root, 'package-lock.json'), later, later)
@@ -78,7 +78,7 @@ test('it installs again when package-lock.json has become newer', async () => {
   assert.equal(installs(), 2)
 })
 
-test('what npm itself installed is taken as it is', async () => {
+test('accepts dependencies that npm installed', async () => {
   await launch([])
   rmSync(join(root, 'node_modules', '.installed'))
   writeFileSync(join(root, 'node_modules', '.package-lock.json'), '{}')
@@ -86,7 +86,7 @@ test('what npm itself installed is taken as it is', async () => {
   assert.equal(installs(), 1)
 })
 
-test('it works through symbolic links, absolute and relative, from any folder', async () => {
+test('works through absolute and relative symbolic links, from any folder', async () => {
   mkdirSync(join(folder, 'links'))
   symlinkSync(join(root, 'kafka-backup'), join(folder, 'links', 'one'))
   symlinkSync('one', join(folder, 'links', 'two'))
@@ -101,19 +101,19 @@ test('it works through symbolic links, absolute and relative, from any folder', 
   }
 })
 
-test('several that start at once install once', async () => {
+test('concurrent starts install once', async () => {
   const results = await Promise.all([1, 2, 3].map(() => launch(['x'])))
   for (const { code, out } of results) assert.deepEqual({ code, out }, { code: 0, out: `${root}/src/cli/bin.ts x\n` })
   assert.equal(installs(), 1)
 })
 
-test('the lock of a process that died is taken over', async () => {
+test('takes over the lock of a dead process', async () => {
   mkdirSync(join(root, '.kafka-backup', 'installing'), { recursive: true })
   writeFileSync(join(root, '.kafka-backup', 'installing', 'pid'), '999999999')
   assert.equal((await launch(['x'])).code, 0)
 })
 
-test('an installation that fails ends the start, and the next one tries again', async () => {
+test('fails if the installation fails, and the next start retries it', async () => {
   writeFileSync(join(root, 'fail'), '')
   const { code, out } = await launch(['x'])
   assert.deepEqual({ code, out }, { code: 7, out: '' })

@@ -56,7 +56,7 @@ describe('help and version', () => {
 })
 
 describe('a bad command line', () => {
-  test('exits 2, names the error and a near match, and says where help is', async () => {
+  test('exits 2, names the error and a near match, and points to the help', async () => {
     const { code, out, err } = await run(['list', '--pth', 'x'])
     assert.equal(code, 2)
     assert.equal(out, '')
@@ -88,7 +88,7 @@ describe('a bad command line', () => {
     })
   }
 
-  test('is answered in JSON where the arguments ask for it', async () => {
+  test('is reported as JSON if the arguments request it', async () => {
     for (const format of [['--format', 'json'], ['--format=json'], ['-f', 'json']]) {
       const { code, out } = await run(['list', '--nope', ...format])
       assert.equal(code, 2)
@@ -100,13 +100,13 @@ describe('a bad command line', () => {
 })
 
 describe('a failure', () => {
-  test('of the command line leads to the help of the command that was called', async () => {
+  test('of the command line points to the help of the called command', async () => {
     const { code, err } = await run(['verify', '--path', '/backups'])
     assert.equal(code, 2)
     assert.match(err, /help: See `kafka-backup verify --help`\. \(USAGE\)/)
   })
 
-  test('is a message, what to do, and the exit code of the table', async () => {
+  test('prints a message and help, and exits with the code of the error table', async () => {
     const { code, out, err } = await run(list, failing(new KafkaBackupError('ARCHIVE_DAMAGED', 'x.json is not JSON')))
     assert.equal(code, 3)
     assert.equal(out, '')
@@ -126,7 +126,7 @@ describe('a failure', () => {
     assert.match(err, /error: no answer\n {2}caused by: call failed\n {2}caused by: read failed \(EIO\)\nhelp: /)
   })
 
-  test('that nobody classified is a bug: exit 1, and the stack with -v', async () => {
+  test('without a code is reported as a bug: exit 1, and the stack with -v', async () => {
     const { code, err } = await run(list, failing(new TypeError('x is not a function')))
     assert.equal(code, 1)
     assert.match(err, /error: x is not a function\nhelp: This is a bug .*\(INTERNAL\)\n$/)
@@ -161,7 +161,7 @@ describe('a failure', () => {
     )
   })
 
-  test('shows no secret of the job, in no format', async () => {
+  test('shows no secret of the job in any format', async () => {
     const secretive = { ...job, auth: { password: 'hunter22' } }
     for (const extra of [[], ['--format', 'json'], ['--log-format', 'json'], ['-vv']]) {
       const { out, err } = await run(['backup', '--config', 'job.yaml', ...extra], {
@@ -176,7 +176,7 @@ describe('a failure', () => {
     }
   })
 
-  test('cannot steer the terminal through its message', async () => {
+  test('cannot control the terminal through its message', async () => {
     const { err } = await run(list, failing(new KafkaBackupError('ARCHIVE_DAMAGED', 'key \x1b[2J\x07\n  next')))
     assert.match(err, /^error: key \\u001b\[2J\\u0007\n {2}next\n/)
   })
@@ -202,11 +202,11 @@ describe('the log', () => {
     'warning: orders/1: offsets 3 to 7 were lost at the source (retention)',
   ]
 
-  test('by default has what needs attention: gaps, warnings, long waits', async () => {
+  test('contains gaps, warnings and long waits by default', async () => {
     assert.equal((await run(backup, chatty)).err, `${warnings.join('\n')}\n`)
   })
 
-  test('-v adds plans, commits, every retry and the number of requests, with times', async () => {
+  test('contains plans, commits, retries and request counts with timestamps with -v', async () => {
     const { err } = await run([...backup, '-v'], chatty)
     const lines = err.trimEnd().split('\n')
     const time = '2025-11-15T09:30:00.000Z '
@@ -223,15 +223,15 @@ describe('the log', () => {
     )
   })
 
-  test('-vv adds every step', async () => {
+  test('contains every step with -vv', async () => {
     assert.match((await run([...backup, '-vv'], chatty)).err, /debug: orders\/0: 10 records, 2\.0 KiB copied\n/)
   })
 
-  test('-q has none of it', async () => {
+  test('is empty with -q', async () => {
     assert.equal((await run([...backup, '-q'], chatty)).err, '')
   })
 
-  test('in JSON has the event and its parts as fields', async () => {
+  test('has the parts of an event as fields in JSON', async () => {
     const { err } = await run([...backup, '--log-format', 'json'], chatty)
     const events = err
       .trimEnd()

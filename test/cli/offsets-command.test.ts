@@ -73,7 +73,7 @@ async function offsets(
 
 const at = ['--bootstrap-server', 'kafka:9092']
 
-test('offsets plan prints from, to and difference, and says that nothing was changed', async () => {
+test('offsets plan prints current offset, new offset and difference, and changes nothing', async () => {
   const { code, io, seen } = await offsets(['plan', ...at, '--group', 'billing', '--strategy', 'earliest'])
   assert.equal(code, 0)
   assert.match(io.stdout.text, /^earliest: 2 committed offsets of 1 group to change; nothing changed$/m)
@@ -86,7 +86,7 @@ test('offsets plan prints from, to and difference, and says that nothing was cha
   })
 })
 
-test('offsets plan names groups with members', async () => {
+test('offsets plan names groups with active members', async () => {
   const now = { group: 'busy', type: 'consumer', state: 'Stable', members: 2, positions: [] } as const
   const answers = { plan: async () => plan(planned('busy', { now: { ...now, positions: [], undecided: [] } })) }
   const { io } = await offsets(['plan', ...at, '--group', 'busy', '--strategy', 'earliest'], answers)
@@ -99,7 +99,7 @@ for (const [outcomes, exitCode] of [
   [['partly'], 4],
   [['failed', 'failed'], 1],
 ] as [Outcome[], number][]) {
-  test(`offsets reset ends with ${exitCode} when groups are ${outcomes.join(' and ')}`, async () => {
+  test(`offsets reset exits ${exitCode} if groups are ${outcomes.join(' and ')}`, async () => {
     const answers: Partial<OffsetsSession> = {
       reset: async (_, onSnapshot) => {
         onSnapshot('s1')
@@ -117,7 +117,7 @@ for (const [outcomes, exitCode] of [
   })
 }
 
-test('offsets delete without a terminal advises only options that it takes', async () => {
+test('offsets delete without a terminal suggests only options that it accepts', async () => {
   const { code, io } = await offsets(['delete', ...at, '--path', '/x', '--snapshot-id', 's1'], {})
   assert.equal(code, 2)
   assert.match(io.stderr.text, /nothing was deleted: no terminal to confirm on\nhelp: Pass --yes to confirm\./)
@@ -141,7 +141,7 @@ for (const [action, ...args] of [
     },
   })
 
-  test(`${name} asks on a terminal, after it has shown the plan, and acts on yes alone`, async () => {
+  test(`${name} shows the plan, asks on a terminal, and acts only on yes`, async () => {
     for (const answer of ['y', '']) {
       const done: string[] = []
       const { code, io, questions } = await offsets(line, answers(done), {}, { columns: 80, answer })
@@ -178,7 +178,7 @@ test('a failed group is not listed as one that was not set, because it may be se
   assert.doesNotMatch(io.stdout.text, /not set/)
 })
 
-test('offsets writes its result on lines of its own, not behind the progress', async () => {
+test('offsets prints its result on separate lines after the progress', async () => {
   const io = new FakeIo({ columns: 80 })
   Object.assign(io, { stdout: io.stderr })
   const openOffsets: Actions['openOffsets'] = async () =>
@@ -194,7 +194,7 @@ test('offsets writes its result on lines of its own, not behind the progress', a
   assert.ok(/\[K.*earliest.*: 2 committed offsets/.test(io.stderr.text), io.stderr.text)
 })
 
-test('offsets understands what each strategy needs', async t => {
+test('offsets parses the options of each strategy', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-test-'))
   t.after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'map.json')
@@ -260,7 +260,7 @@ for (const [args, wrong] of [
   })
 }
 
-test('offsets rollback --dry-run fails, as plan does, where no group can be led back', async () => {
+test('offsets rollback --dry-run fails, like plan, if no group can be rolled back', async () => {
   const error = new KafkaBackupError('OFFSETS_REFUSED', 'it is not in it')
   const lost = planned('lost', { positions: [], error })
   const dryRun = async (...groups: PlannedGroup[]) => {
@@ -270,7 +270,7 @@ test('offsets rollback --dry-run fails, as plan does, where no group can be led 
   assert.deepEqual([await dryRun(lost), await dryRun(lost, planned('fine')), await dryRun(planned('fine'))], [1, 0, 0])
 })
 
-test('offsets takes cluster and storage from a job, and a file as the one snapshot', async () => {
+test('offsets takes cluster and storage from a job, and one snapshot from a file', async () => {
   const list = async () => ({ groups: [], leftOut: [] })
   const byJob = await offsets(['list', '-c', 'job.yaml'], { list })
   assert.deepEqual(byJob.seen.place?.cluster?.bootstrapServers, ['kafka:9092'])
@@ -282,7 +282,7 @@ test('offsets takes cluster and storage from a job, and a file as the one snapsh
   assert.equal(byFile.seen.place?.storage, undefined)
 })
 
-test('offsets script prints nothing but the script', async () => {
+test('offsets script prints only the script', async () => {
   const { code, io } = await offsets(['script', '-c', 'job.yaml', '-g', 'billing', '--strategy', 'earliest'])
   assert.equal(code, 0)
   assert.match(io.stdout.text, /^#!\/bin\/sh\n/)
@@ -292,7 +292,7 @@ test('offsets script prints nothing but the script', async () => {
   )
 })
 
-test('offsets snapshots shows what cannot be read, and fails', async () => {
+test('offsets snapshots lists unreadable snapshots, and fails', async () => {
   const error = new KafkaBackupError('ARCHIVE_DAMAGED', 'offset-snapshots/s0.json is damaged')
   const listSnapshots = async () => [{ snapshotId: 's0', key: 'offset-snapshots/s0.json', error }]
   const { code, io } = await offsets(['snapshots', '--path', '/x'], { listSnapshots })
@@ -301,7 +301,7 @@ test('offsets snapshots shows what cannot be read, and fails', async () => {
   assert.match(io.stdout.text, /offset-snapshots\/s0\.json is damaged/)
 })
 
-test('offsets snapshots lists those of other keys, and does not fail for them', async () => {
+test('offsets snapshots lists snapshots of other keys, and does not fail because of them', async () => {
   const error = new KafkaBackupError('ENCRYPTION_KEY', 'the offset snapshot offset-snapshots/s0.json is encrypted')
   const listSnapshots = async () => [{ snapshotId: 's0', key: 'offset-snapshots/s0.json', error }]
   const { code, io } = await offsets(['snapshots', '--path', '/x'], { listSnapshots })

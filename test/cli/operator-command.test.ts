@@ -13,7 +13,7 @@ async function optionsOf(args: string[], env: Record<string, string> = {}): Prom
   return actions.calls.serveOperator?.[0] as ServeOptions
 }
 
-test('operator passes its options on, with what holds where none are given', async () => {
+test('operator passes its options on, with defaults', async () => {
   assert.deepEqual(await optionsOf([], { KAFKA_BACKUP_IMAGE: 'kafka-backup:1' }), {
     apiGroup: 'kafka-backup.dev',
     namespaces: [],
@@ -28,7 +28,7 @@ test('operator passes its options on, with what holds where none are given', asy
   })
 })
 
-test('operator takes all that can be said', async () => {
+test('operator accepts every option', async () => {
   const where = ['--namespace', 'a', '--namespace=b', '--api-group', 'backup.example.com', '--kubeconfig', 'k.yaml']
   const job = [
     '--job-image',
@@ -86,7 +86,7 @@ for (const [args, message] of refused) {
   })
 }
 
-test('operator logs what happens as JSON, one object a line, and ends with 0 when it is stopped', async () => {
+test('operator logs one JSON object per line, and exits 0 when it is stopped', async () => {
   const io = new FakeIo()
   const actions = fakeActions({
     serveOperator: async (_, { log }, signal) => {
@@ -103,14 +103,14 @@ test('operator logs what happens as JSON, one object a line, and ends with 0 whe
   assert.match(text.stderr.text, /^\S+Z info: it works$/m)
 })
 
-test('operator without a way to an API server says what to give', async () => {
+test('operator without credentials for an API server names what it needs', async () => {
   const io = new FakeIo()
   const args = ['operator', '--job-image', 'i', '--kubeconfig', '/nowhere/config']
   assert.equal(await main(args, io, realActions), 2)
   assert.match(io.stderr.text, /cannot read the kubeconfig \/nowhere\/config/)
 })
 
-test('crds prints the four definitions under the group that is asked for', async () => {
+test('crds prints the four definitions with the requested API group', async () => {
   const io = new FakeIo()
   assert.equal(await main(['crds', '--api-group', 'backup.example.com'], io, realActions), 0)
   const names = [...io.stdout.text.matchAll(/^ {2}name: (\S+)$/gm)].map(([, name]) => name)

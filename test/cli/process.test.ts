@@ -38,18 +38,18 @@ async function run(...args: Parameters<typeof start>) {
 }
 
 describe('the process', () => {
-  test('answers and writes nothing else, no warning of Node either', async () => {
+  test('prints its result and nothing else, not even a Node.js warning', async () => {
     const { code, out, err } = await run(['list', '--path', folder])
     assert.deepEqual({ code, out, err }, { code: 0, out: `No backups at ${folder}.\n`, err: '' })
   })
 
-  test('exits with the code of the failure', async () => {
+  test('exits with the code of the error', async () => {
     const { code, err } = await run(['list', '--path', 'ftp://bucket'])
     assert.equal(code, 2)
     assert.match(err, /^error: .*\nhelp: .*\(LOCATION_INVALID\)\n$/)
   })
 
-  test('is not disturbed by a reader that leaves', async () => {
+  test('tolerates a reader that closes the pipe', async () => {
     const child = start(['completion', 'bash'])
     child.stdout?.destroy()
     let err = ''
@@ -58,7 +58,7 @@ describe('the process', () => {
     assert.deepEqual({ code, err }, { code: 0, err: '' })
   })
 
-  test('fails where its output cannot be written', async () => {
+  test('fails if its output cannot be written', async () => {
     const unwritable = openSync(spy, 'r')
     try {
       const { code, err } = await run(['completion', 'bash'], { stdio: ['ignore', unwritable, 'pipe'] })
@@ -69,7 +69,7 @@ describe('the process', () => {
     }
   })
 
-  test('loads for its help nothing but the command line', async () => {
+  test('loads only the command line for its help', async () => {
     const { code, err } = await run(['backup', '--help'], { nodeArgs: ['--import', pathToFileURL(spy).href] })
     assert.equal(code, 0)
     assert.match(err, /commander/)
@@ -79,7 +79,7 @@ describe('the process', () => {
     )
   })
 
-  test('loads no library for job files where none is read, and none for JSON logs where none are asked for', async () => {
+  test('loads no YAML library without a job file, and no logging library without JSON logs', async () => {
     const { err } = await run(['list', '--path', folder], { nodeArgs: ['--import', pathToFileURL(spy).href] })
     assert.match(err, /src\/archive\/describe/)
     assert.doesNotMatch(err, /node_modules\/(yaml|pino)\/|src\/config\//)
@@ -87,7 +87,7 @@ describe('the process', () => {
 })
 
 describe('the published command', () => {
-  test('says which Node it needs, and exits 1, on an older one', async () => {
+  test('names the required Node.js version and exits 1 on an older one', async () => {
     const older = `data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'22.18.0'}})`
     const { code, out, err } = await run(['--version'], { file: published, nodeArgs: ['--import', older] })
     assert.equal(code, 1)

@@ -22,7 +22,7 @@ const lines = [
   'backup: done: 1 record, 1.0 KiB in 10.0 s',
 ]
 
-test('on a terminal the progress is a bar on standard error that leaves nothing behind', async () => {
+test('draws a bar on standard error of a terminal, and clears it at the end', async () => {
   const io = new FakeIo({ columns: 80 })
   await backup(io)
   assert.match(stripVTControlCharacters(io.stderr.text), /^backup ━+─+ {2}25% /)
@@ -30,20 +30,20 @@ test('on a terminal the progress is a bar on standard error that leaves nothing 
   assert.doesNotMatch(io.stdout.text, /25%/)
 })
 
-test('elsewhere it is plain lines', async () => {
+test('prints plain lines without a terminal', async () => {
   const io = new FakeIo()
   await backup(io)
   assert.equal(io.stderr.text, `${lines.join('\n')}\n`)
 })
 
-test('with --format json it stays on standard error', async () => {
+test('stays on standard error with --format json', async () => {
   const io = new FakeIo()
   await backup(io, '--format', 'json')
   assert.equal(io.stderr.text, `${lines.join('\n')}\n`)
   assert.equal(JSON.parse(io.stdout.text).backup_id, 'orders')
 })
 
-test('with --log-format json it is lines of the log, from -v on and also on a terminal', async () => {
+test('writes log lines with --log-format json and -v, also on a terminal', async () => {
   const io = new FakeIo({ columns: 80 })
   await backup(io, '--log-format', 'json', '-v')
   const messages = io.stderr.text
@@ -59,7 +59,7 @@ test('with --log-format json it is lines of the log, from -v on and also on a te
   assert.equal(silent.stderr.text, '')
 })
 
-test('--no-progress and --quiet turn it off, in both forms', async () => {
+test('is turned off by --no-progress and --quiet, with and without a terminal', async () => {
   for (const option of ['--no-progress', '--quiet']) {
     for (const options of [{}, { columns: 80 }]) {
       const io = new FakeIo(options)

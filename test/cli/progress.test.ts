@@ -22,7 +22,7 @@ function terminal(columns: number, env: Record<string, string> = { LANG: 'C.UTF-
 }
 
 describe('the meter', () => {
-  test('gives the share of the offsets, not of records or bytes', () => {
+  test('measures the share of offsets, not of records or bytes', () => {
     const meter = new ProgressMeter(0)
     meter.add(planned, 0)
     meter.add(copied(250n, 10), 1000)
@@ -30,7 +30,7 @@ describe('the meter', () => {
     assert.deepEqual({ fraction, records, bytes }, { fraction: 0.25, records: 250, bytes: 10 })
   })
 
-  test('takes rate and remaining time from the last seconds', () => {
+  test('calculates rate and remaining time from the last seconds', () => {
     const meter = new ProgressMeter(0)
     meter.add(planned, 0)
     for (let second = 1; second <= 10; second++) meter.add(copied(10n, MiB), second * 1000)
@@ -41,7 +41,7 @@ describe('the meter', () => {
     assert.equal(Math.round(remainingMs ?? -1), 10_000)
   })
 
-  test('says of a stall that nothing moves', () => {
+  test('reports a stall', () => {
     const meter = new ProgressMeter(0)
     meter.add(planned, 0)
     meter.add(copied(500n, MiB), 1000)
@@ -49,7 +49,7 @@ describe('the meter', () => {
     assert.deepEqual({ bytesPerSecond, remainingMs }, { bytesPerSecond: 0, remainingMs: undefined })
   })
 
-  test('lets the rate fall to nothing within seconds while it is only looked at', () => {
+  test('lets the rate fall to zero within seconds without new events', () => {
     const meter = new ProgressMeter(0)
     meter.add(planned, 0)
     for (let ms = 10; ms <= 1000; ms += 10) meter.add(copied(1n, MiB), ms)
@@ -57,7 +57,7 @@ describe('the meter', () => {
     assert.equal(meter.read(6400).bytesPerSecond, 0)
   })
 
-  test('does not count the preparations as time of the work', () => {
+  test('does not count the preparation as working time', () => {
     const meter = new ProgressMeter(0)
     meter.add(planned, 30_000)
     meter.add(copied(500n, MiB), 31_000)
@@ -65,7 +65,7 @@ describe('the meter', () => {
     assert.deepEqual({ elapsedMs, bytesPerSecond }, { elapsedMs: 1000, bytesPerSecond: MiB })
   })
 
-  test('is complete where there is nothing to do, and never beyond', () => {
+  test('is at 100 % if there is nothing to do, and never above', () => {
     const meter = new ProgressMeter(0)
     meter.add({ ...planned, offsets: 0n }, 0)
     assert.equal(meter.read(0).fraction, 1)
@@ -73,7 +73,7 @@ describe('the meter', () => {
     assert.equal(meter.read(10).fraction, 1)
   })
 
-  test('follows a verification by its bytes', () => {
+  test('measures a verification by its bytes', () => {
     const meter = new ProgressMeter(0)
     meter.add({ type: 'checked', objects: 1, bytes: 300, totalObjects: 4, totalBytes: 1000 }, 1000)
     assert.equal(formatPlainLine(meter.read(1000)), '30%, 1 object, 300 B, 300 B/s, ETA 3 s')
@@ -93,7 +93,7 @@ describe('the line', () => {
     )
   })
 
-  test('gives up what matters least where the terminal is narrow', () => {
+  test('drops the least important parts on a narrow terminal', () => {
     const lines = [72, 60, 40, 30, 12, 5].map(columns => formatBarLine('backup', reading, terminal(columns)))
     assert.deepEqual(lines, [
       'backup ━━━━───────  41%  1,234,567 records  512 MiB  128 MiB/s  ETA 6 s',
@@ -105,18 +105,18 @@ describe('the line', () => {
     ])
   })
 
-  test('fits every width with a column to spare', () => {
+  test('fits every width with one column to spare', () => {
     for (let columns = 1; columns <= 130; columns++) {
       const line = formatBarLine('backup', reading, terminal(columns))
       assert.ok(line.length < columns, `${line.length} characters on ${columns} columns`)
     }
   })
 
-  test('uses plain characters where others may not show', () => {
+  test('uses ASCII characters if others may not be displayed', () => {
     assert.match(formatBarLine('backup', reading, terminal(80, { LANG: 'C' })), /^backup #+-+ {2}41%/)
   })
 
-  test('says 100% only when all is done', () => {
+  test('shows 100% only when everything is done', () => {
     const almost = new ProgressMeter(0)
     almost.add({ ...planned, offsets: 1000n }, 0)
     almost.add(copied(999n), 10)
@@ -125,7 +125,7 @@ describe('the line', () => {
     assert.match(formatPlainLine(almost.read(20)), /^100%.*ETA 0 s$/)
   })
 
-  test('gives long times in hours and days, and none while nothing moves', () => {
+  test('shows long times in hours and days, and none during a stall', () => {
     const shown = [undefined, 59_001, 3_600_000, 400 * 3_600_000].map(
       remainingMs =>
         formatPlainLine({ ...reading, remainingMs })
@@ -144,13 +144,13 @@ describe('the bar', () => {
     return { io, screen, bar }
   }
 
-  test('says what it waits for until there is a plan', () => {
+  test('shows what it waits for until there is a plan', () => {
     const { io } = open()
     io.clock.pass(100)
     assert.equal(io.stderr.text, 'backup: asking')
   })
 
-  test('is redrawn at most ten times a second, and not where nothing changed', () => {
+  test('is redrawn at most ten times a second, and only after a change', () => {
     const { io, bar } = open()
     bar.onProgress(planned)
     for (let at = 0; at < 1000; at++) {
@@ -165,7 +165,7 @@ describe('the bar', () => {
     assert.equal(io.stderr.text.length, length)
   })
 
-  test('makes room for a line of the log and is drawn again below it', () => {
+  test('moves below a new log line', () => {
     const { io, screen } = open()
     io.clock.pass(100)
     io.stderr.text = ''
@@ -205,7 +205,7 @@ describe('lines', () => {
     return { clock, lines, progress: openLines('backup', line => lines.push(line), clock) }
   }
 
-  test('come at the start, every ten seconds and at the end', () => {
+  test('are printed at the start, every ten seconds and at the end', () => {
     const { clock, lines, progress } = open()
     progress.onProgress(planned)
     for (let tenth = 0; tenth < 200; tenth++) {
@@ -224,7 +224,7 @@ describe('lines', () => {
     assert.equal(clock.pending, 0)
   })
 
-  test('tell how far a run came that did not end well', () => {
+  test('show how far a failed run came', () => {
     const { clock, lines, progress } = open()
     progress.onProgress(planned)
     progress.onProgress(copied(250n, MiB))
@@ -233,7 +233,7 @@ describe('lines', () => {
     assert.equal(lines.at(-1), 'backup: stopped at 25%: 250 records, 1.0 MiB in 1.5 s')
   })
 
-  test('tell once that a continuous run is up to date, also with the generation that it went on from', () => {
+  test('report once that a continuous run is up to date, with the generation it continued from', () => {
     const { lines, progress } = open()
     progress.onProgress({ type: 'resumed', generation: 7, committedAt: '2026-01-02T03:04:05.000Z' })
     progress.onProgress(planned)
@@ -244,7 +244,7 @@ describe('lines', () => {
     assert.deepEqual(lines.slice(1), ['backup: up to date, generation 7, next round in 1m 00s; 0 records, 0 B so far'])
   })
 
-  test('do not come where there never was a plan', () => {
+  test('are not printed without a plan', () => {
     const { clock, lines, progress } = open()
     clock.pass(30_000)
     progress.close(false)

@@ -49,7 +49,7 @@ async function run(argv: string[], options: { answer?: string; actions?: Partial
 const at = ['prune', '--path', '/backups']
 
 describe('prune', () => {
-  test('--dry-run shows every backup with its reason and asks nobody', async () => {
+  test('--dry-run shows every backup with its reason, without a confirmation', async () => {
     const { code, out, prunes, questions } = await run([...at, '--keep-last', '1', '--dry-run'], { answer: 'y' })
     assert.deepEqual([code, questions, prunes.map(({ isDryRun }) => isDryRun)], [0, [], [true]])
     assert.match(
@@ -63,14 +63,14 @@ describe('prune', () => {
     assert.match(out, /not removed: orders-2\/notes\.txt/)
   })
 
-  test('takes key files for encrypted backups', async () => {
+  test('accepts key files for encrypted backups', async () => {
     const { code, calls } = await run([...at, '--key-file', 'a.key', '--dry-run'], { answer: 'y' })
     assert.equal(code, 0)
     assert.equal(calls.openLocation?.[0], '/backups')
     assert.deepEqual(Object(calls.openLocation?.[1]).keyFiles, ['a.key'])
   })
 
-  test('asks on a terminal, and acts on yes alone', async () => {
+  test('asks on a terminal, and acts only on yes', async () => {
     for (const [answer, isDone] of [
       ['y', true],
       ['YES', true],
@@ -88,7 +88,7 @@ describe('prune', () => {
     }
   })
 
-  test('removes nothing where there is no terminal to confirm on and --yes is missing, and exits 2', async () => {
+  test('removes nothing and exits 2 without a terminal and without --yes', async () => {
     const { code, out, err, prunes } = await run([...at, '--keep-last', '1'])
     assert.deepEqual([code, prunes.length], [2, 1])
     assert.match(out, /orders-1/)
@@ -98,7 +98,7 @@ describe('prune', () => {
     assert.equal(JSON.parse(json.out).error.code, 'USAGE')
   })
 
-  test('--yes acts at once', async () => {
+  test('--yes removes without a confirmation', async () => {
     const { code, out, prunes } = await run([...at, '--keep-last', '1', '--yes'])
     assert.deepEqual([code, prunes.map(({ isDryRun }) => isDryRun)], [0, [false]])
     assert.match(out, /^prune: 4 objects \(4\.0 KiB\) removed/)
@@ -111,7 +111,7 @@ describe('prune', () => {
     assert.match(out, /^prune: 0 objects \(0 B\) removed$/m)
   })
 
-  test('has rules from options; without any it keeps all ids, with a day of grace', async () => {
+  test('takes rules from options; by default it keeps every backup, with a grace period of a day', async () => {
     const { prunes } = await run([...at, '--yes'])
     assert.deepEqual(prunes[0]?.policy, { match: ['*'], eachAlone: true, graceMs: DAY })
     const rules = ['--keep-daily', '14', '--keep-yearly', '2', '--older-than', '30d', '--grace', '0s']
@@ -125,7 +125,7 @@ describe('prune', () => {
     })
   })
 
-  test('has rules from the job, which options override; its own backup alone where it matches no others', async () => {
+  test('takes rules from the job, which options override, for the backup of the job unless it matches others', async () => {
     const text = (retention: string) => `mode: backup
 backup_id: orders
 source: { bootstrap_servers: [kafka:9092], topics: { include: [orders] } }
@@ -147,7 +147,7 @@ ${retention}`
     })
   })
 
-  test('refuses numbers and durations that are none, and --yes with --dry-run', async () => {
+  test('refuses invalid numbers and durations, and --yes with --dry-run', async () => {
     for (const [wrong, message] of [
       [['--keep-last', '-1'], /--keep-last/],
       [['--keep-monthly', 'two'], /--keep-monthly "two" is not a whole number/],
@@ -161,19 +161,19 @@ ${retention}`
     }
   })
 
-  test('--keep takes backups back and does nothing else', async () => {
+  test('--keep keeps expired backups and does nothing else', async () => {
     const { code, out, calls, prunes } = await run([...at, '--keep', 'orders-1'])
     assert.deepEqual([code, out, prunes], [0, 'backup orders-1 is kept\n', []])
     assert.equal(calls.keepExpiredAt?.[1], 'orders-1')
   })
 
-  test('--keep with --dry-run is refused, since it would change something', async () => {
+  test('refuses --keep with --dry-run', async () => {
     const { code, err, calls } = await run([...at, '--keep', 'orders-1', '--dry-run'])
     assert.deepEqual([code, calls.keepExpiredAt], [2, undefined])
     assert.match(err, /--dry-run and --keep exclude each other/)
   })
 
-  test('in JSON is one document with totals and all backups', async () => {
+  test('prints one JSON document with totals and all backups', async () => {
     const { out } = await run([...at, '--keep-last', '1', '--yes', '--format', 'json'])
     const { dry_run, totals, backups } = JSON.parse(out)
     assert.deepEqual([dry_run, totals.backups, totals.segments, backups.length], [false, 1, 6, 2])

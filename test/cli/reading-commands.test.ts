@@ -24,7 +24,7 @@ describe('list', () => {
     { backup_id: 'broken', error: 'manifests/3.json is not JSON', code: 'ARCHIVE_DAMAGED' as const },
   ]
 
-  test('has one row a backup', async () => {
+  test('prints one row for each backup', async () => {
     const { code, out, err } = await run(['list', ...at])
     assert.equal(code, 0)
     assert.equal(err, '')
@@ -36,19 +36,19 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
     )
   })
 
-  test('shows one that cannot be read, with the reason, and exits 3', async () => {
+  test('shows an unreadable backup with the reason, and exits 3', async () => {
     const { code, out } = await run(['list', ...at], { listBackups: broken })
     assert.equal(code, 3)
     assert.match(out, /^orders {2}complete .*\nbroken {2}UNREADABLE {4}- /m)
     assert.match(out, /\n\nbroken: manifests\/3\.json is not JSON\n$/)
   })
 
-  test('says that there are none', async () => {
+  test('reports that there are no backups', async () => {
     const { code, out } = await run(['list', ...at], { listBackups: async () => [] })
     assert.deepEqual([code, out], [0, 'No backups at /backups.\n'])
   })
 
-  test('in JSON has the location and every field', async () => {
+  test('prints the location and every field as JSON', async () => {
     const { out } = await run(['list', ...at, '--format', 'json'], { listBackups: broken })
     assert.deepEqual(JSON.parse(out), { location: '/backups', backups: await broken() })
   })
@@ -69,7 +69,7 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
     },
   })
 
-  test('of several locations is one table with a column for them', async () => {
+  test('prints one table with a location column for several locations', async () => {
     const { code, out } = await run(['list', ...elsewhere], opening())
     assert.equal(code, 0)
     const rows = out.split('\n').map(line => line.split(/ {2,}/).slice(0, 3))
@@ -80,7 +80,7 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
     ])
   })
 
-  test('names a location that cannot be read after the others, and exits 1', async () => {
+  test('names an unreadable location after the others, and exits 1', async () => {
     const { code, out } = await run(['list', ...elsewhere], opening('/backups'))
     assert.equal(code, 1)
     assert.match(out, /^LOCATION .*\ns3:\/\/bucket\/a {2}orders .*\n\n\/backups: there is nothing at \/backups\n$/)
@@ -93,20 +93,20 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
     })
   })
 
-  test('of several locations names those without a backup, and where a broken one is', async () => {
+  test('names locations without backups, and the location of a broken backup', async () => {
     const listBackups: Actions['listBackups'] = async ({ location }) => (location === '/backups' ? [] : broken())
     const { code, out } = await run(['list', ...elsewhere], { ...opening(), listBackups })
     assert.equal(code, 3)
     assert.match(out, /\n\nNo backups at \/backups\.\nbroken at s3:\/\/bucket\/a: manifests\/3\.json is not JSON\n$/)
   })
 
-  test('of one location that cannot be read fails with its error', async () => {
+  test('fails with the error of a single unreadable location', async () => {
     const { code, err } = await run(['list', ...at], opening('/backups'))
     assert.equal(code, 1)
     assert.match(err, /error: there is nothing at \/backups/)
   })
 
-  test('takes several job files, and refuses them beside a path', async () => {
+  test('accepts several job files, but not together with a path', async () => {
     const { code, out } = await run(['list', '--config', 'a.yaml', '--config', 'b.yaml'])
     assert.deepEqual([code, out.split('\n').length], [0, 4])
     assert.match((await run(['list', ...at, ...config])).err, /either --path or --config/)
@@ -114,7 +114,7 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
     assert.match((await run(['list'])).err, /pass --path or --config/)
   })
 
-  test('closes the storage, also after a failure', async () => {
+  test('closes the storage after a failure, too', async () => {
     assert.ok((await run(['list', ...at])).calls.close)
     const failed = await run(['list', ...at], { listBackups: () => Promise.reject(new Error('x')) })
     assert.ok(failed.calls.close)
@@ -122,7 +122,7 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
 })
 
 describe('describe', () => {
-  test('has a head, the topics, their settings, gaps and warnings', async () => {
+  test('prints a summary, topics, settings, gaps and warnings', async () => {
     const { code, out } = await run(['describe', ...one])
     assert.equal(code, 0)
     assert.equal(
@@ -180,7 +180,7 @@ bare                 1          -
     assert.ok(out.includes(table), out)
   })
 
-  test('in JSON is the whole description, with 64-bit numbers as digits', async () => {
+  test('prints the complete description as JSON, with exact 64-bit numbers', async () => {
     const [topic] = description.topics
     const far = { ...description, topics: topic ? [{ ...topic, last_timestamp: 1_763_199_372_123_456_789n }] : [] }
     const { out } = await run(['describe', ...one, '--format', 'json'], { describeBackup: async () => far })
@@ -190,13 +190,13 @@ bare                 1          -
     assert.deepEqual(parsed.schema_registry, { enabled: false, subjects_count: 0, schemas_count: 0, subjects: [] })
   })
 
-  test('takes the backup of a job file, or the one that is named', async () => {
+  test('describes the backup of a job file, or the named one', async () => {
     assert.equal((await run(['describe', ...config])).calls.describeBackup?.[1], 'orders')
     assert.equal((await run(['describe', ...config, '--backup-id', 'x'])).calls.describeBackup?.[1], 'x')
   })
 })
 
-test('describe says of a backup of schemas alone that it has no cluster yet', async () => {
+test('describe shows that a backup of schemas only has no cluster yet', async () => {
   const selection = { include: [], exclude: [] }
   const cluster = { id: null, brokers: 0 }
   const { out } = await run(['describe', ...one], {
@@ -210,7 +210,7 @@ describe('verify', () => {
   const problems = [{ key: 'orders/kafka/orders/0/0.log.zst', problem: 'the object is missing' }]
   const damaged = { ...verifyReport, ok: false, deep: true, problems, gaps: [gap], warnings: ['the copy is old'] }
 
-  test('says in one line that a backup is intact, and what was looked at', async () => {
+  test('reports in one line that a backup is intact, and what was checked', async () => {
     const { code, out, calls } = await run(['verify', ...one])
     assert.equal(code, 0)
     assert.equal(
@@ -222,12 +222,12 @@ describe('verify', () => {
     assert.equal(Object(calls.verifyBackup?.[2]).deep, false)
   })
 
-  test('passes --deep on', async () => {
+  test('passes --deep to the verification', async () => {
     const { calls } = await run(['verify', ...one, '--deep'])
     assert.equal(Object(calls.verifyBackup?.[2]).deep, true)
   })
 
-  test('exits 3 on damage and lists problems apart from gaps and warnings', async () => {
+  test('exits 3 on damage, and lists problems separately from gaps and warnings', async () => {
     const { code, out } = await run(['verify', ...one, '--deep'], { verifyBackup: async () => damaged })
     assert.equal(code, 3)
     assert.equal(
@@ -253,18 +253,18 @@ Warnings
     assert.equal(code, 0)
   })
 
-  test('in JSON is the report, also of a damaged backup', async () => {
+  test('prints the report as JSON, also for a damaged backup', async () => {
     const { code, out } = await run(['verify', ...one, '--format', 'json'], { verifyBackup: async () => damaged })
     assert.equal(code, 3)
     assert.deepEqual(JSON.parse(out), { ...damaged, gaps: [{ ...gap, from: 100, to: 1300 }] })
   })
 })
 
-describe('colour', () => {
+describe('color', () => {
   const coloured = (options: ConstructorParameters<typeof FakeIo>[0]) =>
     run(['list', ...at], {}, new FakeIo(options)).then(({ out }) => out.includes('\x1b['))
 
-  test('is used on a terminal, and only there', async () => {
+  test('is used only on a terminal', async () => {
     assert.equal(await coloured({ columns: 200 }), true)
     assert.equal(await coloured({}), false)
   })

@@ -36,7 +36,7 @@ async function serve(
   return { io, code: await ended }
 }
 
-test('registry serve says where it is, answers, and ends with 0 when it is stopped', async () => {
+test('registry serve prints its address, serves requests, and exits 0 when it is stopped', async () => {
   let address = ''
   const { code, io } = await serve(['--listen', '127.0.0.1:0', '--first-id', '1001', '--format', 'json'], async url => {
     address = url
@@ -49,7 +49,7 @@ test('registry serve says where it is, answers, and ends with 0 when it is stopp
   await assert.rejects(fetch(`${address}/subjects`))
 })
 
-test('registry serve listens on this machine alone unless it is told otherwise', async () => {
+test('registry serve listens only on localhost by default', async () => {
   const seen: unknown[] = []
   const actions = fakeActions({
     openRegistry: async options => {
@@ -67,7 +67,7 @@ test('registry serve listens on this machine alone unless it is told otherwise',
 
 const snapshot = snapshotOf([versionOf('orders-value', 3, 7), versionOf('gone', 1, 8, { isDeleted: true })])
 
-test('registry serve with a backup serves its schemas from the archive, and takes no new ones', () =>
+test('registry serve with a backup serves its schemas read-only', () =>
   withTwoRegistries(snapshot, async ({ backupJob, folder }) => {
     await backupSchemas(backupJob({ backup: { include_soft_deleted: true } }))
     const args = ['--path', folder, '--backup-id', 'orders', '--listen', '127.0.0.1:0', '--format', 'json']
@@ -85,7 +85,7 @@ test('registry serve with a backup serves its schemas from the archive, and take
     assert.partialDeepStrictEqual(JSON.parse(io.stdout.text), { backup_id: 'orders', read_only: true })
   }))
 
-test('registry serve takes the backup of a job, or another generation of it', async () => {
+test('registry serve serves the backup of a job, or another generation of it', async () => {
   const seen: unknown[] = []
   const actions = fakeActions({
     openRegistry: async ({ backup }) => {
@@ -103,7 +103,7 @@ test('registry serve takes the backup of a job, or another generation of it', as
   ])
 })
 
-test('registry serve asks for the login whose password is in the environment, and speaks TLS', async () => {
+test('registry serve requires the login from the environment, and supports TLS', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-serve-'))
   try {
     const { cert, key } = await makeIdentity(folder, 'server', { names: 'IP:127.0.0.1' })
@@ -141,7 +141,7 @@ const incomplete: [string[], RegExp][] = [
   [['--path', '/b', '--backup-id', 'o', '--first-id', '9'], /--first-id is for an empty registry/],
 ]
 for (const [args, message] of incomplete) {
-  test(`registry serve ${args.join(' ')} alone is refused`, async () => {
+  test(`registry serve refuses ${args.join(' ')} without its counterpart`, async () => {
     const io = new FakeIo()
     assert.equal(await main(['registry', 'serve', ...args], io, realActions), 2)
     assert.match(io.stderr.text, message)
@@ -163,7 +163,7 @@ for (const args of [
   })
 }
 
-test('registry wants to be told what to do', async () => {
+test('registry requires an action', async () => {
   const io = new FakeIo()
   assert.equal(await main(['registry'], io, realActions), 2)
   assert.equal(await main(['registry', 'export'], io, realActions), 2)
@@ -175,7 +175,7 @@ async function probe(args: string[], actions: Actions = realActions) {
   return { io, code }
 }
 
-test('registry probe reads only, unless --write lets it announce and try the rest', () =>
+test('registry probe only reads, unless --write allows test schemas', () =>
   withTwoRegistries(snapshot, async ({ targetUrl, requests, target }) => {
     const read = await probe(['--url', targetUrl])
     assert.equal(read.code, 0)
@@ -205,7 +205,7 @@ test('registry probe reads only, unless --write lets it announce and try the res
     assert.deepEqual(target.subjects({ prefix: ':*:', including: 'all', offset: 0, limit: 0 }), [])
   }))
 
-test('registry probe takes the registry of a job, with its login', async () => {
+test('registry probe uses the registry and login of a job', async () => {
   const seen: unknown[] = []
   const actions = fakeActions({
     loadSchemaJob: async () => registryJob,

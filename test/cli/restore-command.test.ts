@@ -28,7 +28,7 @@ async function run(argv: string[], replaced: Partial<Actions> = {}, io = new Fak
 }
 
 describe('restore', () => {
-  test('sums up what was written, and shows each topic with its name on the target', async () => {
+  test('reports what was written, and every topic with its target name', async () => {
     const { code, out, err } = await run([])
     assert.deepEqual([code, err], [0, ''])
     assert.equal(
@@ -48,7 +48,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     )
   })
 
-  test('tells of schemas, and ends with 4 where the registry cannot hold all', async () => {
+  test('reports schemas, and exits 4 if the registry cannot store everything', async () => {
     const { code, out } = await run([], { runRestoreJob: async () => ({ ...restoreReport, schemas: schemaReport }) })
     assert.equal(code, 0)
     assert.match(out, /^ {2}Schemas {5}2 subjects, 4 versions: 3 registered, 1 kept$/m)
@@ -67,7 +67,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     assert.deepEqual(schemas.unaccepted_losses, ['metadata'])
   })
 
-  test('ends with 0 where the job accepts every kind of loss, and still reports it', async () => {
+  test('exits 0 if the job accepts every kind of loss, and still reports the loss', async () => {
     const schemas = { ...schemaReport, notes: [lossyNote], acceptLoss: ['metadata'] as const }
     const runRestoreJob = async () => ({ ...restoreReport, schemas })
     const { code, out } = await run([], { runRestoreJob })
@@ -88,7 +88,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     assert.equal(still.code, 4, 'another kind of loss is not accepted')
   })
 
-  test('a difference in the records outranks a loss of schemas', async () => {
+  test('exits with the code of a record difference rather than of a schema loss', async () => {
     const schemas = { ...schemaReport, notes: [lossyNote] }
     const { code } = await run([], {
       runRestoreJob: async () => ({ ...restoreReport, verification: differing, schemas }),
@@ -96,7 +96,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     assert.equal(code, 3)
   })
 
-  test('--dry-run shows what would become of schemas', async () => {
+  test('--dry-run shows what would happen to schemas', async () => {
     const dryRunRestoreJob = async () => ({ ...restoreDryRun, findings: [], schemas: schemaPlan })
     const { code, out } = await run(['--dry-run'], { dryRunRestoreJob })
     assert.equal(code, 0)
@@ -110,7 +110,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     assert.equal(told.code, 4)
   })
 
-  test('says how many schema ids it has rewritten, and how many it did not know', async () => {
+  test('reports the number of rewritten and unknown schema IDs', async () => {
     const counts = (rewritten: number, unknown: number) => ({
       rewritten,
       unknown,
@@ -132,7 +132,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     assert.equal(JSON.parse(json).totals.schema_ids.value.unknown, 7)
   })
 
-  test('says what became of consumer groups, and ends with 4 where one has not got its position', async () => {
+  test('reports the result for consumer groups, and exits 4 if one lacks a committed offset', async () => {
     const runRestoreJob = async () => ({ ...restoreReport, consumerGroups: carried })
     const { code, out } = await run([], { runRestoreJob })
     assert.equal(code, 4)
@@ -149,7 +149,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     assert.match(quiet.out, /^ {2}Groups {6}none: nobody reads$/m)
   })
 
-  test('a dry run shows the groups that would be carried over', async () => {
+  test('a dry run shows the groups that would be restored', async () => {
     const position = { topic: 'a', partition: 0, offset: 5n, leader_epoch: 0, metadata: '', lag: 1500n }
     const stream = { topic: 'a', partitions: [], targetTopic: 'a', targetPartition: 0 }
     const type = 'classic' as const
@@ -163,7 +163,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     ])
   })
 
-  test('says what became of access rules, and ends with 4 where one was refused', async () => {
+  test('reports the result for access rules, and exits 4 if one was refused', async () => {
     const runRestoreJob = async () => ({ ...restoreReport, access: accessReport })
     const { code, out } = await run([], { runRestoreJob })
     assert.equal(code, 4)
@@ -204,7 +204,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     assert.deepEqual([acls.rules[0].outcome, quotas], ['create', null])
   })
 
-  test('in JSON has the run, the topics and the totals', async () => {
+  test('prints the run, topics and totals as JSON', async () => {
     const { code, out } = await run(['--format', 'json'], {
       runRestoreJob: async () => ({ ...restoreReport, warnings: ['a'] }),
     })
@@ -250,7 +250,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     })
   })
 
-  test('tells what earlier runs had written, the gaps of the backup and all warnings', async () => {
+  test('reports records of earlier runs, gaps of the backup and all warnings', async () => {
     const [orders, audit] = restoreReport.topics
     const gap = { topic: 'orders', partition: 0, from: 100n, to: 1300n, reason: 'retention' as const }
     const report = {
@@ -270,7 +270,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     assert.deepEqual(JSON.parse(json.out).gaps, [{ ...gap, from: 100, to: 1300 }])
   })
 
-  test('says of a restore that an earlier run has finished that it is complete, with exit code 0', async () => {
+  test('reports a restore that an earlier run completed, and exits 0', async () => {
     const topics = restoreReport.topics.map(topic => ({ ...topic, records: 0, bytes: 0, found: 5 }))
     const done = { runRestoreJob: async () => ({ ...restoreReport, topics, totals, wasComplete: true }) }
     const totals = { ...restoreReport.totals, records: 0, bytes: 0, found: 10 }
@@ -283,7 +283,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     assert.deepEqual([json.code, JSON.parse(json.out).already_complete], [0, true])
   })
 
-  test('reminds that retention is off where the job holds it', async () => {
+  test('reminds that retention is off if the job holds it', async () => {
     const held = { ...restoreJob, restore: { ...restoreJob.restore, retention: 'hold' as const } }
     const { out } = await run([], { loadRestoreJob: async () => held })
     assert.match(out, /\n\nRetention is off on the created topics \(restore\.retention: hold\)/)
@@ -291,7 +291,7 @@ TOTAL                               5  1,500,001  400 MiB                       
   })
 
   describe('that compares in the end', () => {
-    test('says that all is the same, beside the figures of the writing alone', async () => {
+    test('reports that all records are equal, separately from the figures of writing', async () => {
       const verification = { ...compareReport, durationMs: 2000 }
       const runRestoreJob = async () => ({ ...restoreReport, durationMs: 12_000, verification })
       const { code, out } = await run([], { runRestoreJob })
@@ -303,7 +303,7 @@ TOTAL                               5  1,500,001  400 MiB                       
       assert.deepEqual([json.code, ok, complete, told.ok, told.totals.records], [0, true, true, true, 1_500_000])
     })
 
-    test('exits 3 with the first differences, and says that settings stay held back', async () => {
+    test('exits 3 with the first differences, and reports that settings are not applied', async () => {
       const runRestoreJob = async () => ({ ...restoreReport, isDone: false, verification: differing })
       const { code, out } = await run([], { runRestoreJob })
       assert.equal(code, 3)
@@ -317,7 +317,7 @@ TOTAL                               5  1,500,001  400 MiB                       
       assert.deepEqual([json.code, ok, complete, verification.totals.differences], [3, false, false, 3])
     })
 
-    test('shows the progress of both, one after the other', async () => {
+    test('shows the progress of writing, then of comparing', async () => {
       const io = new FakeIo()
       const runRestoreJob: Actions['runRestoreJob'] = async (_, { onProgress }) => {
         onProgress({ type: 'planned', topics: 1, partitions: 2, offsets: 4n, unit: 'records' })
@@ -360,7 +360,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const) {
-    test(`interrupted by ${name} it says that the target has a note, and exits ${code}`, async () => {
+    test(`reports that progress is stored on the target when interrupted by ${name}, and exits ${code}`, async () => {
       const io = new FakeIo()
       const started = Promise.withResolvers<void>()
       const runRestoreJob: Actions['runRestoreJob'] = (_job, _hooks, signal) =>
@@ -382,7 +382,7 @@ TOTAL                               5  1,500,001  400 MiB                       
 describe('a refused restore', () => {
   const refused: Partial<Actions> = { runRestoreJob: () => Promise.reject(new RestoreRefusal(findings)) }
 
-  test('shows people all findings as a table, then how many stand in the way', async () => {
+  test('prints all findings as a table, then the number of blockers', async () => {
     const { code, out, err } = await run([], refused)
     assert.deepEqual([code, out], [1, ''])
     assert.equal(
@@ -398,7 +398,7 @@ help: Nothing was written. Resolve every problem listed, then run the command ag
     )
   })
 
-  test('gives programs all errors in the message', async () => {
+  test('contains all errors in the message for programs', async () => {
     const { code, out, err } = await run(['--format', 'json', '--log-format', 'json'], refused)
     const { error } = JSON.parse(out)
     assert.deepEqual([code, error.code, error.exit_code], [1, 'RESTORE_REFUSED', 1])
@@ -410,7 +410,7 @@ help: Nothing was written. Resolve every problem listed, then run the command ag
     assert.equal(JSON.parse(err).msg, error.message)
   })
 
-  test('names the remedy where there is one problem', async () => {
+  test('names the remedy of a single problem', async () => {
     const one = new RestoreRefusal(findings.slice(0, 1))
     const { err } = await run([], { runRestoreJob: () => Promise.reject(one) })
     assert.match(err, /: 1 problem\nhelp: Nothing was written\. To continue: delete it\. \(RESTORE_REFUSED\)\n$/)
@@ -438,7 +438,7 @@ describe('a restore of a damaged backup', () => {
 })
 
 describe('restore --dry-run', () => {
-  test('shows what would be written and which settings wait, and runs nothing', async () => {
+  test('shows what would be written and which settings are deferred, and writes nothing', async () => {
     const { code, out, calls } = await run(['--dry-run'])
     assert.deepEqual([code, calls.runRestoreJob], [0, undefined])
     assert.equal(
@@ -462,7 +462,7 @@ orders-2  retention.ms    -1              unchanged
     )
   })
 
-  test('shows what stands in the way and exits 1', async () => {
+  test('shows blockers and exits 1', async () => {
     const dryRunRestoreJob = async () => ({ ...restoreDryRun, findings, warnings: ['generation 3 is incomplete'] })
     const { code, out, err } = await run(['--dry-run'], { dryRunRestoreJob })
     assert.deepEqual([code, err], [1, ''])
@@ -471,14 +471,14 @@ orders-2  retention.ms    -1              unchanged
     assert.match(out, /\nThe restore would be refused before it writes anything\.\n$/)
   })
 
-  test('exits 0 where there are only warnings', async () => {
+  test('exits 0 if there are only warnings', async () => {
     const only = { ...restoreDryRun, findings: findings.slice(2) }
     const { code, out } = await run(['--dry-run'], { dryRunRestoreJob: async () => only })
     assert.equal(code, 0)
     assert.match(out, /^warning {2}topic orders-2 /m)
   })
 
-  test('in JSON is the plan with all settings and findings', async () => {
+  test('prints the plan with all settings and findings as JSON', async () => {
     const dryRunRestoreJob = async () => ({ ...restoreDryRun, findings })
     const { code, out } = await run(['--dry-run', '--format', 'json'], { dryRunRestoreJob })
     const { dry_run, ok, state, topics, totals, findings: found } = JSON.parse(out)
@@ -494,7 +494,7 @@ orders-2  retention.ms    -1              unchanged
 })
 
 describe('the command restore', () => {
-  test('does not run the job of a backup, and names the mode and the command to use', async () => {
+  test('refuses the job of a backup, and names the mode and the right command', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'restore-command-'))
     try {
       const path = join(folder, 'job.yaml')

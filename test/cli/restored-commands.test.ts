@@ -15,7 +15,7 @@ async function run(argv: string[], replaced: Partial<Actions> = {}, io = new Fak
 const config = ['--config', 'restore.yaml']
 
 describe('compare', () => {
-  test('says that all is the same, and how much that is', async () => {
+  test('reports that all records are equal, and their number', async () => {
     const { code, out, calls } = await run(['compare', ...config])
     assert.equal(code, 0)
     assert.equal(
@@ -52,7 +52,7 @@ Warnings
     )
   })
 
-  test('names topics and partitions that are not there first, and no record of them', async () => {
+  test('names missing topics and partitions first, without their records', async () => {
     const [topic = assert.fail()] = differing.topics
     const [partition = assert.fail()] = topic.partitions
     const topics = [
@@ -65,7 +65,7 @@ Warnings
     assert.doesNotMatch(out, /missing|does not exist/)
   })
 
-  test('shows a few of many differences, and says how many there are', async () => {
+  test('shows the first of many differences, and their number', async () => {
     const [topic = assert.fail()] = differing.topics
     const [partition = assert.fail()] = topic.partitions
     const many = Array.from({ length: 30 }, (_, at) => ({
@@ -79,7 +79,7 @@ Warnings
     assert.match(out, /^and 10 more; --format json shows all of them$/m)
   })
 
-  test('in JSON has every difference', async () => {
+  test('prints every difference as JSON', async () => {
     const { code, out } = await run(['compare', ...config, '--format', 'json'], { compareJob: async () => differing })
     assert.equal(code, 3)
     const { ok, backup_id, duration_ms, topics } = JSON.parse(out)
@@ -97,7 +97,7 @@ Warnings
     })
   })
 
-  test('says of which partition a record is where several were mixed', async () => {
+  test('names the source partition of a record if several were merged', async () => {
     const [topic = assert.fail()] = differing.topics
     const mixed = topic.partitions.map(one => ({ ...one, sourcePartition: null }))
     const report = { ...differing, topics: [{ ...topic, partitions: mixed }] }
@@ -106,14 +106,14 @@ Warnings
     assert.match(out, /copy\/1 +- +9 +extra/)
   })
 
-  test('does without a job file where the target needs no security', async () => {
+  test('works without a job file if the target needs no security', async () => {
     const at = ['--path', '/backups', '--backup-id', 'orders', '--target', 'a:1,b:2']
     const { code, calls } = await run(['compare', ...at])
     assert.equal(code, 0)
     assert.deepEqual(calls.plainRestoreJob?.[0], { path: '/backups', backupId: 'orders', target: 'a:1,b:2' })
   })
 
-  test('wants either the one or the other', async () => {
+  test('requires either a job file or all options', async () => {
     for (const argv of [[], ['--path', '/b'], [...config, '--target', 'a:1'], ['--set', 'a=1']]) {
       const { code, err } = await run(['compare', ...argv])
       assert.equal(code, 2, argv.join(' '))
@@ -123,7 +123,7 @@ Warnings
 })
 
 describe('offset-map', () => {
-  test('shows each stretch of offsets', async () => {
+  test('prints each range of offsets', async () => {
     const { code, out, calls } = await run(['offset-map', ...config, '--topic', 'orders'])
     assert.equal(code, 0)
     assert.equal(
@@ -136,7 +136,7 @@ orders/0    20  20  copy/1     3        1
     assert.deepEqual(calls.offsetMapJob?.slice(0, 2), [restoreJob, { topic: 'orders' }])
   })
 
-  test('in JSON has them as they are', async () => {
+  test('prints the ranges as JSON', async () => {
     const { out } = await run(['offset-map', ...config, '--format', 'json'])
     assert.deepEqual(JSON.parse(out).runs[1], {
       topic: 'orders',
@@ -150,7 +150,7 @@ orders/0    20  20  copy/1     3        1
     assert.equal(JSON.parse(out).runs.length, offsetRuns.length)
   })
 
-  test('says where one record went, or the next one', async () => {
+  test('prints the target offset of one record, or of the next one', async () => {
     const at = ['--topic', 'orders', '--partition', '0', '--offset', '11']
     const place = { sourceOffset: 11n, targetTopic: 'copy', targetPartition: 1, targetOffset: 1n }
     const exact = await run(['offset-map', ...config, ...at], {
@@ -172,7 +172,7 @@ orders/0    20  20  copy/1     3        1
     assert.deepEqual(none.calls.findOffsetJob?.[1], { topic: 'orders', partition: 0, offset: 11n })
   })
 
-  test('refuses half a place, and what is no number', async () => {
+  test('refuses an incomplete position, and invalid numbers', async () => {
     for (const argv of [
       ['--partition', '0'],
       ['--topic', 't', '--offset', '1'],

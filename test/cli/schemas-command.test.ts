@@ -28,7 +28,7 @@ const config = ['--config', 'job.yaml']
 const json = ['--format', 'json']
 
 describe('schemas backup', () => {
-  test('says how much was read and which generation has it', async () => {
+  test('reports the number of schemas and the generation', async () => {
     const { code, out, err } = await run(['backup', ...config])
     assert.deepEqual([code, err], [0, ''])
     assert.equal(
@@ -41,7 +41,7 @@ describe('schemas backup', () => {
     )
   })
 
-  test('says that nothing has changed, and what should be known', async () => {
+  test('reports that nothing has changed, with warnings', async () => {
     const report = { ...schemaBackupReport, isChanged: false, generation: 3, topics: 0, warnings: ['4 are left out'] }
     const { code, out } = await run(['backup', ...config], { backupSchemasJob: async () => report })
     assert.equal(code, 0)
@@ -49,7 +49,7 @@ describe('schemas backup', () => {
     assert.match(out, /^Warnings\n {2}4 are left out$/m)
   })
 
-  test('in JSON has the generation and whether it is new', async () => {
+  test('prints the generation as JSON, and whether it is new', async () => {
     const { out } = await run(['backup', ...config, ...json])
     assert.deepEqual(JSON.parse(out), {
       backup_id: 'orders',
@@ -66,7 +66,7 @@ describe('schemas backup', () => {
 })
 
 describe('schemas restore', () => {
-  test('says what was registered, and shows the mapping of IDs with those that have changed first', async () => {
+  test('reports what was registered, and the ID mapping with changed IDs first', async () => {
     const { code, out, err } = await run(['restore', ...config])
     assert.deepEqual([code, err], [0, ''])
     assert.equal(
@@ -86,7 +86,7 @@ SOURCE ID  TARGET ID
     assert.match((await run(['restore', ...config, '-v'])).out, /^ {2}Took {8}457 ms\n {2}Requests {4}20$/m)
   })
 
-  test('shows at most twenty IDs, with their contexts, and has all in JSON', async () => {
+  test('shows at most twenty IDs with their contexts, and all of them as JSON', async () => {
     const ids = Array.from({ length: 30 }, (_, at) => ({ context: '.eu', source: at + 1, target: at + 100 }))
     const restoreSchemasJob = async () => ({ ...schemaRestoreReport, ids, unmappedIds: ['7'] })
     const { out } = await run(['restore', ...config], { restoreSchemasJob })
@@ -99,7 +99,7 @@ SOURCE ID  TARGET ID
     assert.deepEqual([document.id_mapping, document.unmapped_ids], [ids, ['7']])
   })
 
-  test('ends with 4 where the target cannot hold all, also when all was there already', async () => {
+  test('exits 4 if the target cannot store everything, also if nothing had to be written', async () => {
     for (const wasComplete of [false, true]) {
       const restoreSchemasJob = async () => ({ ...schemaRestoreReport, wasComplete, notes: [lossyNote] })
       const { code, out } = await run(['restore', ...config], { restoreSchemasJob })
@@ -112,7 +112,7 @@ SOURCE ID  TARGET ID
     }
   })
 
-  test('a hint is no loss', async () => {
+  test('does not treat a hint as a loss', async () => {
     const restoreSchemasJob = async () => ({
       ...schemaRestoreReport,
       notes: [{ kind: 'hint' as const, subject: null, message: 'more follows' }],
@@ -120,7 +120,7 @@ SOURCE ID  TARGET ID
     assert.equal((await run(['restore', ...config], { restoreSchemasJob })).code, 0)
   })
 
-  test('shows what stands in the way as a table, and ends with 1', async () => {
+  test('prints blockers as a table, and exits 1', async () => {
     const restoreSchemasJob = async () => {
       throw new RestoreRefusal(findings)
     }
@@ -130,7 +130,7 @@ SOURCE ID  TARGET ID
     assert.match(err, /the target is not suitable for this restore: \d+ problem/)
   })
 
-  test('--dry-run shows what would be done; the exit code is that of the restore', async () => {
+  test('--dry-run shows the plan, and exits with the code of the restore', async () => {
     const { code, out, calls } = await run(['restore', ...config, '--dry-run'])
     assert.equal(code, 0)
     assert.equal(calls.restoreSchemasJob, undefined)
@@ -161,7 +161,7 @@ describe('schemas plan', () => {
   const mode = { kind: 'lossy', loss: 'mode', subject: 'audit-value', message: 'the registry has no modes' } as const
   const notes = [mode, lossyNote]
 
-  test('shows what the registry will not keep, by kind and by subject, and how to accept it', async () => {
+  test('shows losses by kind and subject, and how to accept them', async () => {
     const dryRunSchemasJob = async () => ({ ...schemaRestoreDryRun, notes, acceptLoss: ['metadata'] as const })
     const { code, out, calls } = await run(['plan', ...config], { dryRunSchemasJob })
     assert.equal(code, 4)
@@ -196,7 +196,7 @@ To accept these losses, set in the job:
     )
   })
 
-  test('ends with 0 where nothing is lost, and where all that is lost is accepted', async () => {
+  test('exits 0 without losses, and if every loss is accepted', async () => {
     const whole = await run(['plan', ...config])
     assert.equal(whole.code, 0)
     assert.match(whole.out, /^No loss is expected: the target registry can keep everything that the job restores\.$/m)
@@ -208,7 +208,7 @@ To accept these losses, set in the job:
     assert.match(accepted.out, /accept_loss accepts every loss\.$/m)
   })
 
-  test('shows blockers, and ends with the exit code of the restore', async () => {
+  test('shows blockers, and exits with the code of the restore', async () => {
     const { code, out } = await run(['plan', ...config], {
       dryRunSchemasJob: async () => ({ ...schemaRestoreDryRun, findings: [...findings], notes }),
     })
@@ -231,7 +231,7 @@ To accept these losses, set in the job:
     assert.match(out, /^undecodable +orders-value +ID 7 of the target loses its schema$/m)
   })
 
-  test('in JSON has every loss with its subjects, and the kinds that are not accepted', async () => {
+  test('prints every loss with its subjects as JSON, and the kinds that are not accepted', async () => {
     const dryRunSchemasJob = async () => ({ ...schemaRestoreDryRun, notes, acceptLoss: ['metadata'] as const })
     const { code, out } = await run(['plan', ...config, ...json], { dryRunSchemasJob })
     const { ok, lossy, losses, unaccepted_losses, notes: told } = JSON.parse(out)
@@ -254,14 +254,14 @@ To accept these losses, set in the job:
     ])
   })
 
-  test('needs a job file, and takes no --dry-run', async () => {
+  test('requires a job file, and refuses --dry-run', async () => {
     assert.match((await run(['plan'])).err, /`schemas plan` needs --config/)
     assert.match((await run(['plan', ...config, '--dry-run'])).err, /--dry-run is not for `schemas plan`/)
   })
 })
 
 describe('schemas list', () => {
-  test('shows a line a subject, with what is not ordinary about it', async () => {
+  test('shows one line for each subject, with its special settings', async () => {
     const { code, out, calls } = await run(['list', '--path', '/backups', '--backup-id', 'orders'])
     assert.equal(code, 0)
     const storage = { backend: 'filesystem', path: '/backups' }
@@ -277,7 +277,7 @@ other         -            0          -  -              mode READONLY, alias of 
     )
   })
 
-  test('in JSON has the counts and every subject', async () => {
+  test('prints counts and every subject as JSON', async () => {
     const { out } = await run(['list', '--registry', 'http://registry:8081', ...json])
     const { subjects, source, subjects_count, versions_count } = JSON.parse(out)
     assert.deepEqual([source, subjects_count, versions_count], [schemaListing.name, 2, 1204])
@@ -295,7 +295,7 @@ other         -            0          -  -              mode READONLY, alias of 
     })
   })
 
-  test('looks at a registry by its address, at the backup or the registry of a job, or at a generation', async () => {
+  test('lists a registry by URL, the backup or registry of a job, or a generation', async () => {
     const loadSchemaJob = async () => registryJob
     const sideOf = async (...argv: string[]) =>
       (await run(['list', ...argv], { loadSchemaJob })).calls.listSchemasJob?.[0]
@@ -322,7 +322,7 @@ describe('schemas diff', () => {
   const row = { subject: 'orders-value', version: 2, kind: 'rule_set', left: null, right: '{}' } as const
   const global = { subject: null, version: null, kind: 'compatibility', left: 'NONE', right: 'FULL' } as const
 
-  test('of two that are the same counts the subjects of both', async () => {
+  test('reports the number of subjects of two equal sides', async () => {
     const { code, out } = await run(['diff', '--path', '/backups', '--backup-id', 'orders', '--against', 'http://r'])
     assert.equal(code, 0)
     assert.equal(
@@ -334,7 +334,7 @@ describe('schemas diff', () => {
     )
   })
 
-  test('shows each difference, and ends with 3', async () => {
+  test('shows every difference, and exits 3', async () => {
     const found = { ...schemaDiff, ok: false, differences: [global, row], ids: [{ ...row, kind: 'id' as const }] }
     const argv = ['diff', '--registry', 'http://a', '--against', 'http://b']
     const { code, out, calls } = await run(argv, { diffSchemasJob: async () => found })
@@ -350,7 +350,7 @@ describe('schemas diff', () => {
     assert.deepEqual([differences, id_differences], [found.differences, found.ids])
   })
 
-  test('of a job compares its backup with its registry, or what else is named', async () => {
+  test('compares the backup of a job with its registry, or with another side', async () => {
     const loadSchemaJob: Actions['loadSchemaJob'] = async path =>
       path === 'restore.yaml' ? registryRestoreJob : registryJob
     const callOf = async (...argv: string[]) => {
@@ -378,7 +378,7 @@ describe('schemas diff', () => {
     )
   })
 
-  test('with the registry of a restore, compares under the names that the restore gives', async () => {
+  test('compares with the registry of a restore under the mapped subject names', async () => {
     const loadSchemaJob = async () => registryRestoreJob
     const optionsOf = async (...argv: string[]) =>
       (await run(['diff', ...argv], { loadSchemaJob })).calls.diffSchemasJob?.[2]
@@ -417,7 +417,7 @@ const refused: [string[], RegExp][] = [
   [['backup', '--nothing'], /See `kafka-backup schemas --help`/],
 ]
 for (const [argv, message] of refused) {
-  test(`schemas ${argv.join(' ')} is refused as a bad command line`, async () => {
+  test(`refuses schemas ${argv.join(' ')} as a bad command line`, async () => {
     const { code, err } = await run(argv, { loadSchemaJob: async () => registryJob })
     assert.equal(code, 2)
     assert.match(err, message)

@@ -24,7 +24,7 @@ const rows = [
   { name: 'a-rather-long-name-of-a-topic', count: '1,234,567' },
 ]
 
-test('columns are aligned, numbers to the right, and no line ends with blanks', () => {
+test('aligns columns, numbers to the right, without trailing blanks', () => {
   assert.deepEqual(formatTable(columns, rows, plain), [
     'NAME                               COUNT  NOTE',
     'a                                      1',
@@ -32,7 +32,7 @@ test('columns are aligned, numbers to the right, and no line ends with blanks', 
   ])
 })
 
-test('on a narrow terminal a long name is cut in the middle until the line fits', () => {
+test('cuts a long name in the middle on a narrow terminal', () => {
   const lines = formatTable(columns, rows, narrow(35)).map(line => stripVTControlCharacters(line))
   assert.deepEqual(lines, [
     'NAME                    COUNT  NOTE',
@@ -41,33 +41,33 @@ test('on a narrow terminal a long name is cut in the middle until the line fits'
   ])
 })
 
-test('a name is never cut where the output is no terminal', () => {
+test('never cuts a name without a terminal', () => {
   assert.ok(formatTable(columns, rows, plain).some(line => line.startsWith('a-rather-long-name-of-a-topic ')))
 })
 
-test('a column is not cut below what can still be recognised', () => {
+test('keeps a minimum width of a cut column', () => {
   const [, , line] = formatTable(columns, rows, narrow(5))
   assert.match(stripVTControlCharacters(line ?? ''), /^.{12} {2}1,234,567$/)
 })
 
-test('colour does not move the columns', () => {
+test('color does not move the columns', () => {
   const painted = columns.map(column => ({ ...column, paint: (text: string) => narrow(200).bad(text) }))
   const lines = formatTable(painted, rows, narrow(200)).map(line => stripVTControlCharacters(line))
   assert.deepEqual(lines, formatTable(columns, rows, plain))
 })
 
-test('a cell stays on its line and cannot steer the terminal', () => {
+test('a cell stays on its line and cannot control the terminal', () => {
   const [, line] = formatTable(columns, [{ name: 'a\nb\x1b[2J', count: '1' }], plain)
   assert.match(line ?? '', /^a b\\u001b\[2J +1$/)
 })
 
-test('cutting keeps both ends and uses plain characters where others may not show', () => {
+test('keeps both ends of a cut text, and uses ASCII characters if others may not be displayed', () => {
   assert.equal(cutMiddle('orders-2025-eu', 9, { hasUnicode: true }), 'orde…5-eu')
   assert.equal(cutMiddle('orders-2025-eu', 9, { hasUnicode: false }), 'orde..-eu')
   assert.equal(cutMiddle('orders', 6, { hasUnicode: true }), 'orders')
 })
 
-test('fields are aligned, and those without a value left out', () => {
+test('aligns fields, and omits those without a value', () => {
   const lines = formatFields(
     [
       ['Backup', 'orders'],

@@ -24,7 +24,7 @@ async function runWith(planned: typeof topics, ...argv: string[]) {
 const ofJob = ['--config', 'restore.yaml', '--strimzi-cluster', 'prod']
 
 describe('topics', () => {
-  test('prints a stream of documents that kubectl takes', async () => {
+  test('prints a stream of documents that kubectl accepts', async () => {
     const { code, out } = await run(...ofJob, '-n', 'kafka')
     assert.equal(code, 0)
     assert.equal(
@@ -58,12 +58,12 @@ spec:
     )
   })
 
-  test('leaves the namespace out where none is given', async () => {
+  test('omits the namespace by default', async () => {
     const { out } = await run(...ofJob)
     assert.doesNotMatch(out, /namespace/)
   })
 
-  test('prints names as texts also for kubectl, which reads YAML 1.1', async () => {
+  test('quotes names that YAML 1.1 of kubectl would not read as text', async () => {
     const names = ['on', '1_000', '2026-01-31', '0b1', 'NO']
     const { topics } = planRestore(manifestOf(names.map(name => sampleTopic(name, 1))), plainOptions({}))
     const { out } = await runWith(topics, '--config', 'restore.yaml', '--strimzi-cluster', 'off')
@@ -75,7 +75,7 @@ spec:
     assert.ok(read.every(({ metadata }) => metadata.labels['strimzi.io/cluster'] === 'off'))
   })
 
-  test('in JSON is a list, in the version that is asked for', async () => {
+  test('prints a JSON list in the requested API version', async () => {
     const { out } = await run(...ofJob, '--format', 'json', '--strimzi-api', 'kafka.strimzi.io/v1beta2')
     const { kind, items } = JSON.parse(out)
     assert.equal(kind, 'List')
@@ -88,13 +88,13 @@ spec:
     )
   })
 
-  test('asks no cluster, so a location and a backup are enough', async () => {
+  test('needs only a location and a backup, and no cluster', async () => {
     const { code, calls } = await run('--path', '/backups', '--backup-id', 'orders', '--strimzi-cluster', 'prod')
     assert.equal(code, 0)
     assert.partialDeepStrictEqual(calls.plainRestoreJob?.[0], { path: '/backups', backupId: 'orders' })
   })
 
-  test('says what is missing', async () => {
+  test('names the missing option', async () => {
     assert.match((await run('--strimzi-cluster', 'prod')).err, /--config, or --path and --backup-id/)
     assert.match((await run(...ofJob, '--path', '/b')).err, /either --config, or --path and --backup-id/)
     assert.match((await run('--config', 'restore.yaml')).err, /strimzi-cluster/)

@@ -48,7 +48,7 @@ describe('a key that no backup needs', () => {
   }
 
   for (const [name, args] of Object.entries(commands)) {
-    test(`is reported by ${name}, once`, async () => {
+    test(`is reported once by ${name}`, async () => {
       const { stderr } = await run([...args(), ...key])
       assert.equal(stderr.match(/the backup `golden` is not encrypted: --key-file was not used/g)?.length, 1, stderr)
       assert.doesNotMatch((await run(args())).stderr, /was not used/)

@@ -43,7 +43,7 @@ function randomText(dice: (below: number) => number, maxLength: number): string 
 }
 
 describe('the line of a result', () => {
-  test('is JSON with all fields, in which the verdict and its reason come first', () => {
+  test('is JSON with all fields, the verdict and its reason first', () => {
     const line = formatResult(failed('no'))
     assert.ok(line.startsWith('{"ok":false,"command":"backup","exit":1,"code":"KAFKA_DENIED","message":"no","help":'))
     assert.ok(line.endsWith('}\n'))
@@ -51,7 +51,7 @@ describe('the line of a result', () => {
     assert.match(line, /"records":9007199254740993/)
   })
 
-  test('of any message is valid, one line, and within 4096 bytes', () => {
+  test('is one valid line of at most 4096 bytes for any message', () => {
     for (let seed = 1; seed <= 400; seed++) {
       const dice = openDice(seed)
       const result = {
@@ -72,7 +72,7 @@ describe('the line of a result', () => {
     }
   })
 
-  test('uses the room that there is: a message that fits is whole, one byte more is cut', () => {
+  test('keeps a message that just fits, and cuts one that is a byte longer', () => {
     const room = MAX_RESULT_BYTES - Buffer.byteLength(formatResult(failed('')))
     const fits = formatResult(failed('é'.repeat(room / 2)))
     assert.ok(Buffer.byteLength(fits) > MAX_RESULT_BYTES - 2)
@@ -81,7 +81,7 @@ describe('the line of a result', () => {
     assert.equal(message, `${'x'.repeat(room - 3)}…`)
   })
 
-  test('goes without totals that would not fit, and keeps the reason', () => {
+  test('omits totals that do not fit, and keeps the reason', () => {
     const totals = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`number-${i}`, i]))
     const read = JSON.parse(formatResult({ ...failed('denied'), totals }))
     assert.deepEqual([read.totals, read.message], [{}, 'denied'])
@@ -89,7 +89,7 @@ describe('the line of a result', () => {
 })
 
 describe('cutting a text', () => {
-  test('never splits a character, and leaves what fits', () => {
+  test('never splits a character, and keeps what fits', () => {
     assert.equal(cutText('ab😀cd', 8), 'ab😀cd')
     assert.equal(cutText('ab😀cdefgh', 9), 'ab😀…')
     assert.equal(cutText('ab😀cdefgh', 8), 'ab…')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { comparisonFacts } from '../../../src/cli/result/offset-facts.ts'
 
-test('a comparison counts its groups, and names the first difference where it finds one', () => {
+test('counts the compared groups, and names the first difference', () => {
   const at = { topic: 'orders', was: 10n }
   const groups = [
     { group: 'audit', positions: [{ ...at, partition: 0, is: 12n, change: 'ahead' as const }], isDifferent: false },

@@ -19,7 +19,7 @@ async function run(argv: string[], actions: Partial<Actions> = {}, io = new Fake
 }
 
 describe('the result file', () => {
-  test('of a backup has what was copied, and what the backup holds', async () => {
+  test('of a backup contains what was copied and the totals of the backup', async () => {
     const runBackupJob: Actions['runBackupJob'] = async (_job, { onProgress, onStorageCall }) => {
       onProgress({ type: 'copied', topic: 'orders', partition: 0, offsets: 5n, records: 500_000, bytes: 429_496_730 })
       onProgress({ type: 'warning', message: 'x' })
@@ -44,7 +44,7 @@ describe('the result file', () => {
     })
   })
 
-  test('of a failure has the error, what to do, and how far it came', async () => {
+  test('of a failure contains the error, its help and the progress', async () => {
     const runBackupJob: Actions['runBackupJob'] = async (_job, { onProgress }) => {
       onProgress({ type: 'committed', generation: 4, complete: false })
       onProgress({ type: 'copied', topic: 'orders', partition: 0, offsets: 5n, records: 5, bytes: 50 })
@@ -63,7 +63,7 @@ describe('the result file', () => {
     assert.equal(totals.records, 5)
   })
 
-  test('is there after a bad command line and a bad job file', async () => {
+  test('is written after a bad command line and a bad job file', async () => {
     const usage = await run(['backup', '--nothing'])
     assert.deepEqual([usage.result.command, usage.result.exit, usage.result.code], ['backup', 2, 'USAGE'])
     const loadBackupJob = () => Promise.reject(new KafkaBackupError('CONFIG_INVALID', 'bad'))
@@ -71,7 +71,7 @@ describe('the result file', () => {
     assert.deepEqual([invalid.result.exit, invalid.result.code], [2, 'CONFIG_INVALID'])
   })
 
-  test('tells whether to try again: by the code, of a part by its cause, after an interruption always', async () => {
+  test('reports whether to retry: by code, by cause after partial success, always after an interruption', async () => {
     const cause = (code: 'KAFKA_TIMEOUT' | 'KAFKA_AUTH') =>
       new KafkaBackupError('BACKUP_PARTIAL', 'x', { cause: new KafkaBackupError(code, 'x') })
     for (const [error, retryable] of [
@@ -90,7 +90,7 @@ describe('the result file', () => {
     }
   })
 
-  test('says why the exit code is not 0 though nothing failed', async () => {
+  test('explains a nonzero exit code without a failure', async () => {
     const problems = [
       { key: 'orders/a', problem: 'missing' },
       { key: 'orders/a', problem: 'short' },
@@ -111,7 +111,7 @@ describe('the result file', () => {
     assert.deepEqual([checked.result.exit, checked.result.message], [1, 'topic t, Read: denied'])
   })
 
-  test('of a restore has records and groups, and the first group that got no position', async () => {
+  test('of a restore contains records and groups, and the first group without a committed offset', async () => {
     const group = { group: 'g', target: 'g', committed: [], kept: [], leftOut: 0 }
     const consumerGroups = {
       groups: [{ ...group, outcome: 'failed' as const, error: 'came back' }],
@@ -125,7 +125,7 @@ describe('the result file', () => {
     assert.match(result.message, /1 consumer group did not get all positions; g: came back/)
   })
 
-  test('of a restore that is refused names all that stands in the way', async () => {
+  test('of a refused restore names all blockers', async () => {
     const finding = { severity: 'error' as const, subject: 'topic t', problem: 'is too small', remedy: 'enlarge it' }
     const { result, io } = await run(['restore', '--config', 'r.yaml'], {
       runRestoreJob: () => Promise.reject(new RestoreRefusal([finding])),
@@ -135,7 +135,7 @@ describe('the result file', () => {
     assert.match(io.stderr.text, /error: the target is not suitable for this restore: 1 problem/)
   })
 
-  test('keeps the way back of a reset that was cut short', async () => {
+  test('contains the snapshot of an interrupted reset', async () => {
     const session: Partial<OffsetsSession> = {
       reset: async (_request, onSnapshot) => {
         onSnapshot('20251115t093000z-1a2b3c4d')
@@ -151,7 +151,7 @@ describe('the result file', () => {
     assert.deepEqual([result.totals.snapshot_id, result.retryable], ['20251115t093000z-1a2b3c4d', true])
   })
 
-  test('holds no secret of the job, also where it is cut', async () => {
+  test('contains no secret of the job, also in cut messages', async () => {
     const secret = 'hunter22-hunter22'
     const secretive = { ...job, auth: { password: secret } }
     const message = `${secret}${'x'.repeat(3000)}`.repeat(5)
@@ -164,7 +164,7 @@ describe('the result file', () => {
     assert.doesNotMatch(io.files.get('/dev/termination-log') ?? '', /hunter/)
   })
 
-  test('that cannot be written is a warning and changes nothing else', async () => {
+  test('causes only a warning if it cannot be written', async () => {
     const io = new FakeIo({ env })
     io.writeFile = () => {
       throw new Error('EROFS: read-only file system')
@@ -174,7 +174,7 @@ describe('the result file', () => {
     assert.equal(io.stderr.text.match(/cannot be written/g)?.length, 1)
   })
 
-  test('is written when a second signal ends the process, and empty while the command runs', async () => {
+  test('is empty while the command runs, and written when a second signal ends the process', async () => {
     const io = new FakeIo({ env })
     const started = Promise.withResolvers<void>()
     const runBackupJob: Actions['runBackupJob'] = () => {
@@ -191,7 +191,7 @@ describe('the result file', () => {
     assert.deepEqual([exit, code, retryable, io.exits], [143, 'TERMINATED', true, [143]])
   })
 
-  test('is not written where none is named', async () => {
+  test('is not written without a name', async () => {
     const io = new FakeIo()
     await run(backup, {}, io)
     assert.equal(io.files.size, 0)
@@ -199,7 +199,7 @@ describe('the result file', () => {
 })
 
 describe('--report', () => {
-  test('keeps what --format json prints, and the result names it', async () => {
+  test('stores the output of --format json, and the result file names it', async () => {
     const io = new FakeIo({ env })
     const actions = fakeActions()
     await main([...backup, '--report', '--format', 'json'], io, actions)
@@ -211,14 +211,14 @@ describe('--report', () => {
     assert.equal(JSON.parse(restored.text).restore_id, restoreReport.restoreId)
   })
 
-  test('that the store does not take is a warning, never a failure', async () => {
+  test('causes only a warning if the store refuses it', async () => {
     const writeReport = () => Promise.reject(new KafkaBackupError('STORAGE_DENIED', 'read-only'))
     const { exit, io, result } = await run([...backup, '--report'], { writeReport })
     assert.deepEqual([exit, result.ok, result.report, result.warnings], [0, true, null, 1])
     assert.match(io.stderr.text, /warning: the report could not be stored: read-only/)
   })
 
-  test('and --dry-run exclude each other', async () => {
+  test('is refused together with --dry-run', async () => {
     for (const command of ['backup', 'restore']) {
       const { exit } = await run([command, '--config', 'x.yaml', '--dry-run', '--report'])
       assert.equal(exit, 2)

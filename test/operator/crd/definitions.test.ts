@@ -26,7 +26,7 @@ test('deploy/crds has the definitions of the code', () => {
   }
 })
 
-test('kinds, names and the group are those that the operator asks for', () => {
+test('kinds, names and API group match what the operator requests', () => {
   for (const group of ['kafka-backup.dev', 'backups.example.com']) {
     const named = buildDefinitions(group).map(({ spec, metadata }) => ({
       apiVersion: `${spec.group}/${spec.versions[0]?.name}`,
@@ -37,7 +37,7 @@ test('kinds, names and the group are those that the operator asks for', () => {
   }
 })
 
-test('the short names are not those of Strimzi, which runs in the same clusters', () => {
+test('the short names do not collide with those of Strimzi', () => {
   const strimzi = ['k', 'kt', 'ku', 'kc', 'kctr', 'kmm2', 'kb', 'kr', 'knp', 'sps']
   const own = definitions.flatMap(({ spec }) => spec.names.shortNames)
   assert.equal(new Set(own).size, 4)
@@ -119,7 +119,7 @@ test('the status has all fields that the operator writes, and no others', () => 
   assertFields(fieldAt(backup, 'status', 'history').items, ended)
 })
 
-test('the limits of Jobs and the fields of pods are those that the operator takes', () => {
+test('the schema allows the Job limits and pod fields that the operator accepts', () => {
   const limits: AllOf<JobLimits> = {
     backoffLimit: true,
     activeDeadlineSeconds: true,
@@ -152,7 +152,7 @@ test('the limits of Jobs and the fields of pods are those that the operator take
   }
 })
 
-test('lists, maps and texts of a spec are bounded, so that the cost of rules can be reckoned', () => {
+test('lists, maps and strings of a spec are bounded, which bounds the cost of CEL rules', () => {
   const open = schemas.flatMap(schema =>
     listFields(fieldAt(schema, 'spec'), 'spec').filter(
       ({ field }) =>
@@ -164,7 +164,7 @@ test('lists, maps and texts of a spec are bounded, so that the cost of rules can
   assert.deepEqual([...new Set(open.map(({ path }) => path))], [])
 })
 
-test('every rule has a sentence for people', () => {
+test('every rule has a message', () => {
   const rules = schemas.flatMap(schema =>
     listFields(schema, '').flatMap(({ path, field }) =>
       (field['x-kubernetes-validations'] ?? []).map(rule => ({ path, ...rule })),
@@ -177,7 +177,7 @@ test('every rule has a sentence for people', () => {
   )
 })
 
-test('every field that is named in the page of the operator says what it means', () => {
+test('every field on the operator page has a description', () => {
   const silent = schemas.flatMap(schema =>
     listFields(fieldAt(schema, 'spec'), 'spec').filter(({ path, field }) => {
       const isOwn = !/podTemplate\.spec\.|\{\}|(Secret|ConfigMap|Ref)\.\w+$/.test(path)

@@ -7,7 +7,7 @@ import { readExamples } from './examples.ts'
 const page = readFileSync(join(import.meta.dirname, '../../../docs/operator.md'), 'utf8')
 const examples = Object.entries(readExamples())
 
-test('docs/operator.md leads to every example', () => {
+test('docs/operator.md links every example', () => {
   assert.ok(examples.length >= 20)
   assert.deepEqual(
     examples.filter(([file]) => !page.includes(`](../examples/kubernetes/${file})`)).map(([file]) => file),
@@ -15,7 +15,7 @@ test('docs/operator.md leads to every example', () => {
   )
 })
 
-test('examples hold no secret that could be taken for a real one', () => {
+test('examples contain no secret that looks real', () => {
   const secrets = examples.flatMap(([, objects]) => objects.filter(({ kind }) => kind === 'Secret'))
   assert.ok(secrets.length > 0)
   for (const { stringData, data } of secrets) {
@@ -24,7 +24,7 @@ test('examples hold no secret that could be taken for a real one', () => {
   }
 })
 
-test('every secret and claim that an example names is in its file, unless another program makes it', () => {
+test('every secret and claim of an example is defined in its file, unless another program creates it', () => {
   for (const [file, objects] of examples) {
     const made = new Set(objects.map(({ metadata }) => metadata.name))
     const named = objects.flatMap(({ spec }) => namesIn(spec)).filter(name => !made.has(name))

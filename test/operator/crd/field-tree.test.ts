@@ -7,7 +7,7 @@ import { leftOut, namesOf } from '../../../src/operator/crd/field-tree.ts'
 import { layoutOf } from '../../../src/operator/crd/layout.ts'
 import { controllers } from '../../../src/operator/crd/resource.ts'
 
-test('every field of both kinds of job files is a field of some resource, or is named as left out', () => {
+test('every field of backup and restore jobs is a field of a resource, or is listed as omitted', () => {
   const reached = new Set(controllers.flatMap(controller => layoutOf(controller).parts.flatMap(reachedFrom)))
   const missing = new Set(
     modes.flatMap(mode => listLeaves(describedJobSchema(mode), '')).filter(path => !reached.has(path)),
@@ -24,20 +24,20 @@ test('every field of both kinds of job files is a field of some resource, or is 
   )
 })
 
-test('a secret that a job file has by a variable or in a file is one field, read from the file', () => {
+test('a secret that a job file takes from a variable or a file is one field, read from a file', () => {
   const names = namesBelow(layoutOf('backup').parts.map(({ field }) => field))
   assert.ok(names.includes('kafkaCluster.security.sasl.passwordSecret'))
   assert.ok(!names.includes('kafkaCluster.security.sasl.passwordFileSecret'))
   assert.ok(names.includes('kafkaCluster.security.sasl.oauth.clientSecret'))
 })
 
-test('the names of the specification are there as they are written', () => {
+test('has the field names of the specification', () => {
   const names = namesBelow(layoutOf('backup').parts.map(({ field }) => field))
   for (const name of ['enabled', 'url']) assert.ok(names.includes(`enterprise.schemaRegistry.${name}`), name)
   assert.ok(names.includes('kafkaCluster.bootstrapServers'))
 })
 
-test('no secret and no file of a job can be written into a resource as it is', () => {
+test('no secret or file path of a job can be written literally into a resource', () => {
   const leaves = controllers.flatMap(controller => layoutOf(controller).parts.flatMap(({ field }) => leavesOf(field)))
   const open = leaves.filter(({ forms, schemas }) => {
     const isSecret = schemas.some(schema => schema.writeOnly === true || schema['x-type'] === 'file path')
@@ -46,7 +46,7 @@ test('no secret and no file of a job can be written into a resource as it is', (
   assert.deepEqual([...new Set(open.map(({ key }) => key))].sort(), ['federated_token_file', 'proxy'])
 })
 
-test('no section has two fields of one name', () => {
+test('no section has two fields with the same name', () => {
   for (const controller of controllers) {
     for (const { field } of layoutOf(controller).parts) {
       for (const section of sectionsOf(field)) {

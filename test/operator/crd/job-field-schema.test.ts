@@ -8,7 +8,7 @@ for (const controller of controllers) {
   const { properties, required, rules } = jobFieldSchema(controller)
   const spec: FieldSchema = { type: 'object', properties, required, 'x-kubernetes-validations': rules }
 
-  test(`${controller}: every value has one type, or is a number or a text`, () => {
+  test(`${controller}: every value has one type, or is a number or a string`, () => {
     const wrong = listNodes(spec).filter(
       ({ node }) => (node.type === undefined) !== (node['x-kubernetes-int-or-string'] === true),
     )
@@ -18,7 +18,7 @@ for (const controller of controllers) {
     )
   })
 
-  test(`${controller}: texts, lists and maps are bounded, so that rules about them have a cost`, () => {
+  test(`${controller}: strings, lists and maps are bounded, which bounds the cost of rules`, () => {
     const unbounded = listNodes(spec).filter(({ node }) => {
       if (node.type === 'string') return node.enum === undefined && node.maxLength === undefined
       if (node.type === 'array') return node.maxItems === undefined
@@ -31,7 +31,7 @@ for (const controller of controllers) {
     )
   })
 
-  test(`${controller}: every field that has a name says what it is`, () => {
+  test(`${controller}: every named field has a description`, () => {
     const silent = listNodes(spec).filter(({ path, node }) => isNamed(path) && !node.description)
     assert.deepEqual(
       silent.map(({ path }) => path),
@@ -39,14 +39,14 @@ for (const controller of controllers) {
     )
   })
 
-  test(`${controller}: rules and required fields name fields that are there`, () => {
+  test(`${controller}: rules and required fields name existing fields`, () => {
     for (const { path, node } of listNodes(spec)) {
       for (const name of node.required ?? []) assert.ok(node.properties?.[name], `${path}.${name}`)
       for (const rule of node['x-kubernetes-validations'] ?? []) assertRule(rule, node, path)
     }
   })
 
-  test(`${controller}: no text is in the words of a job file`, () => {
+  test(`${controller}: no description uses the field names of a job file`, () => {
     const words = listNodes(spec).flatMap(({ path, node }) => {
       const texts = [node.description ?? '', ...(node['x-kubernetes-validations'] ?? []).map(({ message }) => message)]
       return texts.flatMap(text => [...text.matchAll(/\b[a-z]+(_[a-z]+)+\b/g)].map(([word]) => `${path}: ${word}`))
@@ -59,14 +59,14 @@ for (const controller of controllers) {
   })
 }
 
-test('a default of one backend is not put into the others', () => {
+test('the default of one storage backend is not applied to the others', () => {
   const { storage } = jobFieldSchema('backup').properties
   const defaults = Object.entries(storage?.properties ?? {}).filter(([, field]) => field.default !== undefined)
   assert.deepEqual(defaults, [])
   assert.match(storage?.properties?.partSize?.description ?? '', /Default: 5MiB\.$/)
 })
 
-test('a field of one backend is refused with the others, and asked for where it is needed', () => {
+test('a field of one storage backend is refused with the others, and required where it is needed', () => {
   const rules = jobFieldSchema('backup').properties.storage?.['x-kubernetes-validations'] ?? []
   const about = (name: string) =>
     rules.filter(({ fieldPath }) => fieldPath === `.${name}`).map(({ message }) => message)
@@ -78,11 +78,11 @@ test('a field of one backend is refused with the others, and asked for where it 
   assert.deepEqual(about('pvc'), ['pvc is for backend pvc', 'pvc is required with backend pvc'])
 })
 
-test('a resource prunes after its backups unless it says otherwise', () => {
+test('a resource prunes after its backups by default', () => {
   assert.equal(jobFieldSchema('backup').properties.retention?.properties?.afterBackup?.default, true)
 })
 
-test('a size is a number or a text with a unit, an offset a number or a text, a count a number', () => {
+test('a size is a number or a string with a unit, an offset a number or a string, a count a number', () => {
   const backup = jobFieldSchema('backup').properties.backup?.properties ?? {}
   const restore = jobFieldSchema('restore').properties.restore?.properties ?? {}
   assert.equal(backup.segmentBytes?.['x-kubernetes-int-or-string'], true)

@@ -31,7 +31,7 @@ function build(wish: DraftWish = {}) {
   return { job, spec, pod, container }
 }
 
-test('a pod is restricted, and has no token of the cluster', () => {
+test('a pod is restricted, and has no service account token', () => {
   const { pod, container } = build()
   assert.deepEqual(container.securityContext, {
     allowPrivilegeEscalation: false,
@@ -57,7 +57,7 @@ test('a pod is restricted, and has no token of the cluster', () => {
   assert.deepEqual(names, ['KAFKA_BACKUP_RESULT_FILE', 'POD_IP'])
 })
 
-test('a cluster that chooses the group of volumes itself is not told one', () => {
+test('does not set fsGroup if the cluster assigns it', () => {
   const group = { fsGroup: 65_532, fsGroupChangePolicy: 'OnRootMismatch' }
   const always = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } }
   assert.deepEqual(build().pod.securityContext, { ...always, ...group })
@@ -71,7 +71,7 @@ test('a cluster that chooses the group of volumes itself is not told one', () =>
   })
 })
 
-test('a Job tries again what can succeed, and fails at once where nothing can', () => {
+test('a Job retries errors that may pass, and fails immediately for others', () => {
   const { spec } = build()
   assert.deepEqual(
     [spec.backoffLimit, spec.podReplacementPolicy, spec.completionMode, spec.activeDeadlineSeconds],
@@ -90,7 +90,7 @@ test('a Job tries again what can succeed, and fails at once where nothing can', 
   assert.equal(limits.pod.terminationGracePeriodSeconds, 9)
 })
 
-test('a removal waits for those who use the backup, and a continuous backup is never given up', () => {
+test('a removal retries while the backup is in use, and a continuous backup is retried without a limit', () => {
   const { rules } = build({ step: { purpose: 'delete' } }).spec.podFailurePolicy as { rules: Record<string, object>[] }
   assert.deepEqual(rules[0]?.onExitCodes, { containerName: 'kafka-backup', operator: 'In', values: [2, 3] })
   const continuous = { backup: { continuous: true } }
@@ -99,7 +99,7 @@ test('a removal waits for those who use the backup, and a continuous backup is n
   assert.equal(build({ spec: continuous, step: { purpose: 'verify' } }).spec.backoffLimit, 6)
 })
 
-test('each shard has tries of its own, and the first that is out of them ends the Job', () => {
+test('each shard has its own retries, and the first one without any left fails the Job', () => {
   const { spec, container } = build({ step: { stage: 'shards', shards: 4 }, spec: { job: { backoffLimit: 2 } } })
   const { completionMode, completions, parallelism, backoffLimitPerIndex, maxFailedIndexes, backoffLimit } = spec
   assert.deepEqual(
@@ -116,12 +116,12 @@ test('each shard has tries of its own, and the first that is out of them ends th
   assert.deepEqual(container.args.slice(-2), ['--shard', '$(JOB_COMPLETION_INDEX)/4'])
 })
 
-test('no argument is taken for a variable', () => {
+test('no argument is expanded as a variable', () => {
   const args = ['offsets', 'reset', '--group', '$(POD_IP)', '--group', 'a$$b']
   assert.deepEqual(build({ pod: { args } }).container.args.slice(3), ['$$(POD_IP)', '--group', 'a$$$$b'])
 })
 
-test('the resource has the last word on amounts, account and place', () => {
+test('resources, service account and scheduling of the resource override those of the operator', () => {
   const resources = { limits: { memory: '1Gi' } }
   const settings = {
     resources: { limits: { memory: '512Mi' } },
@@ -157,7 +157,7 @@ test('the resource has the last word on amounts, account and place', () => {
   assert.equal(spec.template.metadata.labels?.['kafka-backup.dev/resource'], 'orders')
 })
 
-test('what a template takes from the operator is refused by the names of its fields', () => {
+test('refuses template fields that belong to the operator, by name', () => {
   const refused: [PodTemplate, RegExp][] = [
     [
       { metadata: { labels: { 'kafka-backup.dev/purpose': 'x' } } },
@@ -217,7 +217,7 @@ test('what a template takes from the operator is refused by the names of its fie
   assert.doesNotThrow(() => build({ spec: { podTemplate } }))
 })
 
-test('what a Job says of its run is read again', () => {
+test('reads the run of a Job from its labels and annotations', () => {
   const { job } = build({ step: { purpose: 'verify', stage: 'shards', shards: 5, backupId: 'orders-ü' } })
   const { run, purpose, stage, shards, backupId, dueMs, end, running } = readJobState(job, [], 0)
   assert.deepEqual(

@@ -50,7 +50,7 @@ test('a pod whose sidecar or readiness gate is not ready is not lost: its node r
   }
 })
 
-test('readiness counts only where a probe stands behind it', () => {
+test('readiness counts only if the container has a probe', () => {
   const read = (spec: Record<string, unknown>, status = running(true, true)) =>
     readJobState(job(), [{ ...samplePod({ status }), spec }], nowMs).readySinceMs
   const probed = { containers: [{ name: 'kafka-backup', readinessProbe: {} }] }

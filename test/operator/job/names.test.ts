@@ -5,7 +5,7 @@ import { buildConfigMap, configMapOf } from '../../../src/operator/job/build-pod
 import { configMapName, jobName, labelValue } from '../../../src/operator/job/names.ts'
 import { sampleDraft, sampleResource } from './samples.ts'
 
-test('the name of a Job is that of its run and stage, for any name of a resource', () => {
+test('a Job is named after its run and stage, for any resource name', () => {
   const resource = sampleResource()
   const name = jobName(resource, 'once', 'whole')
   assert.match(name, /^orders-[0-9a-f]{10}$/)
@@ -30,14 +30,14 @@ test('the name of a Job is that of its run and stage, for any name of a resource
   }
 })
 
-test('two resources of one name after each other share no Job', () => {
+test('two consecutive resources of the same name share no Job', () => {
   const resource = sampleResource()
   const again = { ...resource, metadata: { ...resource.metadata, uid: 'another' } }
   assert.notEqual(jobName(resource, 'once', 'whole'), jobName(again, 'once', 'whole'))
   assert.notEqual(configMapName(resource, 'x'), configMapName(again, 'x'))
 })
 
-test('a label has the name itself, or its beginning and a hash where that cannot be', () => {
+test('a label contains the name, or its beginning and a hash if it is too long', () => {
   assert.equal(labelValue('orders.eu-1'), 'orders.eu-1')
   assert.equal(labelValue('x'.repeat(63)), 'x'.repeat(63))
   for (const text of ['x'.repeat(64), `${'a.'.repeat(126)}b`, '-x', 'a b', 'ü', '...']) {
@@ -46,7 +46,7 @@ test('a label has the name itself, or its beginning and a hash where that cannot
   assert.notEqual(labelValue(`${'x'.repeat(64)}1`), labelValue(`${'x'.repeat(64)}2`))
 })
 
-test('a ConfigMap holds the job file for ever, and the Job names it', () => {
+test('the ConfigMap of a job file is immutable, and the Job refers to it', () => {
   const draft = sampleDraft()
   const map = buildConfigMap(draft, draft.pod.jobFile)
   assert.deepEqual([map.immutable, map.data], [true, { 'job.yaml': 'mode: backup\n' }])

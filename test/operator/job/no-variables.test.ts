@@ -22,7 +22,7 @@ const texts = [
 
 for (const controller of controllers) {
   for (const text of texts) {
-    test(`${controller}: ${text} in every text of a resource stays what it is`, () => {
+    test(`${controller}: ${text} is not expanded in any field of a resource`, () => {
       const resource = makeResource(controller, fill({ type: 'object', ...jobFieldSchema(controller) }, text))
       const written = writeDocument(controller, resource, step, new JobNeeds())
       const { tree, problems } = interpolate(written, { POD_IP: '10.0.0.7', HOME: 'leaked', ...everySecret(written) })
@@ -34,7 +34,7 @@ for (const controller of controllers) {
   }
 }
 
-test('a job that is loaded has the texts of the resource', () => {
+test('a loaded job contains the unchanged strings of the resource', () => {
   const text = `\${HOME} and $\${HOME}`
   const sasl = { mechanism: 'PLAIN', username: text, passwordSecret: secret('p') }
   const { jobFile } = planPod('backup', {

@@ -118,7 +118,7 @@ function assertParsed(args: readonly string[]): void {
   if (action !== undefined) refuseOthers(action, line.options)
 }
 
-test('a group that looks like an option or a variable arrives as it is written', () => {
+test('a group name that looks like an option or a variable is passed unchanged', () => {
   const { args } = planPod('offset_reset', { groups: ['--yes', '$(HOME)', 'a b'] })
   assert.deepEqual(
     args.filter(arg => arg.startsWith('--group')),
@@ -126,14 +126,14 @@ test('a group that looks like an option or a variable arrives as it is written',
   )
 })
 
-test('a claim is mounted where the job looks, with its folder', () => {
+test('a claim is mounted at the path of the job, with its subPath', () => {
   const pod = planPod('backup', { storage: { ...pvc, pvc: { claimName: 'backups', subPath: 'kafka' } } })
   assert.deepEqual(pod.volumes, [{ name: 'kafka-backup-storage', persistentVolumeClaim: { claimName: 'backups' } }])
   assert.deepEqual(pod.mounts, [{ name: 'kafka-backup-storage', mountPath: '/backups', subPath: 'kafka' }])
   assert.deepEqual([pod.env, pod.secrets], [[], []])
 })
 
-test('secrets are variables or files of one key each, and are named with their fields', () => {
+test('each secret is a variable or a file with one key, and is reported with its field', () => {
   const pod = planPod('backup', {
     storage: {
       backend: 's3',
@@ -169,13 +169,13 @@ test('secrets are variables or files of one key each, and are named with their f
   ])
 })
 
-test('the license is no business of the pod', () => {
+test('the license is not passed to the pod', () => {
   const pod = planPod('backup', { enterprise: { licenseSecret: { name: 'license' } } })
   assert.deepEqual([pod.secrets, pod.env], [[], []])
   assert.doesNotMatch(pod.jobFile, /license/)
 })
 
-test('a job file is for people: in the order of the documentation, without anchors and folded lines', () => {
+test('a job file is readable: in the order of the docs, without anchors and folded lines', () => {
   const topics = { include: [`${'long-'.repeat(40)}topic`], exclude: ['a', 'b'] }
   const { jobFile } = planPod('backup', { topics, backup: { consumerGroups: { exclude: topics.exclude } } })
   assert.deepEqual(Object.keys(parse(jobFile)), ['mode', 'backup_id', 'source', 'storage', 'backup', 'metrics'])
@@ -183,25 +183,25 @@ test('a job file is for people: in the order of the documentation, without ancho
   assert.doesNotMatch(jobFile, /[&*]a\d|>-/)
 })
 
-test('the same resource and step give the same file, so that its name can be that of its content', () => {
+test('the same resource and step give the same file, so its name can be a content hash', () => {
   assert.equal(planPod('backup').jobFile, planPod('backup').jobFile)
 })
 
-test('a run of mode full makes its own backup, and prunes those of the resource', () => {
+test('a run of mode full creates a new backup, and prunes those of the resource', () => {
   const spec = { mode: 'full', backupId: 'orders', retention: { keepDaily: 7 } }
   const job = parse(planPod('backup', spec, { backupId: 'orders-20261116t020000z' }).jobFile)
   assert.equal(job.backup_id, 'orders-20261116t020000z')
   assert.deepEqual(job.retention, { match: ['orders-????????t??????z'], keep_daily: 7, after_backup: true })
 })
 
-test('what a run of mode full prunes is never the backup of a resource with a longer name', () => {
+test('a run of mode full never prunes the backup of a resource with a longer name', () => {
   const job = parse(planPod('backup', { mode: 'full', backupId: 'orders', retention: { keepLast: 1 } }).jobFile)
   const isMeant = compileGlobs(job.retention.match)
   assert.ok(isMeant('orders-20261116t020000z'))
   assert.deepEqual(['orders', 'orders-eu', 'orders-eu-20261116t020000z'].filter(isMeant), [])
 })
 
-test('what a resource says of its retention stands, and without a word nothing is pruned', () => {
+test('applies the retention of a resource, and prunes nothing without one', () => {
   const retention = { match: ['old-*'], keepLast: 1, afterBackup: false }
   const job = parse(planPod('backup', { mode: 'full', retention }).jobFile)
   assert.deepEqual(job.retention, { match: ['old-*'], keep_last: 1, after_backup: false })
@@ -210,7 +210,7 @@ test('what a resource says of its retention stands, and without a word nothing i
   assert.deepEqual(incremental.retention, { keep_last: 1, after_backup: true })
 })
 
-test('progress is served by what takes long, and by nothing else', () => {
+test('only long-running commands serve progress', () => {
   const servesOf = (controller: Controller, more: Partial<JobStep> = {}) =>
     parse(planPod(controller, {}, more).jobFile).metrics?.listen
   const address = `[\${POD_IP}]:8080`
@@ -222,7 +222,7 @@ test('progress is served by what takes long, and by nothing else', () => {
   assert.equal(servesOf('offset_rollback'), undefined)
 })
 
-test('a removal asks for nothing but the store, so that no other secret can stand in its way', () => {
+test('a removal needs only the credentials of the store, so no other missing secret blocks it', () => {
   const sasl = { mechanism: 'SCRAM-SHA-512', username: 'u', passwordSecret: secret('kafka') }
   const kafkaCluster = { bootstrapServers: ['k:9092'], security: { protocol: 'SASL_PLAINTEXT', sasl } }
   const storage = { backend: 's3', bucket: 'my-bucket', accessKeyId: 'a', secretAccessKeySecret: secret('s3') }

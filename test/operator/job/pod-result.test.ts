@@ -22,7 +22,7 @@ const written = {
   finished_at: '2026-01-31T08:00:04.211Z',
 }
 
-test('what the command writes is read, also where its texts were cut to fit', () => {
+test('reads the result of a command, also if its strings were cut', () => {
   const result = parsePodResult(formatResult(written))
   assert.deepEqual(result, {
     exit: 1,
@@ -46,7 +46,7 @@ test('what the command writes is read, also where its texts were cut to fit', ()
   assert.equal([...(long?.message ?? '')].length, 800)
 })
 
-test('a message that is none, was cut, or is somebody else’s is no result', () => {
+test('rejects an empty, cut or foreign message as a result', () => {
   const whole = JSON.stringify(written)
   const others = [undefined, '', ' ', 'Killed', whole.slice(0, -20), `${whole}\n${whole}`, 'null', '[]', '"x"', '1']
   const logs = ['{"level":"error","message":"x"}', '{"exit":"1","ok":false}', '{"exit":1}', '{"exit":-1,"ok":true}']
@@ -54,7 +54,7 @@ test('a message that is none, was cut, or is somebody else’s is no result', ()
   for (const text of [...others, ...logs, huge]) assert.equal(parsePodResult(text), undefined, text)
 })
 
-test('what a hostile pod says is bounded, and never more than text and numbers', () => {
+test('bounds the result of a hostile pod, and accepts only strings and numbers', () => {
   const result = parsePodResult(
     JSON.stringify({
       ...{
@@ -83,13 +83,13 @@ test('what a hostile pod says is bounded, and never more than text and numbers',
   })
 })
 
-test('a text is cut between characters and holds no halves of them', () => {
+test('cuts a string between characters', () => {
   assert.equal(cutText('😀'.repeat(5), 3), '😀😀…')
   assert.equal(cutText('a\ud800b', 9), 'a\ufffdb')
   assert.equal(cutText(' a \r\n\t b ', 9), 'a b')
 })
 
-test('groups are those whose committed offsets were set, kept by a snapshot or compared with one', () => {
+test('counts groups whose committed offsets were set, saved in a snapshot or compared with one', () => {
   const of = (command: string, totals: object) =>
     parsePodResult(JSON.stringify({ ok: true, exit: 0, command, totals }))?.groups
   assert.equal(of('restore', { groups: 3 }), 3)
@@ -100,7 +100,7 @@ test('groups are those whose committed offsets were set, kept by a snapshot or c
   assert.equal(of('backup', { groups: 3 }), undefined)
 })
 
-test('a run that only showed what it would do is known by that', () => {
+test('recognizes a dry run', () => {
   const of = (command: string, totals: object) =>
     parsePodResult(JSON.stringify({ ok: true, exit: 0, command, totals }))?.isDryRun
   assert.deepEqual([of('restore', { dry_run: true }), of('restore', {}), of('offsets plan', {})], [true, false, true])

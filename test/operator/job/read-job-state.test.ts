@@ -16,8 +16,8 @@ const completionTime = '2026-11-16T02:05:00Z'
 const complete = () => sampleJob({ conditions: conditions.complete, completionTime })
 const trying = () => sampleJob({ startTime: timeAt(1), active: 1 })
 
-describe('a Job that is over', () => {
-  test('is a success with what its pod told', () => {
+describe('a finished Job', () => {
+  test('succeeds with the result of its pod', () => {
     const totals = {
       records: 10,
       bytes: 20,
@@ -54,21 +54,21 @@ describe('a Job that is over', () => {
     })
   })
 
-  test('is one without its pods, too, and others’ pods say nothing', () => {
+  test('succeeds without its pods, and ignores pods of other Jobs', () => {
     assert.deepEqual([endOf(complete()).isSuccess, endOf(complete()).totals], [true, {}])
     const other = samplePod({ status: ended(0, { totals: { records: 1 } }) })
     const strange = { ...other, metadata: { ...other.metadata, ownerReferences: [] } }
     assert.deepEqual(endOf(complete(), strange).totals, {})
   })
 
-  test('tells the sum over its shards, each as its last pod says', () => {
+  test('sums the results of its shards, each from its last pod', () => {
     const shard = (index: number, records: number, createdSecond: number, exit = 0) =>
       samplePod({ index, createdSecond, status: ended(exit, { totals: { records, bytes: 1 }, gaps: index }) })
     const pods = [shard(1, 7, 20), shard(0, 100, 1, 1), shard(0, 3, 15), shard(2, 5, 1)]
     assert.deepEqual(endOf(complete(), ...pods).totals, { records: 15, bytes: 3, gaps: 3 })
   })
 
-  test('knows the snapshot of the first pod, and the gaps that only it saw', () => {
+  test('keeps the snapshot of the first pod, and the gaps that only it found', () => {
     const reset = (snapshot_id: string, groups_set: number) => ({
       command: 'offsets reset',
       totals: { snapshot_id, groups_set },
@@ -82,7 +82,7 @@ describe('a Job that is over', () => {
     assert.equal(endOf(complete(), torn, whole).totals.snapshotId, 'whole')
   })
 
-  test('has failed when it was to fail for a gap, though the next pod found the gap recorded', () => {
+  test('fails because of a gap with on_gap fail, although a later pod found the gap recorded', () => {
     const gap = { code: 'BACKUP_PARTIAL', message: 'a gap in orders/0', retryable: false, gaps: 1 }
     const first = samplePod({ status: ended(4, gap) })
     const second = samplePod({ createdSecond: 20, status: ended(0, { ok: true }) })
@@ -91,7 +91,7 @@ describe('a Job that is over', () => {
     assert.match(message ?? '', /a gap in orders\/0/)
   })
 
-  test('has failed for the reason that the command gives', () => {
+  test('fails with the reason of the command', () => {
     const result = {
       code: 'CONFIG_INVALID',
       message: 'job.yaml: 3 errors\n  a: x',
@@ -114,14 +114,14 @@ describe('a Job that is over', () => {
     assert.equal(endOf(job, samplePod({ status: ended(3, moved) })).reason, 'DifferenceFound')
   })
 
-  test('says how often it tried', () => {
+  test('reports the number of attempts', () => {
     const result = { code: 'KAFKA_UNREACHABLE', message: 'no broker answers' }
     const pods = [1, 2, 3].map(at => samplePod({ name: `p${at}`, createdSecond: at, status: ended(1, result) }))
     const { reason, message } = endOf(sampleJob({ conditions: conditions.backoff }), ...pods)
     assert.deepEqual([reason, message], ['KAFKA_UNREACHABLE', 'no broker answers. Stopped after 3 attempts.'])
   })
 
-  test('has failed for the shard that failed, not for those that were stopped with it', () => {
+  test('fails because of the failed shard, not of those that were stopped with it', () => {
     const stopped = samplePod({ index: 0, status: ended(143, { code: 'TERMINATED', message: 'stopped' }) })
     const broken = samplePod({ index: 1, status: ended(1, { code: 'STORAGE_FULL', message: 'full' }) })
     const job = sampleJob({ conditions: conditions.indexes })
@@ -129,7 +129,7 @@ describe('a Job that is over', () => {
     assert.equal(endOf(job, stopped, broken).reason, 'STORAGE_FULL')
   })
 
-  test('has failed for its deadline, whatever its pods say', () => {
+  test('fails because of its deadline, regardless of its pods', () => {
     const job = sampleJob({ conditions: conditions.deadline }, { activeDeadlineSeconds: 60 })
     const stopped = samplePod({ status: ended(143, { code: 'TERMINATED', totals: { records: 5, bytes: 6 } }) })
     const end = endOf(job, stopped)
@@ -138,7 +138,7 @@ describe('a Job that is over', () => {
     assert.equal(endOf(job).reason, 'DeadlineExceeded')
   })
 
-  test('has the reason of the Job where its pods are gone', () => {
+  test('has the reason of the Job if its pods are gone', () => {
     const { reason, message, totals } = endOf(sampleJob({ conditions: conditions.backoff }))
     assert.deepEqual(
       [reason, message, totals],
@@ -147,13 +147,13 @@ describe('a Job that is over', () => {
   })
 })
 
-describe('a Job that is over, of which a pod is seen later', () => {
+describe('a finished Job whose pod is not visible yet', () => {
   const overAt = (second: number, job: Job, ...pods: Pod[]) =>
     readJobState(job, pods, Date.parse(completionTime) + second * 1000)
   const result = { ok: true, totals: { records: 10 } }
   const running = samplePod({ status: { phase: 'Running', podIP: '10.0.0.7' } })
 
-  test('is not taken for one that told nothing', () => {
+  test('is not reported as one without a result', () => {
     const early = overAt(1, complete(), running)
     assert.deepEqual([early.end, early.running, early.waiting], [undefined, [], undefined])
     assert.equal(overAt(1, complete(), samplePod({ status: ended(0, result) })).end?.totals.records, 10)
@@ -164,7 +164,7 @@ describe('a Job that is over, of which a pod is seen later', () => {
     assert.equal(overAt(1, failed, running).failedPods, undefined)
   })
 
-  test('is over all the same when the pod does not come', () => {
+  test('is finished after a while without the pod', () => {
     const unseen = sampleJob({ conditions: conditions.complete, completionTime, succeeded: 1 })
     assert.equal(overAt(31, unseen).end?.isSuccess, true)
     assert.equal(overAt(31, complete(), running).end?.isSuccess, true)
@@ -172,13 +172,13 @@ describe('a Job that is over, of which a pod is seen later', () => {
   })
 })
 
-describe('a pod that left no result', () => {
+describe('a pod without a result', () => {
   const reasonOf = (status: PodStatus) => {
     const { reason, message } = endOf(sampleJob({ conditions: conditions.backoff }), samplePod({ status }))
     return `${reason}: ${message}`
   }
 
-  test('was out of memory, and the message says what to raise and what to lower', () => {
+  test('was out of memory, and the message names what to raise and lower', () => {
     assert.match(
       reasonOf(ended(137, '', 'OOMKilled')),
       /^OutOfMemory: .*spec\.resources\.limits\.memory.*memory_budget/,
@@ -187,7 +187,7 @@ describe('a pod that left no result', () => {
     assert.match(reasonOf(ended(134, log)), /^OutOfMemory: /)
   })
 
-  test('was killed, evicted or taken away', () => {
+  test('was killed, evicted or deleted', () => {
     assert.match(reasonOf(ended(137)), /^Killed: Pod orders-3eba439a89-4jb8t was killed before/)
     const message = `The node was low on resource: memory.${'x'.repeat(5000)}`
     const evicted = reasonOf({ phase: 'Failed', reason: 'Evicted', message })
@@ -202,7 +202,7 @@ describe('a pod that left no result', () => {
     assert.match(reasonOf({ ...ended(143), conditions: [disrupted] }), /^Disrupted: .*preempted/)
   })
 
-  test('never started, or ended in a way that nobody knows', () => {
+  test('never started, or ended for an unknown reason', () => {
     const text = 'exec: "kafka-backup": executable file not found in $PATH'
     assert.match(reasonOf(ended(128, text, 'StartError')), /^ContainerCannotRun: .*executable file not found/)
     assert.match(reasonOf({ phase: 'Failed' }), /^PodFailed: .*before its process began/)
@@ -211,7 +211,7 @@ describe('a pod that left no result', () => {
     assert.doesNotMatch(secret, /hunter2/, 'what a process printed is not copied into a status')
   })
 
-  test('has not ended as another’s result says', () => {
+  test('does not get the result of another pod', () => {
     const line = JSON.stringify({ ok: true, exit: 0, command: 'backup', totals: { records: 5 } })
     const { reason, totals } = endOf(
       sampleJob({ conditions: conditions.backoff }),
@@ -221,8 +221,8 @@ describe('a pod that left no result', () => {
   })
 })
 
-describe('a Job that goes on', () => {
-  test('is over when a pod says that no try can succeed', () => {
+describe('an active Job', () => {
+  test('is finished when a pod reports that no retry can succeed', () => {
     const result = { code: 'KAFKA_AUTH', message: 'wrong password', retryable: false }
     const failed = samplePod({ status: ended(1, result) })
     const next = samplePod({ name: 'next', createdSecond: 35, status: { phase: 'Pending' } })
@@ -233,7 +233,7 @@ describe('a Job that goes on', () => {
     assert.deepEqual([partial.reason, partial.isStillTrying], ['Partial', true])
   })
 
-  test('is left to Kubernetes where that decides itself, and while it tries again', () => {
+  test('is left to Kubernetes if the failure policy decides, and while it retries', () => {
     const job = sampleJob({ startTime: timeAt(1), active: 1 }, buildJob(sampleDraft()).spec)
     const isOpen = (exit: number, result: object | string) =>
       read(job, samplePod({ status: ended(exit, result) })).end === undefined
@@ -250,7 +250,7 @@ describe('a Job that goes on', () => {
     assert.equal(read(nearly, samplePod({ status: ended(0, { ok: true }) })).end, undefined)
   })
 
-  test('tells of the pods that failed until now', () => {
+  test('reports the pods that have failed so far', () => {
     const failed = (createdSecond: number, message: string) =>
       samplePod({ createdSecond, status: ended(1, { code: 'KAFKA_UNREACHABLE', message }) })
     const running = samplePod({ createdSecond: 30, status: { phase: 'Running', podIP: '10.0.0.7' } })
@@ -260,7 +260,7 @@ describe('a Job that goes on', () => {
     assert.equal(read(complete(), failed(1, 'x')).failedPods, undefined)
   })
 
-  test('is over for a continuous backup only when a restart cannot help', () => {
+  test('of a continuous backup is finished only if a restart cannot help', () => {
     const { spec, metadata } = buildJob(sampleDraft({ spec: { backup: { continuous: true } } }))
     const sample = sampleJob({ startTime: timeAt(1), active: 1 }, spec)
     const annotations = { ...sample.metadata.annotations, ...metadata.annotations }
@@ -283,7 +283,7 @@ describe('a Job that goes on', () => {
     for (const exit of [2, 3]) assert.equal(after(exit, 'CONFIG_INVALID').end, undefined, 'the Job ends by itself')
   })
 
-  test('is ending when the Job controller has decided so, and its pods or its last condition are still to come', () => {
+  test('is ending when the Job controller has decided it, before its last pods or condition', () => {
     const failed = samplePod({ status: ended(1, { code: 'KAFKA_AUTH', retryable: false }) })
     const target = sampleJob({ conditions: conditions.backoff.slice(0, 1), failed: 1 }, { backoffLimit: 0 })
     assert.deepEqual([read(target, failed).end, read(target, failed).isEnding], [undefined, true])
@@ -293,12 +293,12 @@ describe('a Job that goes on', () => {
     assert.equal(read(trying()).isEnding, undefined)
   })
 
-  test('has no retries left once it was stopped', () => {
+  test('has no retries left after it was stopped', () => {
     assert.equal(read(sampleJob({}, { backoffLimit: 0 })).isWithoutRetries, true)
     assert.equal(read(trying()).isWithoutRetries, undefined)
   })
 
-  test('does not claim to be tried again after its last try', () => {
+  test('does not announce a retry after its last attempt', () => {
     const { spec } = buildJob(sampleDraft({ spec: { job: { backoffLimit: 1 } } }))
     const job = (status: Job['status'] = { active: 0 }) => sampleJob(status, spec)
     const failed = (createdSecond: number, exit: number, index = 0) =>
@@ -319,7 +319,7 @@ describe('a Job that goes on', () => {
     assert.equal(read(shards, failed(1, 1, 1), failed(2, 1, 1)).failedPods, undefined)
   })
 
-  test('has pods that run, with their addresses', () => {
+  test('lists running pods with their addresses', () => {
     const status = { phase: 'Running', podIP: '10.0.0.7' }
     const deleting = samplePod({ name: 'b', status })
     deleting.metadata.deletionTimestamp = timeAt(39)
@@ -331,7 +331,7 @@ describe('a Job that goes on', () => {
   })
 })
 
-describe('a Job waits', () => {
+describe('a waiting Job', () => {
   const waitingAt = (second: number, job: Job, ...pods: Pod[]) =>
     readJobState(job, pods, Date.parse(timeAt(second))).waiting
   const pending = (reason: string, message?: string): PodStatus => ({
@@ -341,7 +341,7 @@ describe('a Job waits', () => {
     ],
   })
 
-  test('for an image, a secret or its key', () => {
+  test('waits for an image, a secret or a key of it', () => {
     for (const [reason, message] of [
       ['ImagePullBackOff', 'Back-off pulling image "kafka-backup:none"'],
       ['CreateContainerConfigError', `couldn't find key password in Secret team-a/login`],
@@ -354,7 +354,7 @@ describe('a Job waits', () => {
     assert.equal(hostile?.message.length, 500)
   })
 
-  test('for a node', () => {
+  test('waits for a node', () => {
     const message = '0/3 nodes are available: 3 Insufficient memory.'
     const unscheduled = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }
     const waiting = waitingAt(5, trying(), samplePod({ status: { phase: 'Pending', conditions: [unscheduled] } }))
@@ -362,7 +362,7 @@ describe('a Job waits', () => {
     assert.match(waiting?.message ?? '', /Insufficient memory/)
   })
 
-  test('for a volume or for a pod at all, which is told when it takes long', () => {
+  test('waits for a volume or for its first pod, which is reported after a while', () => {
     const creating = samplePod({ status: pending('ContainerCreating') })
     assert.equal(waitingAt(30, trying(), creating), undefined)
     assert.equal(waitingAt(70, trying(), creating)?.reason, 'ContainerCreating')
@@ -372,7 +372,7 @@ describe('a Job waits', () => {
     assert.equal(waitingAt(70, trying(), failed), undefined, 'between two tries')
   })
 
-  test('for whoever has suspended it, and not when one of its pods works', () => {
+  test('waits while it is suspended, unless one of its pods runs', () => {
     assert.equal(waitingAt(5, sampleJob({ conditions: conditions.suspended }))?.reason, 'JobSuspended')
     const stuck = samplePod({ index: 0, status: pending('ImagePullBackOff', 'x') })
     const works = samplePod({ index: 1, status: { phase: 'Running', podIP: '10.0.0.7' } })

@@ -134,7 +134,7 @@ const refusals: [string, Controller, Record<string, unknown>, RegExp][] = [
 ]
 
 for (const [name, controller, spec, expected] of refusals) {
-  test(`${name} is refused in the words of the spec`, () => {
+  test(`refuses ${name} with the field names of the spec`, () => {
     const lines = refusalOf(controller, spec)
     assert.ok(
       lines.some(line => expected.test(line)),
@@ -145,7 +145,7 @@ for (const [name, controller, spec, expected] of refusals) {
   })
 }
 
-test('all that is wrong is told at once, with the resource that it is about', () => {
+test('reports all problems at once, with the resource', () => {
   const resource = makeResource('backup', { topics: { include: [] }, storage: { backend: 's3' } })
   assert.throws(() => planJobPod('backup', resource, step), {
     code: 'CONFIG_INVALID',
@@ -158,7 +158,7 @@ test('a rollback of a reset whose snapshot is not known yet is not refused', () 
   assert.deepEqual(refusalOf('offset_rollback', { snapshotId: undefined, resetRef: { name: 'reset' } }), [])
 })
 
-test('a password in the address of a store is shown nowhere', () => {
+test('never shows a password in the address of a store', () => {
   const addresses = [
     { ...s3, endpoint: 'https://user:a-password@minio' },
     { backend: 'azure', container: 'backups', account: 'acme', endpoint: 'https://user:a-password@acme' },
@@ -178,7 +178,7 @@ test('a password in the address of a store is shown nowhere', () => {
   }
 })
 
-test('a resource called as the folder of snapshots is no name for a backup, but one for what sets positions', () => {
+test('refuses a backup named like the folder of snapshots, but not an offset reset of that name', () => {
   const called = { ...step, backupId: 'offset-snapshots' }
   assert.throws(
     () => planJobPod('backup', makeResource('backup'), called),

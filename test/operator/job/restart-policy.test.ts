@@ -25,7 +25,7 @@ test('a continuous backup stops only for bad input, another writer, a truncated 
   )
 })
 
-test('the exit codes that end the Job of a continuous backup belong to codes that stall it, and to no others', () => {
+test('the exit codes that end the Job of a continuous backup are exactly those of stalling error codes', () => {
   const { podFailurePolicy } = buildJob(sampleDraft({ spec: { backup: { continuous: true } } })).spec as {
     podFailurePolicy: { rules: [{ onExitCodes: { values: number[] } }] }
   }

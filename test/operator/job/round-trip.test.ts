@@ -32,7 +32,7 @@ function loadPod({ jobFile, env }: JobPod) {
 const backupOf = (spec: Record<string, unknown>) => load('backup', spec) as BackupJob
 const restoreOf = (spec: Record<string, unknown>) => load('restore', spec) as RestoreJob
 
-test('the least that a backup says is a job with all defaults', () => {
+test('a minimal backup becomes a job with all defaults', () => {
   const job = backupOf({})
   assert.equal(job.mode, 'backup')
   assert.equal(job.backupId, 'nightly')
@@ -44,7 +44,7 @@ test('the least that a backup says is a job with all defaults', () => {
   assert.equal(job.retention, undefined)
 })
 
-test('a backup says all that a job file can', () => {
+test('a backup can set every field of a job file', () => {
   const job = backupOf(fullBackup)
   const { security, ...source } = job.source
   assert.equal(security, undefined)
@@ -64,7 +64,7 @@ test('a backup says all that a job file can', () => {
   assert.deepEqual(job.retention, { keepLast: 3, olderThanMs: 30 * 86_400_000, graceMs: 0, afterBackup: false })
 })
 
-test('a restore says all that a job file can', () => {
+test('a restore can set every field of a job file', () => {
   const job = restoreOf(fullRestore)
   const { restore } = job
   assert.equal(restore.generation, 4)
@@ -79,14 +79,14 @@ test('a restore says all that a job file can', () => {
 })
 
 for (const [name, { spec, expected }] of Object.entries(storages)) {
-  test(`a storage of ${name} is that of the job`, () => {
+  test(`the storage ${name} reaches the job unchanged`, () => {
     const { storage } = backupOf({ storage: spec })
     assert.deepEqual({ ...storage, ...expected }, storage)
   })
 }
 
 for (const [name, { sasl, expected }] of Object.entries(mechanisms)) {
-  test(`a login with ${name} is that of the job`, () => {
+  test(`the login ${name} reaches the job unchanged`, () => {
     const kafkaCluster = { bootstrapServers: ['k:9092'], security: { protocol: 'SASL_SSL', tls, sasl } }
     const { security } = backupOf({ kafkaCluster }).source
     assert.deepEqual(security?.tls, {
@@ -100,7 +100,7 @@ for (const [name, { sasl, expected }] of Object.entries(mechanisms)) {
 }
 
 for (const [name, { spec, expected }] of Object.entries(auths)) {
-  test(`a registry with ${name} is that of the job`, () => {
+  test(`the registry ${name} reaches the job unchanged`, () => {
     const schemaRegistry = { enabled: true, url: 'https://r1:8081,https://r2:8081', ...spec }
     const registry = backupOf({ enterprise: { licenseSecret: { name: 'license' }, schemaRegistry } }).enterprise
       ?.schemaRegistry
@@ -109,7 +109,7 @@ for (const [name, { spec, expected }] of Object.entries(auths)) {
   })
 }
 
-test('a restore of schemas is that of the job', () => {
+test('the restore of schemas reaches the job unchanged', () => {
   const schemaRegistry = { enabled: true, url: 'http://r:8081', restore: registryRestore, schemaTypes: ['AVRO'] }
   const registry = restoreOf({ enterprise: { schemaRegistry } }).enterprise?.schemaRegistry
   assert.equal(registry?.restore.idMappingFile, `${fileFolder}/enterprise.schema_registry.restore.id_mapping_file`)
@@ -119,7 +119,7 @@ test('a restore of schemas is that of the job', () => {
   assert.deepEqual(registry?.schemaTypes, ['AVRO'])
 })
 
-test('encryption is that of the job, in all four', () => {
+test('encryption reaches the job unchanged, for all four kinds', () => {
   for (const controller of ['backup', 'restore', 'offset_reset', 'offset_rollback'] as const) {
     assert.deepEqual(load(controller, { encryption }).encryption, {
       hideNames: true,

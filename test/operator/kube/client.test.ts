@@ -30,7 +30,7 @@ beforeEach(() => {
   answer = (_, response) => sendJson(response, 200, {})
 })
 
-test('each call is the request that the API documents', async () => {
+test('each call sends the documented request', async () => {
   const api = openClient()
   await api.get(maps, { namespace: 'one', name: 'a' }, open)
   await api.get(jobs, { name: 'of the cluster' }, open)
@@ -58,7 +58,7 @@ test('each call is the request that the API documents', async () => {
   assert.deepEqual(JSON.parse(remove?.body ?? ''), { ...options, preconditions: { uid: 'u' } })
 })
 
-test('of a secret only the metadata is asked for', async () => {
+test('requests only the metadata of a secret', async () => {
   const secrets: ResourceKind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
   await openClient().getMetadata(secrets, { namespace: 'one', name: 'a' }, open)
   const { method, url, headers } = server.calls[0] as KubeCall
@@ -66,19 +66,19 @@ test('of a secret only the metadata is asked for', async () => {
   assert.equal(headers.accept, 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1')
 })
 
-test('an apply never states the managers that were read with the object', async () => {
+test('an apply never sends the managed fields that were read', async () => {
   const metadata = { ...map.metadata, managedFields: [{ manager: 'other' }] }
   await openClient().apply(maps, { ...map, metadata }, { fieldManager: 'me' }, open)
   assert.deepEqual(JSON.parse(server.calls[0]?.body ?? '').metadata, map.metadata)
 })
 
-test('calls one after the other share a connection', async () => {
+test('consecutive calls share a connection', async () => {
   const api = openClient()
   for (let count = 0; count < 3; count++) await api.get(maps, { namespace: 'one', name: 'a' }, open)
   assert.equal(new Set(server.calls.map(({ connection }) => connection)).size, 1)
 })
 
-test('a list is read page by page, and its items know their kind', async () => {
+test('reads a list page by page, and sets the kind of its items', async () => {
   answer = ({ url }, response) => {
     const from = new URL(url, 'https://x').searchParams.get('continue')
     const page = from === null ? 1 : Number(from.slice(5))
@@ -96,13 +96,13 @@ test('a list is read page by page, and its items know their kind', async () => {
   )
 })
 
-test('a list that leaves objects out, and does not say where they are, is an error and not the end', async () => {
+test('fails if a list omits objects without a continue token', async () => {
   answer = (_, response) =>
     sendJson(response, 200, { metadata: { resourceVersion: '7', remainingItemCount: 3 }, items: [] })
   await assert.rejects(openClient().list(maps, {}, open), { code: 'KUBE_PROTOCOL', message: /leaves out 3 objects/ })
 })
 
-test('a list whose pages expire on the way is asked for as a whole', async () => {
+test('requests the complete list if its pages expire', async () => {
   answer = ({ url }, response) => {
     if (url.includes('continue')) return sendJson(response, 410, statusObject(410, 'Expired', 'too old'))
     const more = url.includes('limit') ? { continue: 'next' } : {}
@@ -133,7 +133,7 @@ const refusals: [number, string, string][] = [
   [504, 'Timeout', 'KUBE_UNREACHABLE'],
 ]
 for (const [status, reason, code] of refusals) {
-  test(`the answer ${status} ${reason} is ${code}`, async () => {
+  test(`maps the response ${status} ${reason} to ${code}`, async () => {
     answer = (_, response) => sendJson(response, status, statusObject(status, reason, 'the words of the server'))
     await assert.rejects(openClient().create(jobs, { ...map, kind: 'Job' }, open), {
       code,
@@ -145,13 +145,13 @@ for (const [status, reason, code] of refusals) {
   })
 }
 
-test('a refusal carries the causes that the server names', async () => {
+test('a refusal contains the causes of the server', async () => {
   const causes = [{ reason: 'FieldValueRequired', message: 'Required value', field: 'spec.containers' }]
   answer = (_, response) => sendJson(response, 422, statusObject(422, 'Invalid', 'it is invalid', causes))
   await assert.rejects(openClient().create(maps, map, open), { code: 'KUBE_INVALID', causes })
 })
 
-test('a resource that the server does not know is not found, with its own words', async () => {
+test('an unknown resource is not found, with the message of the server', async () => {
   answer = (_, response) => {
     response.writeHead(404, { 'content-type': 'text/plain' })
     response.end('404 page not found\n')
@@ -162,12 +162,12 @@ test('a resource that the server does not know is not found, with its own words'
   })
 })
 
-test('an answer that is not JSON is not from an API server', async () => {
+test('rejects a response that is not JSON', async () => {
   answer = (_, response) => void response.end('<html>welcome</html>')
   await assert.rejects(openClient().get(maps, { name: 'a' }, open), { code: 'KUBE_PROTOCOL' })
 })
 
-test('a call that was put off is made again after the time that the server asked for', async () => {
+test('retries a throttled call after the requested time', async () => {
   let left = 2
   answer = (_, response) => {
     if (left-- > 0) return sendJson(response, 429, statusObject(429, 'TooManyRequests', 'busy'), { 'retry-after': '7' })
@@ -178,14 +178,14 @@ test('a call that was put off is made again after the time that the server asked
   assert.deepEqual(clock.slept, [7000, 7000])
 })
 
-test('a server that puts off for ever is given up', async () => {
+test('fails if the server throttles without end', async () => {
   answer = (_, response) =>
     sendJson(response, 429, statusObject(429, 'TooManyRequests', 'busy'), { 'retry-after': '1' })
   await assert.rejects(openClient({ clock: new JumpingClock() }).create(maps, map, open), { code: 'KUBE_UNREACHABLE' })
   assert.equal(server.calls.length, 6)
 })
 
-test('a server that asks for long waits is not waited for longer than a minute in all', async () => {
+test('waits at most a minute in total for a throttling server', async () => {
   for (const seconds of ['60', '25', '3600']) {
     answer = (_, response) =>
       sendJson(response, 429, statusObject(429, 'TooManyRequests', 'busy'), { 'retry-after': seconds })
@@ -196,7 +196,7 @@ test('a server that asks for long waits is not waited for longer than a minute i
   }
 })
 
-test('a kept connection that the server closed costs nothing but a new one', async () => {
+test('replaces an idle connection that the server closed', async () => {
   const api = openClient({ clock: new JumpingClock() })
   await api.get(maps, { name: 'a' }, open)
   answer = (call, response) => {
@@ -207,7 +207,7 @@ test('a kept connection that the server closed costs nothing but a new one', asy
   assert.equal(server.calls.length, 3)
 })
 
-test('a create over a connection that breaks is not repeated, as it may have been done', async () => {
+test('does not repeat a create over a broken connection, because it may have succeeded', async () => {
   const api = openClient()
   await api.get(maps, { name: 'a' }, open)
   answer = (_, response) => void response.socket?.destroy()
@@ -223,7 +223,7 @@ test('a server that does not answer in time is unreachable', async () => {
   })
 })
 
-test('of several kept connections that died in silence only the first costs the time', async () => {
+test('only the first of several silently dead connections costs a timeout', async () => {
   const held: (() => void)[] = []
   const dead = new Set<number>()
   answer = ({ connection }, response) => {
@@ -247,12 +247,12 @@ test('an aborted call rejects with the reason of its signal', async () => {
   await assert.rejects(openClient().get(maps, { name: 'a' }, stop.signal), error => error === reason)
 })
 
-test('a port where nobody listens is unreachable', async () => {
+test('a closed port is unreachable', async () => {
   const api = openClient({}, { server: 'https://127.0.0.1:1' })
   await assert.rejects(api.get(maps, { name: 'a' }, open), { code: 'KUBE_UNREACHABLE', message: /ECONNREFUSED/ })
 })
 
-test('a token file that changes is used from the next call on', async () => {
+test('uses a changed token file from the next call on', async () => {
   const file = join(server.folder, 'token')
   await writeFile(file, 'first\n')
   const api = openClient({}, { token: { file } })
@@ -265,7 +265,7 @@ test('a token file that changes is used from the next call on', async () => {
   )
 })
 
-test('a certificate of another authority is refused until the authority is the right one', async () => {
+test('refuses the certificate of another CA until the CA is corrected', async () => {
   const other = await makeIdentity(join(server.folder, 'other'), 'other')
   const file = join(server.folder, 'ca.crt')
   await writeFile(file, await readFile(other.cert))
@@ -276,7 +276,7 @@ test('a certificate of another authority is refused until the authority is the r
   await api.get(maps, { name: 'a' }, open)
 })
 
-test('no variable of the environment turns the check of certificates off', async () => {
+test('no environment variable turns certificate verification off', async () => {
   const other = await makeIdentity(join(server.folder, 'other'), 'other')
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   try {
@@ -288,7 +288,7 @@ test('no variable of the environment turns the check of certificates off', async
   }
 })
 
-test('a client certificate that is none is a fault of TLS', async () => {
+test('an invalid client certificate is a TLS error', async () => {
   const api = openClient({}, { clientCert: { text: 'nonsense' }, clientKey: { text: 'nonsense' } })
   await assert.rejects(api.get(maps, { name: 'a' }, open), {
     code: 'KUBE_TLS',
@@ -296,7 +296,7 @@ test('a client certificate that is none is a fault of TLS', async () => {
   })
 })
 
-test('a client certificate says who asks', async () => {
+test('a client certificate identifies the client', async () => {
   const user = await makeIdentity(server.folder, 'jane', { signedBy: server.authority })
   const { token: _, ...access } = server.access
   const client = openKubeClient({ ...access, clientCert: { file: user.cert }, clientKey: { file: user.key } })
@@ -306,7 +306,7 @@ test('a client certificate says who asks', async () => {
   assert.equal(server.calls[0]?.headers.authorization, undefined)
 })
 
-test('a token never shows in an error', async () => {
+test('never shows a token in an error', async () => {
   answer = (_, response) => sendJson(response, 500, statusObject(500, '', 'no'))
   await assert.rejects(openClient().get(maps, { name: 'a' }, open), error => {
     assert.ok(error instanceof KubeError)

@@ -17,7 +17,7 @@ interface Applied extends KubeObject {
   regarding: Record<string, string>
 }
 
-test('an event tells about its object, with the time as the API server takes it', async () => {
+test('an event names its object, with a time that the API server accepts', async () => {
   const { recorder, applied } = openRecorder()
   await recorder.record(about, failed, signal)
   const [event] = applied
@@ -28,7 +28,7 @@ test('an event tells about its object, with the time as the API server takes it'
   assert.deepEqual([event?.regarding.kind, event?.regarding.uid], ['Thing', 'u'])
 })
 
-test('the same event again is counted up, another one and one after a while are new', async () => {
+test('counts repeated events, and creates new ones for others and after a while', async () => {
   const { recorder, applied, clock } = openRecorder()
   for (let count = 0; count < 3; count++) {
     await recorder.record(about, failed, signal)
@@ -49,7 +49,7 @@ test('the same event again is counted up, another one and one after a while are 
   assert.notEqual(late?.metadata.name, first?.metadata.name)
 })
 
-test('a note is cut to what the API server takes, which counts bytes', async () => {
+test('cuts a note to the byte limit of the API server', async () => {
   const { recorder, applied } = openRecorder()
   const notes = ['x'.repeat(5000), 'ä'.repeat(600), 'a🐟'.repeat(300), 'x'.repeat(1024), 'ä'.repeat(512)]
   for (const note of notes) await recorder.record(about, { ...failed, note }, signal)
@@ -64,7 +64,7 @@ test('a note is cut to what the API server takes, which counts bytes', async () 
   assert.deepEqual(written.slice(3), notes.slice(3))
 })
 
-test('an event of a long name has a name that the API server takes', async () => {
+test('gives the event of a long name a valid name', async () => {
   const { recorder, applied } = openRecorder()
   const name = `${'a'.repeat(229)}-${'b'.repeat(20)}`
   await recorder.record({ ...about, metadata: { ...about.metadata, name } }, failed, signal)

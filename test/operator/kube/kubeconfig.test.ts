@@ -7,7 +7,7 @@ import { findCredentials, parseKubeconfig, readServiceAccount } from '../../../s
 
 const file = '/home/jane/.kube/config'
 
-test('the current context says where and as whom', () => {
+test('takes server and user from the current context', () => {
   const text = `
 apiVersion: v1
 kind: Config
@@ -37,7 +37,7 @@ users:
   })
 })
 
-test('a token file goes before a token, and its path is relative to the kubeconfig', () => {
+test('prefers a token file to a token, with a path relative to the kubeconfig', () => {
   const { token } = parseKubeconfig(formatConfig({}, { token: 'text', tokenFile: '../token' }), file)
   assert.deepEqual(token, { file: '/home/jane/token' })
 })
@@ -52,7 +52,7 @@ const refused: [string, Record<string, unknown>, Record<string, unknown>, RegExp
   ['a server without TLS', { server: 'http://one' }, {}, /https:\/\//],
 ]
 for (const [what, cluster, user, message] of refused) {
-  test(`a kubeconfig with ${what} is refused by name`, () => {
+  test(`refuses a kubeconfig with ${what} by name`, () => {
     assert.throws(
       () => parseKubeconfig(formatConfig(cluster, user), file),
       (error: Error & { code?: string }) => {
@@ -65,13 +65,13 @@ for (const [what, cluster, user, message] of refused) {
   })
 }
 
-test('a kubeconfig that misses a part says which', () => {
+test('names the missing part of a kubeconfig', () => {
   assert.throws(() => parseKubeconfig('kind: Config', file), /current-context is not set/)
   assert.throws(() => parseKubeconfig('current-context: a', file), /contexts has no entry a/)
   assert.throws(() => parseKubeconfig('a: [', file), /line 1/)
 })
 
-test('a pod finds its service account, also on an address of version 6', async () => {
+test('a pod finds its service account, also with an IPv6 address', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'account-'))
   await writeFile(join(folder, 'namespace'), 'backups\n')
   const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }
@@ -84,7 +84,7 @@ test('a pod finds its service account, also on an address of version 6', async (
   await rm(folder, { recursive: true })
 })
 
-test('a pod without a service account is told what to set', async () => {
+test('names what to set in a pod without a service account', async () => {
   const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' }
   await assert.rejects(readServiceAccount(env, '/nowhere'), {
     code: 'KUBE_CONFIG',
@@ -92,7 +92,7 @@ test('a pod without a service account is told what to set', async () => {
   })
 })
 
-test('a file that was asked for goes before the pod and the environment', async () => {
+test('prefers an explicit file to the pod and the environment', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'kubeconfig-'))
   const [asked, listed] = [join(folder, 'asked'), join(folder, 'listed')]
   await writeFile(asked, formatConfig({ server: 'https://asked' }, {}))

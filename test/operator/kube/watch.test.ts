@@ -19,7 +19,7 @@ before(async () => {
 })
 after(() => server?.close())
 
-test('a watch asks for bookmarks and its end, and gives the events in order', async () => {
+test('a watch requests bookmarks and a timeout, and returns events in order', async () => {
   answer = response => {
     response.write(formatEvent('ADDED', 'a', '5') + formatEvent('MODIFIED', 'a', '6'))
     response.end(formatEvent('BOOKMARK', '', '9') + formatEvent('DELETED', 'a', '10'))
@@ -40,7 +40,7 @@ test('a watch asks for bookmarks and its end, and gives the events in order', as
   assert.deepEqual(Object.fromEntries(asked.searchParams), query)
 })
 
-test('events come however their bytes are cut', async () => {
+test('parses events regardless of how their bytes are split', async () => {
   const text = formatEvent('ADDED', 'grüße-🚀', '5') + formatEvent('ADDED', 'zwei', '6')
   answer = async response => {
     for (const byte of Buffer.from(text)) {
@@ -52,21 +52,21 @@ test('events come however their bytes are cut', async () => {
   assert.deepEqual(namesOf(await collect()), ['grüße-🚀', 'zwei'])
 })
 
-test('half a line before a clean end is left for the next watch', async () => {
+test('leaves an incomplete line before a clean end to the next watch', async () => {
   answer = response => void response.end(`${formatEvent('ADDED', 'a', '5')}{"type":"ADD`)
   const { events, error } = await collect()
   assert.equal(events.length, 1)
   assert.equal(error, undefined)
 })
 
-test('half a line before a reset is an unreachable server', async () => {
+test('treats an incomplete line before a reset as an unreachable server', async () => {
   answer = response => void response.write(`${formatEvent('ADDED', 'a', '5')}{"ty`, () => response.socket?.destroy())
   const { events, error } = await collect()
   assert.equal(events.length, 1)
   assert.equal(error?.code, 'KUBE_UNREACHABLE')
 })
 
-test('a version that is too old is KUBE_GONE, told in an event or by the answer', async () => {
+test('reports an expired version as KUBE_GONE, from an event or a response', async () => {
   const expired = statusObject(410, 'Expired', 'too old resource version: 1 (9)')
   answer = response => void response.end(`${JSON.stringify({ type: 'ERROR', object: expired })}\n`)
   const told = await collect()
@@ -78,7 +78,7 @@ test('a version that is too old is KUBE_GONE, told in an event or by the answer'
   }
 })
 
-test('a watch that is silent longer than its time ends as an unreachable server', async () => {
+test('a watch that is silent for too long ends as an unreachable server', async () => {
   answer = response => response.flushHeaders()
   const began = systemClock.monotonic()
   const { error } = await collect(open, 100)
@@ -87,7 +87,7 @@ test('a watch that is silent longer than its time ends as an unreachable server'
   assert.ok(systemClock.monotonic() - began < 5000)
 })
 
-test('a line that does not end is not collected for ever', async () => {
+test('bounds the length of a line', async () => {
   const chunks = (async function* () {
     for (;;) yield Buffer.alloc(1000, 'x')
   })()
@@ -96,7 +96,7 @@ test('a line that does not end is not collected for ever', async () => {
   }, /longer than 10000 bytes/)
 })
 
-test('what is not an event of a watch is refused', async () => {
+test('refuses anything that is not a watch event', async () => {
   for (const line of ['nonsense', '{"type":"NEW","object":{"metadata":{"resourceVersion":"1"}}}', '{"type":"ADDED"}']) {
     answer = response => void response.end(`${line}\n`)
     assert.equal((await collect()).error?.code, 'KUBE_PROTOCOL')
@@ -124,7 +124,7 @@ test('an aborted watch rejects with the reason of its signal, and its connection
   api.close()
 })
 
-test('who leaves a watch early ends its connection', async () => {
+test('closes the connection of an abandoned watch', async () => {
   const closed = Promise.withResolvers<void>()
   answer = response => {
     response.once('close', () => closed.resolve())

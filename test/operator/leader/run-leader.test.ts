@@ -32,7 +32,7 @@ test('the first candidate leads and keeps the lease, the second waits', async ()
   assert.equal(time.pending, 0)
 })
 
-test('a leader that stops hands over at once', async () => {
+test('a leader that stops hands over immediately', async () => {
   const { kube, time, start } = openModel()
   const first = start('first')
   await time.pass(0)
@@ -46,7 +46,7 @@ test('a leader that stops hands over at once', async () => {
   await stopAll(time, second)
 })
 
-test('the lease is kept while the work of a stopped leader comes to its end, and given back after', async () => {
+test('keeps the lease until the work of a stopped leader has ended, then releases it', async () => {
   const { kube, time, start } = openModel()
   const first = start('first', { endingMs: 60_000 })
   await time.pass(0)
@@ -61,7 +61,7 @@ test('the lease is kept while the work of a stopped leader comes to its end, and
   await stopAll(time, second)
 })
 
-test('a leader that is killed is followed when its lease has run out, and not before', async () => {
+test('replaces a killed leader when its lease has expired, and not before', async () => {
   const { time, start } = openModel()
   const first = start('first')
   await time.pass(3000)
@@ -90,7 +90,7 @@ test('a leader that loses the API server stops before another can lead', async (
   await stopAll(time, first, second)
 })
 
-test('a leader whose requests hang stops on time as well', async () => {
+test('a leader whose requests hang stops in time', async () => {
   const { time, start } = openModel()
   const first = start('first', {
     around: async (_, act, signal) => {
@@ -105,7 +105,7 @@ test('a leader whose requests hang stops on time as well', async () => {
   await stopAll(time, first)
 })
 
-test('a renewal counts from when it was asked for, as it may have been done long before its answer', async () => {
+test('a renewal counts from its request, not from its response', async () => {
   const { time, start } = openModel()
   const first = start('first', {
     around: async (_, act, signal) => {
@@ -123,7 +123,7 @@ test('a renewal counts from when it was asked for, as it may have been done long
   await stopAll(time, first)
 })
 
-test('a leader that stops while a renewal is under way gives the lease back all the same', async () => {
+test('a leader that stops during a renewal releases the lease', async () => {
   const { kube, time, start } = openModel()
   const first = start('first', {
     around: async (verb, act, signal) => {
@@ -137,7 +137,7 @@ test('a leader that stops while a renewal is under way gives the lease back all 
   assert.equal(leaseOf(kube).spec?.holderIdentity, '')
 })
 
-test('a candidate that stops before it learns that it leads gives the lease back', async () => {
+test('a candidate that stops before it learns that it leads releases the lease', async () => {
   const { kube, time, start } = openModel()
   const first = start('first', {
     around: async (verb, act, signal) => {
@@ -153,7 +153,7 @@ test('a candidate that stops before it learns that it leads gives the lease back
   assert.equal(leaseOf(kube).spec?.holderIdentity, '')
 })
 
-test('a short loss of the API server changes nothing', async () => {
+test('survives a short loss of the API server', async () => {
   const { time, start } = openModel()
   const first = start('first')
   await time.pass(3000)
@@ -166,7 +166,7 @@ test('a short loss of the API server changes nothing', async () => {
   await stopAll(time, first)
 })
 
-test('a leader that was cut off leads again later, after its work has ended', async () => {
+test('a disconnected leader leads again later, after its work has ended', async () => {
   const { time, start } = openModel()
   const first = start('first', { endingMs: 30_000 })
   await time.pass(3000)
@@ -180,7 +180,7 @@ test('a leader that was cut off leads again later, after its work has ended', as
   await stopAll(time, first)
 })
 
-test('a leader whose lease somebody else took away stops at its next look', async () => {
+test('a leader whose lease was taken stops at its next renewal', async () => {
   const { kube, time, start } = openModel()
   const first = start('first')
   await time.pass(3000)
@@ -192,7 +192,7 @@ test('a leader whose lease somebody else took away stops at its next look', asyn
   await stopAll(time, first)
 })
 
-test('somebody who edits or deletes the lease costs the leader nothing', async () => {
+test('tolerates an edited or deleted lease', async () => {
   const { kube, time, start } = openModel()
   const first = start('first')
   await time.pass(3000)
@@ -207,7 +207,7 @@ test('somebody who edits or deletes the lease costs the leader nothing', async (
   await stopAll(time, first)
 })
 
-test('work that fails ends the leader with its error and gives the lease back', async () => {
+test('failing work ends the leader with its error and releases the lease', async () => {
   const { kube, time } = openModel()
   const failed = runLeader(
     { api: kube.api(), clock: time.clock(), random: () => 0.5, lease: ref, identity: 'first' },
@@ -218,11 +218,11 @@ test('work that fails ends the leader with its error and gives the lease back', 
   assert.equal(leaseOf(kube).spec?.holderIdentity, '')
 })
 
-test('an identity is different for each process of a pod', () => {
+test('each process of a pod has a different identity', () => {
   assert.notEqual(formatIdentity('pod', 'a'), formatIdentity('pod', 'b'))
 })
 
-test('never do two lead at the same time, whatever is delayed, lost, cut off, stopped or wrong with the clocks', async () => {
+test('two never lead at the same time, despite delays, losses, disconnections, stops and wrong clocks', async () => {
   let terms = 0
   for (let seed = 1; seed <= 60; seed++) terms += await runChaos(seed)
   assert.ok(terms > 300, `${terms} terms were led, which is too few to prove anything`)

@@ -40,7 +40,7 @@ const promised: [string, string, string, RegExp][] = [
 ]
 
 describe('the alerts', () => {
-  test('that are promised are the group kafka-backup, with their conditions, hold times and severities', () => {
+  test('of the specification form the group kafka-backup, with their conditions, hold times and severities', () => {
     const [group] = readRuleGroups()
     assert.equal(group?.name, 'kafka-backup')
     assert.deepEqual(
@@ -50,18 +50,18 @@ describe('the alerts', () => {
     for (const [at, [, , , condition]] of promised.entries()) assert.match(group.rules[at]?.expr ?? '', condition)
   })
 
-  test('beyond the promise are a group of their own', () => {
+  test('beyond the specification form a separate group', () => {
     assert.deepEqual(
       readRuleGroups().map(({ name }) => name),
       ['kafka-backup', 'kafka-backup-extra'],
     )
   })
 
-  test('name only metrics that the operator has', () => {
+  test('use only metrics of the operator', () => {
     for (const { alert, expr } of readRules()) assert.deepEqual(unknownMetrics(expr), [], alert)
   })
 
-  test('tell in summary and description whom they are about, and each has a runbook', () => {
+  test('name their resource in summary and description, and have a runbook', () => {
     const labels: Record<string, string[]> = {
       KafkaBackupOperatorErrors: ['controller', 'namespace'],
       KafkaRestoreFailed: ['restore_name', 'namespace'],
@@ -84,7 +84,7 @@ describe('the alerts', () => {
     }
   })
 
-  test('have runbooks that look for lines which the operator writes', () => {
+  test('have runbooks that search for log lines of the operator', () => {
     const operator = resolve(import.meta.dirname, '../../../src/operator/run')
     const source = readdirSync(operator).map(name => readFileSync(resolve(operator, name), 'utf8'))
     const looked = [...page.matchAll(/grep '([^']+)'/g)].map(([, text = '']) => text)
@@ -92,7 +92,7 @@ describe('the alerts', () => {
     for (const text of looked) assert.ok(source.join('').includes(text), text)
   })
 
-  test('have a threshold for slow runs that is a bucket, as the page says they must', () => {
+  test('have a threshold for slow runs that is a histogram bucket', () => {
     const buckets = bucketsOf('kafka_backup_backup_duration_seconds')
     assert.ok(buckets.includes(3600))
     const list = `${buckets.slice(0, -1).join(', ')} and ${buckets.at(-1)} seconds`

@@ -64,7 +64,7 @@ async function readFull() {
 }
 
 describe('the metrics of the operator', () => {
-  test('are shown with the names, types and labels that are promised', async () => {
+  test('have the names, types and labels of the specification', async () => {
     const families = await readFull()
     for (const [name, type, labels] of promised) {
       const family = families.get(name)
@@ -74,7 +74,7 @@ describe('the metrics of the operator', () => {
     }
   })
 
-  test('are exactly those of the catalogue, each with its help, type, labels and at least one sample', async () => {
+  test('are exactly those of the catalog, each with help, type, labels and at least one sample', async () => {
     const families = await readFull()
     assert.deepEqual([...families.keys()], Object.keys(operatorMetrics))
     for (const [name, { type, help, labels }] of Object.entries<MetricSpec>(operatorMetrics)) {
@@ -86,14 +86,14 @@ describe('the metrics of the operator', () => {
     }
   })
 
-  test('have no name that a metric of a job has, too', () => {
+  test('share no name with the metrics of a job', () => {
     assert.deepEqual(
       Object.keys(operatorMetrics).filter(name => name in jobMetrics),
       [],
     )
   })
 
-  test('measure runs from a second to twelve hours, with the steps that alerts and the promise name', async () => {
+  test('measure runs from a second to twelve hours, with the buckets of alerts and specification', async () => {
     const buckets = bucketsOf('kafka_backup_backup_duration_seconds')
     assert.equal(buckets[0], 1)
     assert.equal(buckets.at(-1), 12 * 3600)

@@ -55,13 +55,13 @@ const promised: [string, string, [number, string][] | undefined, RegExp[]][] = [
 ]
 
 describe('the dashboard', () => {
-  test('is what docs/dashboard says, also in the copy of the chart', () => {
+  test('is generated from docs/dashboard, also in the chart', () => {
     for (const file of dashboardFiles) {
       assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), JSON.parse(JSON.stringify(buildDashboard())), file)
     }
   })
 
-  test('has the panels that are promised, with their units, colour steps and queries', () => {
+  test('has the panels of the specification, with units, color thresholds and queries', () => {
     for (const [title, unit, steps, queries] of promised) {
       const panel = panels.find(each => each.title === title)
       assert.ok(panel, title)
@@ -88,7 +88,7 @@ describe('the dashboard', () => {
     )
   })
 
-  test('has a fixed uid, and variables for data source, namespace and backup that every query of backups heeds', () => {
+  test('has a fixed uid, and variables for data source, namespace and backup that every backup query uses', () => {
     assert.equal(buildDashboard().uid, 'kafka-backup-operator')
     assert.deepEqual(
       readVariables().map(({ name, type }) => [name, type]),
@@ -109,13 +109,13 @@ describe('the dashboard', () => {
     }
   })
 
-  test('asks the chosen data source alone', () => {
+  test('queries only the selected data source', () => {
     const text = readFileSync(dashboardFiles[0] ?? '', 'utf8')
     const uids = new Set([...text.matchAll(/"datasource": \{[^}]*"uid": "([^"]*)"/g)].map(([, uid]) => uid))
     assert.deepEqual([...uids], ['$datasource'])
   })
 
-  test('names only metrics that the operator has', () => {
+  test('uses only metrics of the operator', () => {
     for (const { title, targets = [] } of panels) {
       for (const { expr } of targets) assert.deepEqual(unknownMetrics(expr), [], title)
     }
@@ -124,7 +124,7 @@ describe('the dashboard', () => {
     }
   })
 
-  test('has panels that do not lie over each other, each with a description', () => {
+  test('has panels without overlap, each with a description', () => {
     const taken = new Set<string>()
     for (const { title, gridPos, type, description } of panels) {
       for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {

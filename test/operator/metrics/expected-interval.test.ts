@@ -4,7 +4,7 @@ import { planExpectedInterval } from '../../../src/operator/metrics/expected-int
 
 const fromMs = Date.parse('2025-11-15T09:30:00Z')
 
-describe('the interval that a schedule lets expect', () => {
+describe('the expected interval of a schedule', () => {
   for (const [schedule, seconds] of [
     ['* * * * *', 60],
     ['*/5 * * * *', 300],
@@ -18,13 +18,13 @@ describe('the interval that a schedule lets expect', () => {
     test(`of ${schedule} is ${seconds} s`, () => assert.equal(planExpectedInterval(schedule, fromMs), seconds))
   }
 
-  test('has the weekend of a schedule for office hours in it, within an hour', () => {
+  test('includes the weekend for a schedule of office hours, within an hour', () => {
     const seconds = planExpectedInterval('*/5 8-17 * * 1-5', fromMs) ?? 0
     const weekend = (6 + 24 + 24 + 8) * 3600 + 300
     assert.ok(seconds >= weekend && seconds <= weekend + 3600, String(seconds))
   })
 
-  test('is unknown where the schedule cannot be understood, or is too far away to say', () => {
+  test('is unknown for an invalid schedule, or one too far in the future', () => {
     for (const schedule of ['every day', '0 0 31 2 *', '0 0 29 2 *']) {
       assert.equal(planExpectedInterval(schedule, fromMs), undefined, schedule)
     }

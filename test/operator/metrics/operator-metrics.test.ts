@@ -21,8 +21,8 @@ const seconds = (text: string) => Date.parse(text) / 1000
 
 const active: ActiveRun = { run: 'scheduled-1', purpose: 'main', job: 'j', startTime: '2025-11-15T09:00:00Z' }
 
-describe('a resource that is seen for the first time', () => {
-  test('has counters and histograms of both outcomes at zero, of each kind', async () => {
+describe('a new resource', () => {
+  test('of each kind has counters and histograms of both outcomes at zero', async () => {
     const { metrics, samples } = make()
     for (const controller of controllers) {
       metrics.seen(controller, sampleResource({ controller, spec: { strategy: 'earliest' } }))
@@ -58,7 +58,7 @@ describe('a resource that is seen for the first time', () => {
     assert.equal(found.get(`kafka_backup_verify_failures_total${ofOrders}`), 0)
   })
 
-  test('has counters of both outcomes at zero also for the strategy that it is changed to', async () => {
+  test('has counters at zero for its new strategy after a change', async () => {
     const { metrics, samples } = make()
     const reset = (strategy: string) => sampleResource({ controller: 'offset_reset', spec: { strategy } })
     metrics.seen('offset_reset', reset('timestamp'))
@@ -74,7 +74,7 @@ describe('a resource that is seen for the first time', () => {
     assert.equal(found.get(`kafka_backup_offset_reset_duration_seconds_count${labels('failure')}`), 1)
   })
 
-  test('shows no time and no size that nobody knows yet, and is pending and not ready', async () => {
+  test('has no unknown times and sizes, and is pending and not ready', async () => {
     const { metrics, samples } = make()
     metrics.seen('backup', sampleResource())
     const found = await samples()
@@ -92,7 +92,7 @@ describe('a resource that is seen for the first time', () => {
     assert.equal(found.get(`kafka_backup_resource_status${labels}`), 0)
   })
 
-  test('has from its status what a process before this one knew', async () => {
+  test('takes values of an earlier process from its status', async () => {
     const { metrics, samples } = make()
     const history = [
       endedRun({ run: 'verify-2', purpose: 'verify', completionTime: '2025-11-14T03:00:00Z' }),
@@ -119,7 +119,7 @@ describe('a resource that is seen for the first time', () => {
     for (const [name, value] of expected) assert.equal(found.get(name), value, name)
   })
 
-  test('is counted with runs that ended just before, since nobody may have seen them, but not with their records', async () => {
+  test('counts runs that ended just before, because no scrape may have seen them, but not their records', async () => {
     const { metrics, samples } = make()
     const failed = endedRun({ run: 'b', phase: 'Failed', completionTime: '2025-11-15T09:25:00Z', records: 50, gaps: 2 })
     const verify = endedRun({ run: 'v', purpose: 'verify', phase: 'Failed', completionTime: '2025-11-15T09:28:00Z' })
@@ -152,7 +152,7 @@ describe('a run', () => {
     assert.equal(found.get(`kafka_backup_backups_total${orders('failure')}`), 1)
   })
 
-  test('counts its gaps as its pods find them, since a continuous one may never end', async () => {
+  test('counts gaps as its pods find them, because a continuous run may never end', async () => {
     const { metrics, samples } = make()
     const resource = sampleResource({ status: { phase: 'Running', active: [active] } })
     metrics.seen('backup', resource)
@@ -172,7 +172,7 @@ describe('a run', () => {
     assert.equal((await samples()).get(name), 4)
   })
 
-  test('under way at a restart counts no gap again that its status has', async () => {
+  test('active at a restart does not count the gaps of its status again', async () => {
     const { metrics, samples } = make()
     const progress = { phase: 'copying', records: 10, bytes: 1, gaps: 5 }
     const resource = sampleResource({ status: { phase: 'Running', active: [active], progress } })
@@ -183,7 +183,7 @@ describe('a run', () => {
     assert.equal((await samples()).get(`kafka_backup_gaps_total${ofOrders}`), 1)
   })
 
-  test('that ends with fewer records than it told of takes none back', async () => {
+  test('that ends with fewer records than reported never decreases the counter', async () => {
     const { metrics, samples } = make()
     const resource = sampleResource({ status: { active: [active] } })
     metrics.seen('backup', resource)
@@ -192,7 +192,7 @@ describe('a run', () => {
     assert.equal((await samples()).get(`kafka_backup_backup_records_total${orders('success')}`), 250)
   })
 
-  test('under way at a restart goes on from the records that its status has', async () => {
+  test('active at a restart continues from the records of its status', async () => {
     const { metrics, samples } = make()
     const progress = { phase: 'copying', records: 1000, bytes: 1 }
     const resource = sampleResource({ status: { phase: 'Running', active: [active], progress } })
@@ -203,7 +203,7 @@ describe('a run', () => {
     assert.equal((await samples()).get(`kafka_backup_backup_records_total${orders('success')}`), 150)
   })
 
-  test('under way at a restart goes on from what its pods tell, where those before them are gone', async () => {
+  test('active at a restart continues from what its pods report if earlier pods are gone', async () => {
     const { metrics, samples } = make()
     const progress = { phase: 'copying', records: 1000, bytes: 1 }
     const resource = sampleResource({ status: { phase: 'Running', active: [active], progress } })
@@ -224,7 +224,7 @@ describe('a run', () => {
     assert.equal((await samples()).get(name), 70)
   })
 
-  test('under way shows since when, unless it is continuous', async () => {
+  test('active shows its start, unless it is continuous', async () => {
     const { metrics, samples } = make()
     metrics.seen('backup', sampleResource({ status: { phase: 'Running', active: [active] } }))
     const name = `kafka_backup_backup_started_timestamp${ofOrders}`
@@ -236,7 +236,7 @@ describe('a run', () => {
     assert.equal((await samples()).has(name), false)
   })
 
-  test('that was continuous has no duration, as it took as long as it was meant to', async () => {
+  test('of a continuous backup has no duration', async () => {
     const { metrics, samples } = make()
     const took = { startTime: '2026-11-10T02:00:00Z', completionTime: '2026-11-16T02:00:00Z' }
     const continuous = sampleResource({ spec: { backup: { continuous: true } } })
@@ -249,7 +249,7 @@ describe('a run', () => {
     assert.equal(found.get(`kafka_backup_backup_duration_seconds_count${orders('success')}`), 0)
   })
 
-  test('that verifies is no backup: it counts where it fails, and its records are none', async () => {
+  test('of a verification is not a backup: only failures count, and no records', async () => {
     const { metrics, samples } = make()
     const verify: ActiveRun = { ...active, run: 'verify-1', purpose: 'verify' }
     const resource = sampleResource({ status: { active: [verify] } })
@@ -266,7 +266,7 @@ describe('a run', () => {
     }
   })
 
-  test('of a reset counts groups by strategy, one of a rollback by operation', async () => {
+  test('of a reset counts groups by strategy, and of a rollback by operation', async () => {
     const { metrics, samples } = make()
     const reset = sampleResource({ controller: 'offset_reset', spec: { strategy: 'header_based' } })
     const rollback = sampleResource({ controller: 'offset_rollback', spec: { operation: 'snapshot' } })
@@ -288,7 +288,7 @@ describe('the time of the last successful restore', () => {
   const series =
     'kafka_backup_last_successful_restore_timestamp{namespace="shop",outcome="success",restore_name="orders"}'
 
-  test('is that of the status, which a dry run leaves without one', async () => {
+  test('is that of the status, which a dry run does not set', async () => {
     const { metrics, samples } = make()
     const ended = (status: ResourceStatus) => sampleResource({ controller: 'restore', status })
     metrics.seen('restore', ended({ phase: 'Completed', history: [endedRun({ dryRun: true })] }))
@@ -333,7 +333,7 @@ describe('the state of a resource', () => {
     )
   })
 
-  test('tells how often a backup is expected: not while suspended', async () => {
+  test('has the expected interval of a backup, unless it is suspended', async () => {
     const { metrics, samples } = make()
     const find = async (spec: object) => {
       metrics.seen('backup', sampleResource({ spec: { ...spec } }))
@@ -355,7 +355,7 @@ describe('the state of a resource', () => {
     assert.deepEqual(await find({ schedule: 'nonsense' }), [0, undefined])
   })
 
-  test('has the size of the last run of each outcome that knew it, and keeps it when the history forgets', async () => {
+  test('has the last known size of each outcome, and keeps it when the history drops the run', async () => {
     const { metrics, samples } = make()
     const find = async (status: ResourceStatus) => {
       metrics.seen('backup', sampleResource({ status }))
@@ -377,7 +377,7 @@ describe('the state of a resource', () => {
     )
   })
 
-  test('has when the backup was last found whole, not when that was last tried', async () => {
+  test('has the time of the last successful verification, not of the last attempt', async () => {
     const { metrics, samples } = make()
     const failed = endedRun({ run: 'v2', purpose: 'verify', phase: 'Failed' })
     const good = endedRun({ run: 'v1', purpose: 'verify', completionTime: '2025-11-14T03:00:00Z' })
@@ -399,8 +399,8 @@ describe('the state of a resource', () => {
   })
 })
 
-describe('a resource that goes', () => {
-  test('takes all of its series along, histograms and reconciliations too, and no others', async () => {
+describe('a deleted resource', () => {
+  test('loses all of its series, including histograms and reconciliations, and no others', async () => {
     const { metrics, samples } = make()
     metrics.seen('backup', sampleResource({ name: 'kept' }))
     const before = await samples()
@@ -415,7 +415,7 @@ describe('a resource that goes', () => {
     assert.deepEqual(await samples(), before)
   })
 
-  test('leaves nothing behind where its pod or its last status answers after it went', async () => {
+  test('leaves no series if its pod or last status arrives later', async () => {
     const { metrics, samples } = make()
     const before = await samples()
     const resource = sampleResource({ status: { active: [active] } })
@@ -426,7 +426,7 @@ describe('a resource that goes', () => {
     assert.deepEqual(await samples(), before)
   })
 
-  test('takes nothing from the one that came in its place', async () => {
+  test('does not remove the series of its successor', async () => {
     const { metrics, samples } = make()
     const gone = sampleResource({ uid: 'one', status: { active: [active] } })
     metrics.seen('backup', gone)
@@ -443,7 +443,7 @@ describe('a resource that goes', () => {
     )
   })
 
-  test('and comes again under its name begins anew, also where nobody saw it go', async () => {
+  test('starts again at zero when it is re-created, also if the deletion was not seen', async () => {
     const { metrics, samples } = make()
     metrics.seen('backup', sampleResource({ uid: 'one' }))
     metrics.ended('backup', sampleResource({ uid: 'one' }), endedRun())
@@ -452,7 +452,7 @@ describe('a resource that goes', () => {
     assert.equal((await samples()).get(`kafka_backup_backup_duration_seconds_count${orders('success')}`), 0)
   })
 
-  test('is the leader’s to tell: who no longer leads shows none, so that nothing old raises an alert', async () => {
+  test('and others have series only at the leader, so old values raise no alert', async () => {
     const { metrics, samples } = make()
     metrics.seen('backup', sampleResource({ status: { lastSuccessfulTime: '2025-11-15T09:00:00Z' } }))
     metrics.leads(false)
@@ -471,7 +471,7 @@ describe('the first increase of a counter', () => {
   const count = `kafka_backup_backup_duration_seconds_count${orders('failure')}`
   const bucket = `kafka_backup_backup_duration_seconds_bucket{backup_name="orders",le="600",namespace="shop",outcome="failure"}`
 
-  test('comes after a zero that every scraper has seen, also for a failure found at the start', async () => {
+  test('follows a zero that every scraper has seen, also for a failure found at the start', async () => {
     const { clock, metrics, samples } = make(45_000)
     const failed = endedRun({
       phase: 'Failed',
@@ -493,7 +493,7 @@ describe('the first increase of a counter', () => {
     assert.equal((await look())[0], 2)
   })
 
-  test('comes after a new zero where the resource was made anew', async () => {
+  test('follows a new zero after the resource was re-created', async () => {
     const { clock, metrics, samples } = make(45_000)
     metrics.seen('backup', sampleResource({ uid: 'one' }))
     await samples()
@@ -506,7 +506,7 @@ describe('the first increase of a counter', () => {
     assert.equal((await samples()).get(name), 1)
   })
 
-  test('is not held back for gauges', async () => {
+  test('does not delay gauges', async () => {
     const { metrics, samples } = make(45_000)
     metrics.seen('backup', sampleResource())
     assert.ok(((await samples()).get(`kafka_backup_backup_created_timestamp${ofOrders}`) ?? 0) > 0)
@@ -514,7 +514,7 @@ describe('the first increase of a counter', () => {
 })
 
 describe('the operator itself', () => {
-  test('counts how often it looked at a resource, how long that took, and what failed', async () => {
+  test('counts reconciliations, their duration and failures', async () => {
     const { metrics, samples } = make()
     const { metadata } = sampleResource()
     metrics.seen('backup', sampleResource())
@@ -527,7 +527,7 @@ describe('the operator itself', () => {
     assert.equal(found.get(`kafka_backup_operator_reconciliation_duration_seconds_sum${labels}`), 2.02)
   })
 
-  test('has no queue any more when it no longer leads', async () => {
+  test('has no queue when it no longer leads', async () => {
     const { metrics, samples } = make()
     metrics.queue('backup').depth(37)
     metrics.leads(false)
@@ -536,7 +536,7 @@ describe('the operator itself', () => {
     assert.equal(found.has('kafka_backup_operator_workqueue_depth{controller="restore"}'), false)
   })
 
-  test('tells of its queues', async () => {
+  test('reports its queues', async () => {
     const { metrics, samples } = make()
     const queue = metrics.queue('restore')
     queue.added()
@@ -549,7 +549,7 @@ describe('the operator itself', () => {
     assert.equal(found.get('kafka_backup_operator_workqueue_retries_total{controller="restore"}'), 1)
   })
 
-  test('writes names with quotes and backslashes as Prometheus reads them', async () => {
+  test('escapes names with quotes and backslashes for Prometheus', async () => {
     const { metrics, samples } = make()
     metrics.seen('offset_reset', sampleResource({ controller: 'offset_reset', spec: { strategy: 'a"b\\c\nd' } }))
     const labels = '{namespace="shop",outcome="success",reset_name="orders",strategy="a\\"b\\\\c\\nd"}'

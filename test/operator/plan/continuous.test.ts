@@ -10,7 +10,7 @@ const minuteMs = 60_000
 const continuous = { backup: { continuous: true } }
 const run = (rest: Partial<JobState> = {}) => jobOf('generation-1', { isContinuous: true, running: pod, ...rest })
 
-test('a continuous backup is not ready before its first successful round, nor when rounds stay away', () => {
+test('a continuous backup is not ready before its first successful round, nor when rounds are overdue', () => {
   const story = new Story(resourceOf(continuous))
   assert.deepEqual(readyOf(story.plan(startMs)), ['False', 'NoRoundYet'])
   assert.deepEqual(readyOf(story.plan(startMs + 30 * minuteMs, [run()])), ['False', 'NoRoundYet'])
@@ -24,14 +24,14 @@ test('a continuous backup is not ready before its first successful round, nor wh
   assert.deepEqual(readyOf(again), ['True', 'RoundsSucceed'])
 })
 
-test('a continuous backup with a long commit interval has longer for its rounds', () => {
+test('a continuous backup with a long commit interval has more time for its rounds', () => {
   const story = new Story(resourceOf({ backup: { continuous: true, commitInterval: '10m' } }))
   story.plan(startMs, [run()], { lastRoundMs: startMs })
   const ready = (minutes: number) => readyOf(story.plan(startMs + minutes * minuteMs, [run()]))[0]
   assert.deepEqual([ready(32), ready(33)], ['True', 'False'])
 })
 
-test('a ready pod proves a recent round though the operator cannot reach the pod', () => {
+test('a ready pod proves a recent round although the operator cannot reach the pod', () => {
   const story = new Story(resourceOf(continuous))
   story.plan(startMs)
   const at = (minutes: number, rest: Partial<JobState>) => story.plan(startMs + minutes * minuteMs, [run(rest)])
@@ -46,7 +46,7 @@ test('a ready pod proves a recent round though the operator cannot reach the pod
   assert.equal(story.status?.lastSuccessfulTime, '2026-11-16T02:27:00Z')
 })
 
-test('a continuous backup whose pods fail is restarted: counted, told by an event, and not ready when it takes long', () => {
+test('a continuous backup whose pods fail is restarted, counted and reported by an event, and not ready after a while', () => {
   const story = new Story(resourceOf(continuous))
   story.plan(startMs)
   story.plan(startMs + minuteMs, [run()], { lastRoundMs: startMs + minuteMs })
@@ -62,7 +62,7 @@ test('a continuous backup whose pods fail is restarted: counted, told by an even
   assert.deepEqual([readyOf(works)[0], works.status.phase], ['True', 'Running'])
 })
 
-test('a continuous backup that cannot be helped by a restart is stalled until it is triggered or changed', () => {
+test('a continuous backup that a restart cannot help is stalled until it is triggered or changed', () => {
   const story = new Story(resourceOf(continuous))
   story.plan(startMs)
   const end = endOf({ isSuccess: false, isStillTrying: true, reason: 'SOURCE_TRUNCATED', message: 'It is shorter.' })
@@ -90,7 +90,7 @@ test('a continuous backup that cannot be helped by a restart is stalled until it
   assert.deepEqual(readyOf(story.plan(lastRoundMs, [failed, live], { lastRoundMs })), ['True', 'RoundsSucceed'])
 })
 
-test('a lost node is told in phase, condition and event once it is silent for too long', () => {
+test('reports a lost node in phase, condition and event', () => {
   for (const spec of [continuous, {}]) {
     const story = new Story(resourceOf(spec))
     story.plan(startMs)

@@ -5,7 +5,7 @@ import { endOf, jobOf, reasons, resourceOf, Story, startedRuns, startMs } from '
 
 const removed = [{ type: 'remove-finalizer' }]
 
-test('a backup that is kept has no finalizer, and nothing is done when its resource goes', () => {
+test('a backup that is kept has no finalizer, and nothing happens when its resource is deleted', () => {
   const story = new Story(resourceOf())
   assert.deepEqual(
     story.plan(startMs).actions.map(({ type }) => type),
@@ -17,7 +17,7 @@ test('a backup that is kept has no finalizer, and nothing is done when its resou
   assert.deepEqual([plan.actions, plan.after, plan.events, plan.status], [[], [], [], told])
 })
 
-test('the finalizer is there before the first run, and goes when the policy is changed', () => {
+test('sets the finalizer before the first run, and removes it when the policy changes', () => {
   const story = new Story(resourceOf({ deletionPolicy: 'Delete' }))
   assert.deepEqual(
     story.plan(startMs).actions.map(({ type }) => type),
@@ -28,12 +28,12 @@ test('the finalizer is there before the first run, and goes when the policy is c
   assert.deepEqual(story.plan(startMs + 1000, [jobOf('once')]).actions, removed)
 })
 
-test('what never made a backup goes at once', () => {
+test('deletes a resource without a backup immediately', () => {
   const story = going({ deletionPolicy: 'Delete', suspend: true })
   assert.deepEqual(story.plan(startMs, [], { missingSecrets: [{ name: 's', field: 'f' }] }).actions, removed)
 })
 
-test('what is at work stops, then a Job removes the backup, then the resource goes', () => {
+test('stops active runs, then removes the backup with a Job, then releases the resource', () => {
   const story = going({ deletionPolicy: 'Delete' })
   const main = jobOf('once', { running: [{ pod: 'p', ip: '127.0.0.2' }] })
   const stop = story.plan(startMs, [main])
@@ -48,7 +48,7 @@ test('what is at work stops, then a Job removes the backup, then the resource go
   assert.deepEqual(story.plan(startMs + 10_000).after, removed, 'an operator that died before it goes on there')
 })
 
-test('a removal that failed keeps the resource, says why, and is tried again when triggered', () => {
+test('a failed removal keeps the resource, reports the reason, and is retried when triggered', () => {
   const story = going({ deletionPolicy: 'Delete' })
   const main = jobOf('once', { end: endOf() })
   story.plan(startMs, [main])
@@ -68,7 +68,7 @@ test('a removal that failed keeps the resource, says why, and is tried again whe
   assert.deepEqual(done.after, removed)
 })
 
-test('a removal that lacks a secret says so, and how to let go of the backup', () => {
+test('a removal without its secret reports it, and how to keep the backup instead', () => {
   const story = going({ deletionPolicy: 'Delete' })
   const main = jobOf('once', { end: endOf() })
   const plan = story.plan(startMs, [main], { missingSecrets: [{ name: 's3', field: 'spec.storage' }] })
@@ -87,7 +87,7 @@ function going(spec: ResourceSpec): Story {
   return new Story(resourceOf(spec, { metadata }))
 }
 
-test('in a namespace that is being deleted the finalizer is released, and the way to delete the data is told', () => {
+test('releases the finalizer in a namespace that is being deleted, and reports how to delete the data', () => {
   const storage = { backend: 's3', bucket: 'backups', prefix: 'kafka/' }
   const rest = { isNamespaceTerminating: true, missingSecrets: [{ name: 's3', field: 'spec.storage.secret' }] }
   for (const [spec, id] of [
@@ -106,7 +106,7 @@ test('in a namespace that is being deleted the finalizer is released, and the wa
   }
 })
 
-test('a resource that waits for its deletion is looked at every minute, as its namespace may go as well', () => {
+test('reconciles a resource in deletion every minute, because its namespace may be deleted as well', () => {
   const story = going({ deletionPolicy: 'Delete' })
   const main = jobOf('once', { end: endOf() })
   story.plan(startMs, [main])
@@ -115,7 +115,7 @@ test('a resource that waits for its deletion is looked at every minute, as its n
   assert.equal(story.plan(startMs + 1000, [main, job]).recheckAtMs, startMs + 61_000)
 })
 
-test('a removal that cannot go on says why: a node is lost, no pod starts, or its pods fail', () => {
+test('a blocked removal reports why: a lost node, no pod, or failing pods', () => {
   const lost = { atMs: startMs - 1, message: 'Pod p has not been heard of.' }
   const waiting = { reason: 'ImagePullBackOff', message: 'Pod p: no such image.' }
   const failedPods = { count: 2, reason: 'STORAGE_DENIED', message: 'The store is closed.' }

@@ -8,7 +8,7 @@ import { at, endOf, hourMs, jobOf, reasons, resourceOf, Story, startedRuns, star
 const daily: ResourceSpec = { schedule: '0 2 * * *' }
 const trigger = (value: string) => ({ 'kafka-backup.dev/trigger': value })
 
-test('random schedules under a clock that jumps: no time has two runs, and downtime has one catch-up', () => {
+test('runs each time of random schedules once under a jumping clock, and catches up once after downtime', () => {
   const random = createRandom(3)
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
   for (let round = 0; round < 16; round++) {
@@ -31,7 +31,7 @@ test('random schedules under a clock that jumps: no time has two runs, and downt
   }
 })
 
-test('a clock that is set back by more runs than the history has starts none of them again', () => {
+test('a clock that is set back beyond the history starts no run again', () => {
   const story = new Story(resourceOf({ schedule: '* * * * *' }))
   const runs: string[] = []
   const minutes = [...Array(30).keys(), ...Array(40).keys()]
@@ -71,14 +71,14 @@ test('a backup without a schedule runs once, and again only when it is triggered
   assert.deepEqual([startedRuns(ignored), reasons(ignored)], [[], ['TriggerIgnored']])
 })
 
-test('a resource that is made with a trigger has one run', () => {
+test('a resource that is created with a trigger runs once', () => {
   const story = new Story(resourceOf())
   story.resource.metadata.annotations = trigger('a')
   assert.deepEqual(startedRuns(story.plan(startMs)), [triggerKey('a')])
   assert.deepEqual(startedRuns(story.plan(startMs + hourMs, [jobOf(triggerKey('a'), { end: endOf() })])), [])
 })
 
-test('downtime is made up for by one run, of the latest time, and the others are told', () => {
+test('one run catches up after downtime, for the latest time, and the others are reported as missed', () => {
   const story = new Story(resourceOf(daily))
   assert.equal(story.plan(startMs).status.nextScheduleTime, '2026-11-16T02:00:00Z')
   const late = story.plan(at('19T08:00:00'))
@@ -91,7 +91,7 @@ test('downtime is made up for by one run, of the latest time, and the others are
   )
 })
 
-test('a time that is later than startingDeadlineSeconds allows is missed', () => {
+test('a run that is later than startingDeadlineSeconds is missed', () => {
   const story = new Story(resourceOf({ ...daily, startingDeadlineSeconds: 600 }))
   story.plan(startMs)
   assert.deepEqual(startedRuns(story.plan(at('16T02:10:00'))), ['scheduled-20261116t0200z'])
@@ -102,7 +102,7 @@ test('a time that is later than startingDeadlineSeconds allows is missed', () =>
   assert.equal(late.recheckAtMs, at('17T02:00:00'))
 })
 
-test('a schedule that is changed, added or resumed has no times before that', () => {
+test('a changed, added or resumed schedule has no earlier times', () => {
   const story = new Story(resourceOf(daily))
   story.plan(at('16T01:45:00'))
   story.resource.spec = { schedule: '0 1 * * *' }
@@ -117,7 +117,7 @@ test('a schedule that is changed, added or resumed has no times before that', ()
   assert.deepEqual([startedRuns(resumed), reasons(resumed)], [[], ['Resumed']])
 })
 
-test('a due run is skipped, takes the place of the active one, or works beside it, as the policy says', () => {
+test('a due run is skipped, replaces the active one, or runs concurrently, by policy', () => {
   const active = jobOf('scheduled-20261116t0200z', { running: [{ pod: 'p', ip: '127.0.0.2' }] })
   const meet = (spec: ResourceSpec) => {
     const story = new Story(resourceOf({ schedule: '0 * * * *', ...spec }))
@@ -136,7 +136,7 @@ test('a due run is skipped, takes the place of the active one, or works beside i
   assert.deepEqual(startedRuns(story.plan(at('16T03:00:09'))), ['scheduled-20261116t0300z'])
 })
 
-test('suspended: what never ran waits, a trigger of a backup runs, one of a restore waits', () => {
+test('while suspended, nothing starts by itself, a trigger starts a backup, and a restore waits', () => {
   const story = new Story(resourceOf({ suspend: true }))
   const plan = story.plan(startMs)
   assert.deepEqual([startedRuns(plan), plan.status.phase, plan.status.reason], [[], 'Pending', 'Suspended'])
@@ -175,7 +175,7 @@ test('shards copy, then a Job commits, as one run', () => {
   )
 })
 
-test('each run of mode full has a backup of its own, which is the one that is verified', () => {
+test('each run of mode full creates a separate backup, which is verified', () => {
   const story = new Story(resourceOf({ ...daily, mode: 'full', backupId: 'all', verify: {} }))
   story.plan(startMs)
   const [start] = story.plan(at('16T02:00:10')).actions
@@ -198,7 +198,7 @@ test('each run of mode full has a backup of its own, which is the one that is ve
   assert.equal(told.status.lastVerifyTime, undefined)
 })
 
-test('a backup waits for a verification that is under way, and is not skipped', () => {
+test('a backup waits for an active verification, and is not skipped', () => {
   const story = new Story(resourceOf({ schedule: '0 * * * *', verify: { schedule: '50 * * * *' } }))
   story.plan(startMs)
   story.plan(at('16T02:00:00'))
@@ -212,7 +212,7 @@ test('a backup waits for a verification that is under way, and is not skipped', 
   assert.equal(free.status.lastVerifyTime, '2026-11-16T03:04:00Z')
 })
 
-test('a continuous backup starts anew for a new generation once the old pods are gone, and stops when suspended', () => {
+test('a continuous backup restarts for a new generation when the old pods are gone, and stops when suspended', () => {
   const story = new Story(resourceOf({ backup: { continuous: true } }))
   assert.deepEqual(startedRuns(story.plan(startMs)), ['generation-1'])
   const old = jobOf('generation-1', { running: [{ pod: 'p', ip: '127.0.0.2' }] })
@@ -233,7 +233,7 @@ test('a continuous backup starts anew for a new generation once the old pods are
   assert.deepEqual([rest.status.phase, rest.status.reason, rest.actions], ['Pending', 'Suspended', []])
 })
 
-test('a backup that is continuous no more stops, and then runs by its schedule', () => {
+test('a backup that is no longer continuous stops, then runs by its schedule', () => {
   const story = new Story(resourceOf({ backup: { continuous: true } }))
   story.plan(startMs)
   const job = jobOf('generation-1', { running: [{ pod: 'p', ip: '127.0.0.2' }] })
@@ -246,7 +246,7 @@ test('a backup that is continuous no more stops, and then runs by its schedule',
   assert.deepEqual(startedRuns(story.plan(at('16T02:00:05'))), ['scheduled-20261116t0200z'])
 })
 
-test('a verification that was due while something stood in its way is made up for', () => {
+test('catches up a verification that was blocked when it was due', () => {
   const story = new Story(resourceOf({ ...daily, verify: { schedule: '0 5 * * *' } }))
   story.plan(startMs)
   const end = endOf({ completedMs: at('16T02:10:00') })
@@ -258,7 +258,7 @@ test('a verification that was due while something stood in its way is made up fo
   assert.deepEqual(startedRuns(story.plan(at('16T05:00:20'), [job])), ['verify-scheduled-20261116t0500z'])
 })
 
-test('a run that is triggered while suspended is not told as the end of that', () => {
+test('a run that is triggered while suspended does not report a resume', () => {
   const story = new Story(resourceOf({ suspend: true }))
   assert.deepEqual(reasons(story.plan(startMs)), ['Suspended'])
   story.resource = resourceOf({ suspend: true }, { metadata: { name: 'orders', annotations: trigger('now') } })

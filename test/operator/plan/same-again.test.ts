@@ -10,7 +10,7 @@ import { endOf, hourMs, jobOf, resourceOf, situationOf, startMs } from './situat
 
 const ROUNDS = 800
 
-test('a plan of what was just planned changes and tells nothing, whatever the situation', () => {
+test('planning twice changes and reports nothing new, in any situation', () => {
   const random = createRandom(42)
   for (let round = 0; round < ROUNDS; round++) {
     const situation = randomSituation(random)
@@ -36,7 +36,7 @@ test('a plan of what was just planned changes and tells nothing, whatever the si
   }
 })
 
-test('a plan makes sense, whatever the situation', () => {
+test('a plan is consistent in any situation', () => {
   const random = createRandom(4711)
   for (let round = 0; round < ROUNDS; round++) {
     const situation = randomSituation(random)
@@ -58,7 +58,7 @@ test('a plan makes sense, whatever the situation', () => {
   }
 })
 
-test('no status that somebody else wrote makes the plan throw', () => {
+test('the plan accepts any status, whoever wrote it', () => {
   const random = createRandom(99)
   const junk = ['', 'x', '9999-99-99T00:00:00Z', '-000001-01-01T00:00:00Z', '+275760-09-13T00:00:00Z']
   const pick = pickFrom(random)

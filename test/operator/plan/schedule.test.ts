@@ -5,7 +5,7 @@ import { createRandom } from '../../fakes/faulty-storage.ts'
 
 const MINUTE_MS = 60_000
 
-test('a time that clocks leap over in spring comes once, at the leap', () => {
+test('a time that daylight saving skips runs once, at the change', () => {
   const berlin = scheduleOf('30 2 * * *', 'Europe/Berlin')
   assert.deepEqual(timesFrom(berlin, '2026-03-28T12:00:00Z', 2), ['2026-03-29T01:00:00Z', '2026-03-30T00:30:00Z'])
   const newYork = scheduleOf('15,45 2 * * *', 'America/New_York')
@@ -18,7 +18,7 @@ test('a time that clocks leap over in spring comes once, at the leap', () => {
   assert.deepEqual(timesFrom(lordHowe, '2026-10-03T14:00:00Z', 2), ['2026-10-03T15:30:00Z', '2026-10-04T15:00:00Z'])
 })
 
-test('a time that clocks show twice in autumn comes once, the first time', () => {
+test('a time that daylight saving repeats runs once, the first time', () => {
   const berlin = scheduleOf('15,45 2 * * *', 'Europe/Berlin')
   assert.deepEqual(timesFrom(berlin, '2026-10-24T12:00:00Z', 3), [
     '2026-10-25T00:15:00Z',
@@ -32,7 +32,7 @@ test('a time that clocks show twice in autumn comes once, the first time', () =>
   assert.deepEqual(timesFrom(lordHowe, '2026-04-04T00:00:00Z', 2), ['2026-04-04T14:45:00Z', '2026-04-05T15:15:00Z'])
 })
 
-test('a schedule of every hour goes by the hours that pass when clocks change', () => {
+test('an hourly schedule follows elapsed hours when clocks change', () => {
   const hourly = scheduleOf('@hourly', 'Europe/Berlin')
   assert.deepEqual(timesFrom(hourly, '2026-10-24T23:30:00Z', 3), [
     '2026-10-25T00:00:00Z',
@@ -42,7 +42,7 @@ test('a schedule of every hour goes by the hours that pass when clocks change', 
   assert.deepEqual(timesFrom(hourly, '2026-03-29T00:30:00Z', 2), ['2026-03-29T01:00:00Z', '2026-03-29T02:00:00Z'])
 })
 
-test('names stand for times', () => {
+test('accepts names such as @daily', () => {
   const after = '2026-11-16T01:46:28Z'
   assert.deepEqual(timesFrom(scheduleOf('@daily'), after, 1), ['2026-11-17T00:00:00Z'])
   assert.deepEqual(timesFrom(scheduleOf('@weekly'), after, 1), ['2026-11-22T00:00:00Z'])
@@ -50,7 +50,7 @@ test('names stand for times', () => {
   assert.deepEqual(timesFrom(scheduleOf('0 0 29 2 *'), after, 1), ['2028-02-29T00:00:00Z'])
 })
 
-test('what is no schedule is told with the reason', () => {
+test('reports why a schedule is invalid', () => {
   const problemOf = (text: string, zone?: string) => {
     const parsed = parseSchedule(text, zone)
     return 'problem' in parsed ? parsed.problem : undefined
@@ -71,7 +71,7 @@ test('what is no schedule is told with the reason', () => {
     assert.match(problemOf('@daily', zone) ?? '', /is not a time zone/, zone)
 })
 
-test('next and latest agree with a walk over every minute, in all zones with strange clocks', () => {
+test('next and latest match a scan over every minute, in all unusual time zones', () => {
   const random = createRandom(7)
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
   for (let round = 0; round < 25; round++) {

@@ -21,7 +21,7 @@ const specs: Record<string, ResourceSpec> = {
 }
 
 for (const [name, spec] of Object.entries(specs)) {
-  test(`a backup ${name}: whatever breaks, no run is lost, doubled or started again`, () => {
+  test(`a backup ${name}: no fault loses, doubles or restarts a run`, () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const world = live(spec, seed, rough)
       const why = `${name}, seed ${seed}`
@@ -31,7 +31,7 @@ for (const [name, spec] of Object.entries(specs)) {
   })
 }
 
-test('without faults each time of the schedule has exactly one run', () => {
+test('runs each time of the schedule exactly once without faults', () => {
   for (let seed = 1; seed <= 20; seed++) {
     const world = live({ schedule: '*/15 * * * *' }, seed, { ...rough, crash: 0, lostStatus: 0 }, 0)
     const due = world.created.filter(({ run }) => run.startsWith('scheduled-')).map(({ dueMs }) => dueMs)

@@ -7,7 +7,7 @@ import { at, endOf, hourMs, jobOf, reasons, resourceOf, Story, startedRuns, star
 
 const pod = [{ pod: 'p', ip: '127.0.0.2' }]
 
-test('a run goes from Pending over Running to its end, and each step is told once', () => {
+test('a run goes from Pending to Running to its end, and reports each step once', () => {
   const story = new Story(resourceOf())
   assert.deepEqual(reasons(story.plan(startMs)), ['BackupStarted'])
   assert.deepEqual(phaseOf(story.plan(startMs + 1000, [jobOf('once')])), ['Pending', 'Starting'])
@@ -33,7 +33,7 @@ test('a run goes from Pending over Running to its end, and each step is told onc
   )
 })
 
-test('what ended while nobody looked is told at the first look', () => {
+test('reports a run that ended while the operator was down', () => {
   const end = endOf({ isSuccess: false, reason: 'Partial', message: 'Two topics are missing.', totals: { records: 3 } })
   const plan = new Story(resourceOf()).plan(startMs + hourMs, [jobOf('once', { end })])
   assert.deepEqual(
@@ -46,7 +46,7 @@ test('what ended while nobody looked is told at the first look', () => {
   )
 })
 
-test('a Job that can never succeed ends the run, and is stopped once that is told; its log stays', () => {
+test('a Job that can never succeed ends the run, then is stopped, and its log is kept', () => {
   const end = endOf({ isSuccess: false, isStillTrying: true, reason: 'KAFKA_DENIED', message: 'Wrong password.' })
   const job = jobOf('once', { end })
   const plan = new Story(resourceOf()).plan(startMs + 60_000, [job])
@@ -56,7 +56,7 @@ test('a Job that can never succeed ends the run, and is stopped once that is tol
   )
 })
 
-test('a Job that failed stays as long as failedJobsHistoryLimit says, whatever it failed of', () => {
+test('keeps failed Jobs by failedJobsHistoryLimit, for any reason', () => {
   const story = new Story(resourceOf({ schedule: '0 2 * * *', job: { failedJobsHistoryLimit: 2 } }))
   story.plan(startMs)
   const removedAt = (day: number, isStillTrying: boolean, older: JobState[]) => {
@@ -78,7 +78,7 @@ test('a Job that failed stays as long as failedJobsHistoryLimit says, whatever i
   assert.deepEqual(after, [], 'its end is decided, and not known yet')
 })
 
-test('a Job that somebody removed is a failure, but not while it may be unseen', () => {
+test('a deleted Job is a failure, but not while the cache may lack it', () => {
   const story = new Story(resourceOf())
   story.plan(startMs)
   const soon = story.plan(startMs + 30_000)
@@ -87,7 +87,7 @@ test('a Job that somebody removed is a failure, but not while it may be unseen',
   assert.deepEqual(startedRuns(story.plan(startMs + hourMs)), [])
 })
 
-test('a Job without a pod that works is looked at again until it is known why, or it works', () => {
+test('reconciles a Job without a running pod until the reason is known, or it runs', () => {
   const story = new Story(resourceOf())
   story.plan(startMs)
   for (const at of [1000, 15_000, 45_000]) {
@@ -99,7 +99,7 @@ test('a Job without a pod that works is looked at again until it is known why, o
   assert.equal(story.plan(startMs + 70_000, [jobOf('once', { running: pod })]).recheckAtMs, undefined)
 })
 
-test('a missing secret is told once, looked for again, and told when found', () => {
+test('reports a missing secret once, checks again, and reports when it is found', () => {
   const story = new Story(resourceOf())
   const rest = { missingSecrets: [{ name: 's3', field: 'spec.storage.secretAccessKeySecret' }] }
   const missing = story.plan(startMs, [], rest)
@@ -112,7 +112,7 @@ test('a missing secret is told once, looked for again, and told when found', () 
   assert.deepEqual(reasons(story.plan(startMs + 30_000)), ['SecretsFound', 'BackupStarted'])
 })
 
-test('a spec that cannot be run fails without an end, so that it can be edited, and is tried when it is', () => {
+test('an invalid spec fails without finishing, and is tried again after an edit', () => {
   const story = new Story(resourceOf({ schedule: '0 25 * * *' }))
   const bad = story.plan(startMs)
   assert.deepEqual(
@@ -134,7 +134,7 @@ test('a spec that cannot be run fails without an end, so that it can be edited, 
   assert.deepEqual(phaseOf(done), ['Completed', 'Completed'], 'what is done needs no spec')
 })
 
-test('a round of a continuous backup is a success, told once a minute at most', () => {
+test('a round of a continuous backup is a success, reported at most once a minute', () => {
   const story = new Story(resourceOf({ backup: { continuous: true } }))
   story.plan(startMs)
   const run = [jobOf('generation-1', { running: pod })]
@@ -150,7 +150,7 @@ test('a round of a continuous backup is a success, told once a minute at most', 
   assert.equal(once.status.lastSuccessfulTime, undefined)
 })
 
-test('a continuous backup has the size that it measured, also between two polls', () => {
+test('a continuous backup keeps its measured size between two polls', () => {
   const story = new Story(resourceOf({ backup: { continuous: true } }))
   story.plan(startMs)
   const run = [jobOf('generation-1', { running: pod })]
@@ -159,7 +159,7 @@ test('a continuous backup has the size that it measured, also between two polls'
   assert.equal(story.plan(startMs + 6000, run).status.storedBytes, 77)
 })
 
-test('a continuous backup that works again is not called one that tries again', () => {
+test('a recovered continuous backup is not reported as retrying', () => {
   const story = new Story(resourceOf({ backup: { continuous: true } }))
   story.plan(startMs)
   const job = (count: number, running = pod) =>
@@ -171,7 +171,7 @@ test('a continuous backup that works again is not called one that tries again', 
   assert.deepEqual(reasons(story.plan(startMs + hourMs, [job(2, [])])), ['BackupRetried'])
 })
 
-test('a license that cannot be looked for is a condition too, and both are looked at again now and then', () => {
+test('a license that cannot be read is a condition too, and is checked again from time to time', () => {
   const spec = { enterprise: { licenseSecret: { name: 'license' } }, schedule: '0 2 * * *' }
   const plan = new Story(resourceOf(spec)).plan(startMs, [], { licenseTrouble: 'get of secrets is forbidden.' })
   const license = plan.status.conditions?.find(({ type }) => type === 'LicenseFound')
@@ -184,7 +184,7 @@ test('a license that cannot be looked for is a condition too, and both are looke
   assert.equal(missing.recheckAtMs, startMs + 300_000)
 })
 
-test('a license that is missing is a condition and stops nothing', () => {
+test('a missing license is a condition and blocks nothing', () => {
   const story = new Story(resourceOf({ enterprise: { licenseSecret: { name: 'license' } } }))
   const plan = story.plan(startMs, [], { isLicenseMissing: true })
   assert.deepEqual([startedRuns(plan), condition(plan, 'LicenseFound')?.status], [['once'], 'False'])
@@ -218,7 +218,7 @@ test('the time of a condition changes only with its status', () => {
   assert.match(condition(still, 'Succeeded')?.message ?? '', /scheduled-20261116t0300z/)
 })
 
-test('the history has the ten newest runs and those whose Jobs are there; old Jobs go', () => {
+test('the history has the ten latest runs and those whose Jobs exist; old Jobs are removed', () => {
   const jobs = Array.from({ length: 14 }, (_, index) =>
     jobOf(`scheduled-20261116t${String(index).padStart(2, '0')}00z`, {
       end: endOf({ isSuccess: index % 2 === 0, completedMs: startMs + index * hourMs }),
@@ -244,7 +244,7 @@ function condition({ status }: Plan, type: ConditionType) {
   return status.conditions?.find(one => one.type === type)
 }
 
-test('a dry run that ends well is completed, and does not move the time of the last success', () => {
+test('a successful dry run is completed, and does not set the time of the last success', () => {
   const story = new Story(resourceOf({ dryRun: true }))
   const dry = jobOf('once', { end: endOf({ totals: { dryRun: true } }) })
   const shown = story.plan(startMs + 61_000, [dry])

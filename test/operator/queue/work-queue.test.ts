@@ -6,7 +6,7 @@ import { SimulatedTime } from '../../fakes/simulated-time.ts'
 
 type Work = (key: string, signal: AbortSignal) => Promise<WorkResult>
 
-test('a key waits once however often it is added, and keys come in their order', async () => {
+test('a key is queued once however often it is added, and keys are processed in order', async () => {
   const { queue, time, run, log, stop } = openQueue()
   for (const key of ['a', 'b', 'a', 'c', 'b']) queue.add(key)
   assert.equal(queue.depth, 3)
@@ -17,7 +17,7 @@ test('a key waits once however often it is added, and keys come in their order',
   await stop()
 })
 
-test('a key that is added while it is worked on is worked on once more, after it', async () => {
+test('a key that is added while it is processed is processed once more afterwards', async () => {
   const { queue, time, run, log, stop } = openQueue(async key => {
     if (log.length === 1) for (let count = 0; count < 5; count++) queue.add(key)
     await time.clock().sleep(100)
@@ -32,7 +32,7 @@ test('a key that is added while it is worked on is worked on once more, after it
   await stop()
 })
 
-test('a key whose work fails comes again after a delay that doubles up to its limit, and starts anew after a success', async () => {
+test('a failing key is retried after a delay that doubles up to a limit, and resets after a success', async () => {
   const times: number[] = []
   let isBroken = true
   const { queue, time, run, stop } = openQueue(async () => {
@@ -55,7 +55,7 @@ test('a key whose work fails comes again after a delay that doubles up to its li
   await stop()
 })
 
-test('a key that fails keeps no other from its turn, and news about it are looked at at once', async () => {
+test('a failing key does not delay others, and a new event processes it immediately', async () => {
   const { queue, time, run, log, stop } = openQueue(async key => {
     if (key === 'bad') throw new Error('broken')
     return {}
@@ -71,7 +71,7 @@ test('a key that fails keeps no other from its turn, and news about it are looke
   await stop()
 })
 
-test('a key can be put off to a time, months ahead as well, and the earliest time counts', async () => {
+test('a key can be delayed, also by months, and the earliest time counts', async () => {
   const dayMs = 24 * 3600_000
   const { queue, time, run, log, stop } = openQueue()
   const startMs = time.startMs
@@ -91,7 +91,7 @@ test('a key can be put off to a time, months ahead as well, and the earliest tim
   await stop()
 })
 
-test('the work says when to look again', async () => {
+test('the result of the work sets the next time', async () => {
   const { queue, time, run, log, stop } = openQueue(async () => ({ recheckAtMs: time.startMs + time.ms + 5000 }))
   queue.add('a')
   run(1)
@@ -100,7 +100,7 @@ test('the work says when to look again', async () => {
   await stop()
 })
 
-test('a time that is due by a wall clock that was set forward is noticed within half a minute', async () => {
+test('notices within half a minute that a wall clock set forward makes a time due', async () => {
   const time = new SimulatedTime()
   let aheadMs = 0
   const clock = { ...time.clock(), now: () => time.startMs + time.ms + aheadMs }
@@ -114,7 +114,7 @@ test('a time that is due by a wall clock that was set forward is noticed within 
   await stop()
 })
 
-test('a wall clock that is set back has everything looked at, as times were reckoned by the wrong one', async () => {
+test('processes every key after the wall clock is set back', async () => {
   const time = new SimulatedTime()
   let aheadMs = 2 * 86_400_000
   const clock = { ...time.clock(), now: () => time.startMs + time.ms + aheadMs }
@@ -129,7 +129,7 @@ test('a wall clock that is set back has everything looked at, as times were reck
   await stop()
 })
 
-test('a stopped queue waits for the work under way, hands out nothing more, and goes on in the next run', async () => {
+test('a stopped queue waits for active work, starts nothing more, and continues in the next run', async () => {
   const { queue, time, run, log, stop } = openQueue(async (_, signal) => {
     await time.clock().sleep(10_000, signal)
     return {}
@@ -183,7 +183,7 @@ test('an observer sees depth, adds, retries and durations', async () => {
   await stop()
 })
 
-test('whatever is added when, no key has two workers, none is lost, and each is looked at after its last add', async () => {
+test('no key has two workers, is lost, or misses a run after its last add, in any order', async () => {
   for (let seed = 1; seed <= 100; seed++) await runRandom(seed)
 })
 

@@ -8,7 +8,7 @@ import { FakeKube } from '../../fakes/fake-kube.ts'
 import { sampleResource } from '../metrics/sample-resources.ts'
 import { kinds } from './operator-model.ts'
 
-test('Jobs that were removed are not remembered for ever, but for as long as a cache shows them', async () => {
+test('remembers removed Jobs only while a cache may show them', async () => {
   const resource = sampleResource({ uid: 'u' })
   const memory = newMemory('u')
   const jobs = new ObjectStore<Job>(() => undefined)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { KubeError } from '../../../src/operator/kube/kube-error.ts'
 import { isOfElection, isWrite, OperatorModel } from './operator-model.ts'
 
-test('of two replicas one works, and the other takes over when it stops', async () => {
+test('one of two replicas works, and the other takes over when it stops', async () => {
   const model = new OperatorModel()
   const first = model.start()
   await model.time.pass(100)
@@ -27,7 +27,7 @@ test('of two replicas one works, and the other takes over when it stops', async 
   await second.stop()
 })
 
-test('losing the lease in the middle of the work stops all writes at once, and the next leader goes on', async () => {
+test('losing the lease stops all writes immediately, and the next leader continues', async () => {
   const model = new OperatorModel()
   let isCut = false
   const late: { call: string; ms: number }[] = []
@@ -59,7 +59,7 @@ test('losing the lease in the middle of the work stops all writes at once, and t
   await Promise.all([first.stop(), second.stop(), world])
 })
 
-test('a replica that no longer leads tells of no resources, and the next one of all', async () => {
+test('a replica that no longer leads reports no resources, and the next leader all of them', async () => {
   const model = new OperatorModel()
   model.put('backup', 'orders')
   const first = model.start()
@@ -73,7 +73,7 @@ test('a replica that no longer leads tells of no resources, and the next one of 
   assert.deepEqual(model.told.slice(-2), ['gone backup orders', 'leads false'])
 })
 
-test('without an election it works at once and writes no lease', async () => {
+test('works immediately without an election, and writes no lease', async () => {
   const model = new OperatorModel()
   const operator = model.start({ lease: undefined })
   model.put('restore', 'orders')
@@ -83,7 +83,7 @@ test('without an election it works at once and writes no lease', async () => {
   await operator.stop()
 })
 
-test('nothing is written before all watches are in sync, also not the lease', async () => {
+test('writes nothing, not even the lease, before all watches are in sync', async () => {
   const model = new OperatorModel()
   let isDown = true
   const operator = model.start({
@@ -101,7 +101,7 @@ test('nothing is written before all watches are in sync, also not the lease', as
   await operator.stop()
 })
 
-test('missing definitions are told of plainly, once, and waited for', async () => {
+test('reports missing CRDs once, and waits for them', async () => {
   const model = new OperatorModel()
   let isMissing = true
   const operator = model.start({
@@ -130,7 +130,7 @@ test('missing definitions are told of plainly, once, and waited for', async () =
   await operator.stop()
 })
 
-test('a watch that fails for long makes it not ready, until it is back', async () => {
+test('a watch that keeps failing makes the operator not ready until it recovers', async () => {
   const model = new OperatorModel()
   let isDenied = false
   const operator = model.start({
@@ -156,7 +156,7 @@ test('a watch that fails for long makes it not ready, until it is back', async (
   await operator.stop()
 })
 
-test('a watch that is denied makes it not ready, also where the list is allowed', async () => {
+test('a denied watch makes the operator not ready, also if the list is allowed', async () => {
   const model = new OperatorModel()
   let isDenied = true
   const operator = model.start({ watchFault: kind => (isDenied && kind.kind === 'Pod' ? 'error' : undefined) })
@@ -176,7 +176,7 @@ test('a watch that is denied makes it not ready, also where the list is allowed'
   await operator.stop()
 })
 
-test('a trouble of a watch that comes back after it was over is told of again', async () => {
+test('reports a watch problem again if it returns', async () => {
   const model = new OperatorModel()
   let isDenied = false
   const operator = model.start({ watchFault: kind => (isDenied && kind.kind === 'Pod' ? 'error' : undefined) })
@@ -196,7 +196,7 @@ test('a trouble of a watch that comes back after it was over is told of again', 
   await operator.stop()
 })
 
-test('an election that is denied makes it not ready, and is told of once', async () => {
+test('a denied election makes the operator not ready, and is reported once', async () => {
   const model = new OperatorModel()
   let isDenied = true
   const operator = model.start({
@@ -225,7 +225,7 @@ test('an election that is denied makes it not ready, and is told of once', async
   await operator.stop()
 })
 
-test('work that hangs is named by the probe of life', async () => {
+test('the liveness probe names hanging work', async () => {
   const model = new OperatorModel()
   const operator = model.start({
     around: async (verb, act, signal, { kind }) => {
@@ -244,7 +244,7 @@ test('work that hangs is named by the probe of life', async () => {
   await operator.stop()
 })
 
-test('an election that hangs is named by the probe of life', async () => {
+test('the liveness probe names a hanging election', async () => {
   const model = new OperatorModel()
   const operator = model.start({
     around: (_, act, __, call) => (isOfElection(call) ? new Promise(() => undefined) : act()),

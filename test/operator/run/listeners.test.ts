@@ -15,7 +15,7 @@ async function read(address: string | undefined, path: string) {
   return { status: response.status, type, body: type.includes('json') ? JSON.parse(text) : text }
 }
 
-test('probes answer with JSON, 200 or 503, and metrics are on a port and path of their own', async () => {
+test('probes respond with JSON, 200 or 503, and metrics have a separate port and path', async () => {
   const time = new SimulatedTime()
   const health = new Health(time.clock())
   const [probes, metrics] = await openListeners({ health: any, metrics: { ...any, path: '/m' } }, health, exposition)
@@ -51,7 +51,7 @@ test('probes answer with JSON, 200 or 503, and metrics are on a port and path of
   }
 })
 
-test('metrics may be left out, or share the port of the probes', async () => {
+test('metrics can be disabled, or share the port of the probes', async () => {
   const health = new Health(new SimulatedTime().clock())
   const alone = await openListeners({ health: any, metrics: undefined }, health, exposition)
   assert.equal(alone.length, 1)
@@ -66,7 +66,7 @@ test('metrics may be left out, or share the port of the probes', async () => {
   await both[0]?.close()
 })
 
-test('an address that is taken is refused by the name of its option, and nothing stays open', async () => {
+test('reports an address in use with its option, and closes everything', async () => {
   const health = new Health(new SimulatedTime().clock())
   const [first] = await openListeners({ health: any, metrics: undefined }, health, exposition)
   const taken = Number(first?.address.split(':')[1])

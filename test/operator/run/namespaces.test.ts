@@ -20,7 +20,7 @@ function startWithLocked(model: OperatorModel, isLocked: () => boolean) {
   return model.start({ namespaces: ['shop', 'locked'], around })
 }
 
-test('a namespace that cannot be read does not keep the others from being served', async () => {
+test('serves the other namespaces if one cannot be read', async () => {
   const model = new OperatorModel()
   let isLocked = true
   const operator = startWithLocked(model, () => isLocked)
@@ -66,7 +66,7 @@ test('an operator that can read none of its namespaces is not ready and does not
 
 const terminating = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces' }
 
-test('a resource with deletionPolicy Delete does not hold up the deletion of its namespace', async () => {
+test('a resource with deletionPolicy Delete does not block the deletion of its namespace', async () => {
   for (const how of ['asked', 'refused'] as const) {
     const model = new OperatorModel()
     const operator = model.start({

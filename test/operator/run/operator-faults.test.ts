@@ -79,7 +79,7 @@ function assertRanOnce(model: OperatorModel, { isKept }: { isKept: boolean }): v
 }
 
 for (const of of cases) {
-  test(`whatever call fails with whatever answer, one Job is made and the resource ends as it should, ${of.name}`, async () => {
+  test(`creates one Job and ends correctly whichever call fails, ${of.name}`, async () => {
     const total = await countCalls(of)
     assert.ok(total >= 8, `${total} calls`)
     const faults: [string, () => KubeError, 'before' | 'after'][] = [
@@ -109,7 +109,7 @@ for (const of of cases) {
     }
   })
 
-  test(`an API server that fails two calls of three for a while is outlasted, ${of.name}`, async () => {
+  test(`survives an API server that fails two of three calls for a while, ${of.name}`, async () => {
     const model = new OperatorModel()
     let count = 0
     const around: StartOptions['around'] = async (_, act, __, call) => {
@@ -123,7 +123,7 @@ for (const of of cases) {
   })
 
   for (const when of ['before', 'after'] as const) {
-    test(`an operator that is killed right ${when} any of its calls is followed by one that finishes the work, ${of.name}`, async () => {
+    test(`another operator finishes the work of one that is killed ${when} any of its calls, ${of.name}`, async () => {
       const total = await countCalls(of)
       for (let at = 1; at <= total; at++) {
         const model = new OperatorModel()
@@ -158,7 +158,7 @@ for (const of of cases) {
     })
   }
 
-  test(`a resource that is removed in the middle of its work is no failure, ${of.name}`, async () => {
+  test(`a resource that is deleted during its work is not a failure, ${of.name}`, async () => {
     const total = await countCalls(of)
     for (let at = 1; at <= total; at++) {
       const model = new OperatorModel()
@@ -185,7 +185,7 @@ for (const of of cases) {
   })
 }
 
-test('a Job that ended while no operator was there is counted when one comes', async () => {
+test('counts a Job that ended while no operator ran', async () => {
   const model = new OperatorModel()
   const first = model.start()
   model.put('backup', 'orders')
@@ -204,7 +204,7 @@ test('a Job that ended while no operator was there is counted when one comes', a
   await second.stop()
 })
 
-test('200 resources at once take a number of calls that grows with them, and no more', async () => {
+test('200 concurrent resources need a linear number of calls', async () => {
   const count = async (resources: number) => {
     const model = new OperatorModel()
     const over = new AbortController()

@@ -18,7 +18,7 @@ const podOf = (fields: object) => {
   return progress
 }
 
-test('a page that is none is not taken for progress', () => {
+test('rejects an invalid progress page', () => {
   for (const text of ['', 'ok', '[]', 'null', '{}', page({ records: -1 }), page({ bytes: '7' }), page({ phase: 3 })]) {
     assert.equal(parseProgress(text), undefined, text)
   }
@@ -36,7 +36,7 @@ test('the phase of a page is one short line without control characters', () => {
   assert.ok(podOf({ phase: '😀'.repeat(100) }).phase.isWellFormed())
 })
 
-test('progress is the sum over the pods, and never less than before', () => {
+test('sums the progress of all pods, and never decreases', () => {
   const meter = new RunMeter()
   const shards = new Map([
     ['a', podOf({ records: 10, bytes: 100, fraction: 0.4, remaining_seconds: 5 })],
@@ -53,14 +53,14 @@ test('progress is the sum over the pods, and never less than before', () => {
   })
 })
 
-test('gaps of all pods are summed, and absent without any', () => {
+test('sums the gaps of all pods, and omits them without any', () => {
   const meter = new RunMeter()
   assert.equal('gaps' in meter.add(new Map([['a', podOf({ records: 1, bytes: 1 })]])), false)
   assert.equal(meter.add(new Map([['a', podOf({ records: 1, bytes: 1, gaps: 2 })]])).gaps, 2)
   assert.equal(meter.add(new Map([['b', podOf({ records: 1, bytes: 1, gaps: 1 })]])).gaps, 3)
 })
 
-test('a restore that compares what it wrote has not restored more for that', () => {
+test('the comparison of a restore does not count as restored records', () => {
   const meter = new RunMeter()
   const told = (fields: object) => meter.add(new Map([['a', podOf(fields)]]))
   told({ phase: 'copying', records: 1000, bytes: 5000 })
@@ -70,7 +70,7 @@ test('a restore that compares what it wrote has not restored more for that', () 
   assert.equal(told({ phase: 'groups', records: 900, bytes: 4000 }).records, 1000)
 })
 
-test('a pod that tells of numbers without sense cannot break the counters or the status', async () => {
+test('a pod with nonsense numbers cannot break the counters or the status', async () => {
   for (const fields of [{ records: 1e308 }, { bytes: 1e300 }, { records: 2 ** 53 }]) {
     assert.equal(parseProgress(page(fields)), undefined, JSON.stringify(fields))
   }
@@ -88,7 +88,7 @@ test('a pod that tells of numbers without sense cannot break the counters or the
   await metrics.format()
 })
 
-test('running pods are asked again and again, the status shows it every 15 seconds at most', async () => {
+test('polls running pods, and updates the status at most every 15 seconds', async () => {
   const model = new OperatorModel()
   let records = 0
   const asked: string[] = []
@@ -125,7 +125,7 @@ test('running pods are asked again and again, the status shows it every 15 secon
   await operator.stop()
 })
 
-test('the last good round that a pod tells of reaches the plan', async () => {
+test('passes the last successful round of a pod to the plan', async () => {
   const model = new OperatorModel()
   const seen: (number | undefined)[] = []
   const { plainPlanner } = await import('./plain-planner.ts')
@@ -148,7 +148,7 @@ test('the last good round that a pod tells of reaches the plan', async () => {
   await operator.stop()
 })
 
-test('a round of a pod whose clock is ahead counts when it is first told of, and not again', async () => {
+test('counts a round of a pod with a fast clock when it is first reported, and only once', async () => {
   const model = new OperatorModel()
   const seen: (number | undefined)[] = []
   const { plainPlanner } = await import('./plain-planner.ts')
@@ -173,7 +173,7 @@ test('a round of a pod whose clock is ahead counts when it is first told of, and
   await operator.stop()
 })
 
-test('of two runs at once the progress is that of the newer one', async () => {
+test('shows the progress of the newer of two concurrent runs', async () => {
   const model = new OperatorModel()
   const { plainPlanner } = await import('./plain-planner.ts')
   const operator = model.start({
@@ -202,7 +202,7 @@ test('of two runs at once the progress is that of the newer one', async () => {
   await operator.stop()
 })
 
-test('a pod that does not answer is no failure, and neither is one that answers nonsense', async () => {
+test('tolerates a pod that does not respond or responds with nonsense', async () => {
   const model = new OperatorModel()
   const operator = model.start({ fetchProgress: async () => 'nonsense' })
   const deaf = model.start({ fetchProgress: () => Promise.reject(new Error('ECONNREFUSED')), lease: undefined })
@@ -215,7 +215,7 @@ test('a pod that does not answer is no failure, and neither is one that answers 
   await Promise.all([operator.stop(), deaf.stop()])
 })
 
-test('a pod is asked over HTTP, with bounds for the time and the size of its answer', async () => {
+test('polls a pod over HTTP, with limits for time and response size', async () => {
   let answer: (text: string) => string = text => text
   const server = createServer((request, response) => {
     const body = answer(request.url ?? '')
@@ -238,7 +238,7 @@ test('a pod is asked over HTTP, with bounds for the time and the size of its ans
   }
 })
 
-test('the size that a continuous run measured is passed on, and nothing else for one', () => {
+test('passes on the size that a continuous run measured', () => {
   const meter = new RunMeter()
   const answer = parseProgress(page({ stored_bytes: 77 })) ?? assert.fail()
   assert.equal(meter.add(new Map([['p', answer]])).storedBytes, 77)
@@ -246,7 +246,7 @@ test('the size that a continuous run measured is passed on, and nothing else for
   assert.equal(parseProgress(page({ stored_bytes: -1 }))?.storedBytes, undefined)
 })
 
-test('a pod that switches to another protocol does not hold up the others', async () => {
+test('a pod that switches the protocol does not delay the others', async () => {
   const server = createSocketServer(socket => {
     socket.once('data', () => socket.write('HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'))
     socket.on('error', () => undefined)

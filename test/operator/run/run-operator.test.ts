@@ -29,7 +29,7 @@ test('a resource becomes a ConfigMap and a Job, and its status follows the Job t
   assert.equal(model.time.pending, 0)
 })
 
-test('the steps come in the order that a crash between them cannot spoil', async () => {
+test('executes the steps in an order that survives a crash between them', async () => {
   const model = new OperatorModel()
   const operator = model.start()
   model.put('backup', 'orders')
@@ -54,7 +54,7 @@ test('the steps come in the order that a crash between them cannot spoil', async
   await operator.stop()
 })
 
-test('a missing secret is waited for, and of those that are there nothing but the metadata is read', async () => {
+test('waits for a missing secret, and reads only the metadata of existing ones', async () => {
   const model = new OperatorModel()
   const operator = model.start()
   model.put('backup', 'orders', { needs: ['login', 'key'] })
@@ -70,7 +70,7 @@ test('a missing secret is waited for, and of those that are there nothing but th
   await operator.stop()
 })
 
-test('a spec that cannot be run is told of and makes nothing; the next generation is tried', async () => {
+test('reports an invalid spec and creates nothing; tries the next generation', async () => {
   const model = new OperatorModel()
   const operator = model.start()
   model.put('backup', 'orders', { mode: 'broken' as never })
@@ -88,7 +88,7 @@ for (const [code, what] of [
   ['KUBE_DENIED', 'exceeded quota: pods'],
   ['KUBE_INVALID', 'violates PodSecurity "restricted"'],
 ] as const) {
-  test(`a Job that is refused (${what}) is told of, and tried again with growing delays until it is taken`, async () => {
+  test(`reports a refused Job (${what}), and retries with growing delays until it is accepted`, async () => {
     const model = new OperatorModel()
     let isRefused = true
     const operator = model.start({
@@ -119,7 +119,7 @@ for (const [code, what] of [
   })
 }
 
-test('a right that the operator lacks is told of at the resource, and tried again', async () => {
+test('reports a missing permission at the resource, and retries', async () => {
   const model = new OperatorModel()
   let isDenied = true
   const operator = model.start({
@@ -140,7 +140,7 @@ test('a right that the operator lacks is told of at the resource, and tried agai
   await operator.stop()
 })
 
-test('a Job of somebody else that has the name is named, and left alone', async () => {
+test('reports a foreign Job with the same name, and leaves it alone', async () => {
   const model = new OperatorModel()
   const { metadata } = model.put('backup', 'orders')
   const name = `orders-${metadata.uid}-once`
@@ -154,7 +154,7 @@ test('a Job of somebody else that has the name is named, and left alone', async 
   await operator.stop()
 })
 
-test('what somebody else owns of the same name in another namespace is none of its business', async () => {
+test('ignores foreign objects of the same name in another namespace', async () => {
   const model = new OperatorModel()
   const operator = model.start()
   model.put('backup', 'orders', {}, { namespace: 'elsewhere' })
@@ -163,7 +163,7 @@ test('what somebody else owns of the same name in another namespace is none of i
   await operator.stop()
 })
 
-test('all namespaces, or several, are worked on where it is told so', async () => {
+test('serves several or all namespaces if configured', async () => {
   for (const namespaces of [undefined, ['shop', 'elsewhere']]) {
     const model = new OperatorModel()
     const operator = model.start({ namespaces })
@@ -175,7 +175,7 @@ test('all namespaces, or several, are worked on where it is told so', async () =
   }
 })
 
-test('the status is written only where it differs', async () => {
+test('writes the status only if it differs', async () => {
   const model = new OperatorModel()
   const operator = model.start()
   model.put('backup', 'orders')
@@ -190,7 +190,7 @@ test('the status is written only where it differs', async () => {
   await operator.stop()
 })
 
-test('an event that cannot be written is logged and does no harm', async () => {
+test('logs an event that cannot be written, and continues', async () => {
   const model = new OperatorModel()
   const operator = model.start({
     around: (verb, act, _, { kind }) => {
@@ -206,7 +206,7 @@ test('an event that cannot be written is logged and does no harm', async () => {
   await operator.stop()
 })
 
-test('a finalizer is set before the Job is made, and goes when the plan says so', async () => {
+test('sets a finalizer before it creates the Job, and removes it by plan', async () => {
   const model = new OperatorModel()
   const operator = model.start()
   model.put('backup', 'orders', { deletionPolicy: 'Delete' })
@@ -245,7 +245,7 @@ test('a reset that takes its snapshot wakes the rollbacks that refer to it', asy
   await operator.stop()
 })
 
-test('a license secret that is missing is told to the plan, and looked for again', async () => {
+test('passes a missing license secret to the plan, and checks again', async () => {
   const model = new OperatorModel()
   const seen: boolean[] = []
   const { plainPlanner } = await import('./plain-planner.ts')
@@ -268,7 +268,7 @@ test('a license secret that is missing is told to the plan, and looked for again
   await operator.stop()
 })
 
-test('a license secret that may not be looked for stops nothing', async () => {
+test('a license secret that may not be read blocks nothing', async () => {
   const model = new OperatorModel()
   const seen: (string | undefined)[] = []
   const { plainPlanner } = await import('./plain-planner.ts')
@@ -293,7 +293,7 @@ test('a license secret that may not be looked for stops nothing', async () => {
   await operator.stop()
 })
 
-test('a process that is told to stop while it writes a status still tells what it is about', async () => {
+test('a process that is stopped while it writes a status still writes the event', async () => {
   const model = new OperatorModel()
   let stopping: Promise<void> | undefined
   const operator = model.start({

@@ -31,7 +31,7 @@ async function touch(model: OperatorModel, times = 5): Promise<void> {
   }
 }
 
-test('a Job that the cache does not show yet is not made a second time', async () => {
+test('does not create a Job twice that the cache does not show yet', async () => {
   const model = new OperatorModel()
   const { held, isHeld } = openHold()
   const operator = model.start({ isHeld })
@@ -54,7 +54,7 @@ test('a Job that the cache does not show yet is not made a second time', async (
   await operator.stop()
 })
 
-test('a Job that was removed before the cache ever showed it is found to be gone', async () => {
+test('detects a Job that was deleted before the cache showed it', async () => {
   const model = new OperatorModel()
   const { held, isHeld } = openHold()
   const operator = model.start({ isHeld })
@@ -71,7 +71,7 @@ test('a Job that was removed before the cache ever showed it is found to be gone
   await operator.stop()
 })
 
-test('an end that the cache does not show yet is told once', async () => {
+test('reports the end of a run once, although the cache lags', async () => {
   const model = new OperatorModel()
   const { held, isHeld } = openHold()
   const operator = model.start({ isHeld, planner })
@@ -96,7 +96,7 @@ test('an end that the cache does not show yet is told once', async () => {
   await operator.stop()
 })
 
-test('a new leader whose cache lacks the end of a run does not run it again', async () => {
+test('a new leader whose cache lacks the end of a run does not repeat the run', async () => {
   const model = new OperatorModel()
   const { held, isHeld } = openHold()
   const first = model.start()
@@ -117,7 +117,7 @@ test('a new leader whose cache lacks the end of a run does not run it again', as
   await second.stop()
 })
 
-test('a new leader whose cache lacks a Job that the status calls active asks for it', async () => {
+test('a new leader whose cache lacks an active Job requests it', async () => {
   const model = new OperatorModel()
   const { held, isHeld } = openHold()
   const first = model.start()
@@ -135,7 +135,7 @@ test('a new leader whose cache lacks a Job that the status calls active asks for
   await second.stop()
 })
 
-test('a new leader whose cache lacks the end of a run does not write another one over it', async () => {
+test('a new leader whose cache lacks the end of a run does not overwrite it', async () => {
   const model = new OperatorModel()
   const { held, isHeld } = openHold()
   const first = model.start({ planner })

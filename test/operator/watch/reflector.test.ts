@@ -12,7 +12,7 @@ import { SimulatedTime } from '../../fakes/simulated-time.ts'
 const maps: ResourceKind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' }
 const minuteMs = 60_000
 
-test('the store has what is there and follows what changes', async () => {
+test('the store contains the existing objects and follows changes', async () => {
   const { kube, time, reflector, changes, stop } = openReflector()
   kube.put(maps, newMap('a'))
   assert.equal(reflector.isSynced, false)
@@ -56,7 +56,7 @@ test('waiting for the first list ends with it, or with the signal', async () => 
   await stop()
 })
 
-test('what was removed while nobody watched is seen by the next list', async () => {
+test('the next list detects objects that were removed without a watch', async () => {
   let fault: WatchFault | undefined
   const { kube, time, reflector, changes, stop } = openReflector({ watchFault: () => fault })
   kube.put(maps, newMap('a'))
@@ -77,7 +77,7 @@ test('what was removed while nobody watched is seen by the next list', async () 
 
 const faults: WatchFault[] = ['close', 'gone', 'error', 'cut']
 for (const fault of faults) {
-  test(`a watch that ends with "${fault}" at once, for ever, is made again with growing delays and nothing is missed`, async () => {
+  test(`restarts a watch that always ends with "${fault}", with growing delays, and misses nothing`, async () => {
     const { kube, time, reflector, stop } = openReflector({ watchFault: () => fault })
     await time.pass(0)
     kube.put(maps, newMap('a'))
@@ -90,7 +90,7 @@ for (const fault of faults) {
   })
 }
 
-test('a connection that is dead without a word costs a delay and no change', async () => {
+test('a silently dead connection delays changes, and loses none', async () => {
   let isDead = true
   const { kube, time, reflector, stop } = openReflector({ watchFault: () => (isDead ? 'silent' : undefined) })
   await time.pass(0)
@@ -106,7 +106,7 @@ test('a connection that is dead without a word costs a delay and no change', asy
   await stop()
 })
 
-test('a watch that is cut again and again after it told something goes on where it was', async () => {
+test('a watch that keeps breaking after events continues where it was', async () => {
   let toCut = false
   const { kube, time, reflector, stop } = openReflector({ watchFault: () => (toCut ? 'cut' : undefined) })
   await time.pass(0)
@@ -125,7 +125,7 @@ test('a watch that is cut again and again after it told something goes on where 
   await stop()
 })
 
-test('a server that forgets a change is found out by the list that comes now and then', async () => {
+test('the periodic list detects a change that the server did not send', async () => {
   let isDeaf = false
   const kube = new FakeKube()
   const api = kube.api()
@@ -148,7 +148,7 @@ test('a server that forgets a change is found out by the list that comes now and
   await stop()
 })
 
-test('a refusal is told with the delay until the next try', async () => {
+test('reports a refusal with the delay until the next attempt', async () => {
   const failures: [unknown, number][] = []
   const { time, stop } = openReflector(
     {
@@ -162,7 +162,7 @@ test('a refusal is told with the delay until the next try', async () => {
   await stop()
 })
 
-test('whatever the server does, the store ends as the server is', async () => {
+test('the store converges to the server, whatever happens', async () => {
   for (let seed = 1; seed <= 40; seed++) await runChaos(seed)
 })
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { KubeObject } from '../../../src/operator/kube/object.ts'
 import { type Change, formatKey, ObjectStore, parseKey } from '../../../src/operator/watch/store.ts'
 
-test('objects are found by namespace and name, and by their owner', () => {
+test('finds objects by namespace and name, and by owner', () => {
   const { store } = openStore()
   store.put(newObject('one', 'a', '1', ['owner-1']))
   store.put(newObject('two', 'a', '2', ['owner-1', 'owner-2']))
@@ -14,7 +14,7 @@ test('objects are found by namespace and name, and by their owner', () => {
   assert.deepEqual(store.ownedBy('nobody'), [])
 })
 
-test('an object that changes its owner is no longer with the old one', () => {
+test('an object with a new owner is not listed under the old one', () => {
   const { store } = openStore()
   store.put(newObject('one', 'a', '1', ['old']))
   store.put(newObject('one', 'a', '2', ['new']))
@@ -24,7 +24,7 @@ test('an object that changes its owner is no longer with the old one', () => {
   assert.deepEqual(store.ownedBy('new'), [])
 })
 
-test('a list tells of what vanished, came and changed, and of nothing else', () => {
+test('a list reports removed, new and changed objects only', () => {
   const { store, changes } = openStore()
   for (const name of ['gone', 'same', 'changed', 'replaced']) store.put(newObject('one', name, '1'))
   changes.length = 0
@@ -48,7 +48,7 @@ test('a list tells of what vanished, came and changed, and of nothing else', () 
   assert.equal(store.size, 4)
 })
 
-test('who set which field is not kept', () => {
+test('does not store managed fields', () => {
   const { store } = openStore()
   const object = newObject('one', 'a', '1')
   Object.assign(object.metadata, { managedFields: [{}] })
