@@ -69,7 +69,7 @@ async function restoreTo(spec: RestoreJobSpec): Promise<BackupRestoreReport> {
   return runRestoreJob(jobOf(spec), { onProgress: () => undefined }, never)
 }
 
-describe('access rules travel', () => {
+describe('access rules', () => {
   const kafka = useOwnKafka(guarded)
 
   before(async () => {
@@ -88,7 +88,7 @@ describe('access rules travel', () => {
     backup,
   })
 
-  test('all of them, to another cluster, so that Kafka tells the same of both; run again, nothing changes', () =>
+  test('are all restored to another cluster, and a second run changes nothing', () =>
     withFolder(async path => {
       const backed = await backUp(spec(path))
       assert.deepEqual(backed.warnings, [])
@@ -138,7 +138,7 @@ describe('access rules travel', () => {
     }
   }
 
-  test('what the target has stays, a rule on a renamed topic follows it, and refused ones do not stop the rest', () =>
+  test('of the target stay, those of a renamed topic follow it, and refused ones do not stop the rest', () =>
     withFolder(async path => {
       await backUp(spec(path))
       // A Kafka before 4.0 does not know two-phase commits.
@@ -166,7 +166,7 @@ describe('access rules travel', () => {
       assert.ok((await driver.listQuotas()).includes('{user=alice} {producer_byte_rate=7.0, request_percentage=12.5}'))
     }))
 
-  test('who may not Alter gets the data, the report and exit code 4; check names the permission', () =>
+  test('are reported with exit code 4 without the Alter permission, which check names, and the records are restored', () =>
     withFolder(async path => {
       await backUp(spec(path))
       await using server = await startKafka(guarded)
@@ -206,7 +206,7 @@ describe('access rules travel', () => {
       assert.match(after.stdout, /kafka-configs\.sh .* --entity-name alice --add-config/)
     }))
 
-  test('without secrets, in an object that is not written again while nothing changes, and is verified', () =>
+  test('are stored without secrets in a verified object, which is written again only after a change', () =>
     withFolder(async path => {
       const first = (await backUp(spec(path))).manifest.access
       const second = (await backUp(spec(path))).manifest.access
@@ -239,7 +239,7 @@ describe('access rules travel', () => {
       )
     }))
 
-  test('who may not Describe the cluster gets a backup without them, and is told', () =>
+  test('are left out with a warning without the Describe permission', () =>
     withFolder(async path => {
       await kafka.driver.createScramUser('reader', 'secret', 'SCRAM-SHA-256')
       const allow = ['READ', 'DESCRIBE', 'DESCRIBE_CONFIGS'].map(operation => ({
@@ -266,7 +266,7 @@ describe('access rules travel', () => {
     }))
 })
 
-test('without an authorizer there are no ACLs to take, and none to make; neither fails', async () => {
+test('are neither backed up nor restored without an authorizer, and nothing fails', async () => {
   await using server = await startKafka()
   await using driver = await openDriver(server)
   await driver.createTopic('orders')

@@ -22,7 +22,7 @@ describe('the alerts', () => {
 
   after(() => folder.remove())
 
-  test('are rules that promtool takes', async () => {
+  test('are rules that promtool accepts', async () => {
     const output = await mustRun(promtool, ['check', 'rules', '--lint=all', '--lint-fatal', alertsFile])
     assert.match(output, new RegExp(`SUCCESS: ${rules.length} rules found`))
   })
@@ -36,7 +36,7 @@ describe('the alerts', () => {
   }
 
   for (const rule of rules) {
-    test(`${rule.alert} is tried: it fires, holds where it should, resolves, and stays quiet in the healthy case`, () => {
+    test(`${rule.alert} has cases for firing, holding, resolving and the healthy state`, () => {
       const cases = alertCases.filter(({ alert }) => alert === rule.alert)
       const paths = cases.map(({ states }) => states.map(([, state]) => state))
       assert.ok(paths.some(isWhole(rule.for !== '0m')))

@@ -25,7 +25,7 @@ before(async () => {
 })
 after(() => kube?.stop())
 
-test('the definitions are served as they are written, with all rules within their budget', async () => {
+test('the API server accepts the CRDs unchanged, with all rules within their budget', async () => {
   assert.equal(definitions.length, 4)
   for (const definition of definitions) {
     const served = await kube.api.get(refOf(definition))
@@ -35,7 +35,7 @@ test('the definitions are served as they are written, with all rules within thei
   }
 })
 
-test('the definitions of another API group are served beside them', async () => {
+test('the CRDs of another API group can be installed next to them', async () => {
   const others = buildDefinitions('backups.example.com')
   for (const definition of others) {
     await kube.api.apply({ ...definition })
@@ -55,7 +55,7 @@ test('the definitions of another API group are served beside them', async () => 
   )
 })
 
-test('what is not said has its default', async () => {
+test('unset fields get their defaults', async () => {
   const { spec } = await create('KafkaBackup', { verify: {}, backup: {}, retention: { keepLast: 3 } })
   const { mode, suspend, concurrencyPolicy, parallelism, deletionPolicy, job, verify, retention } = spec
   assert.deepEqual(
@@ -76,7 +76,7 @@ test('what is not said has its default', async () => {
 })
 
 for (const [file, objects] of Object.entries(readExamples())) {
-  test(`examples/kubernetes/${file} is accepted, and a pod can be planned of it`, async () => {
+  test(`examples/kubernetes/${file} is accepted, and a pod can be planned for it`, async () => {
     for (const object of objects) {
       const applied = await apply({ ...object, metadata: { ...object.metadata, namespace } })
       assert.equal(applied.metadata.name, object.metadata.name)
@@ -135,7 +135,7 @@ for (const [kind, change] of [
   ['KafkaOffsetReset', { strategy: 'latest' }],
   ['KafkaOffsetRollback', { dryRun: true }],
 ] as const) {
-  test(`the spec of a finished ${kind} stays as it was`, async () => {
+  test(`the spec of a finished ${kind} is immutable`, async () => {
     const resource = await create(kind, {})
     await edit(resource, { suspend: true })
     await setStatus(resource, { phase: 'Failed', reason: 'InvalidSpec' })
@@ -166,14 +166,14 @@ for (const [name, spec] of [
   })
 }
 
-test('whether a finished backup goes with its resource can still be decided', async () => {
+test('deletionPolicy of a finished backup can still be changed', async () => {
   const resource = await create('KafkaBackup', { deletionPolicy: 'Delete' })
   await finish(resource)
   await edit(resource, { deletionPolicy: 'Retain' })
   await edit(resource, { deletionPolicy: 'Delete' })
 })
 
-test('backups that are to be deleted with their resource are not lost sight of', async () => {
+test('fields that locate backups to be deleted are immutable', async () => {
   const resource = await create('KafkaBackup', { schedule: '@daily', deletionPolicy: 'Delete' })
   await edit(resource, { storage: { bucket: 'right-bucket' } })
   await finish(resource)
@@ -206,7 +206,7 @@ test('rules are within their budget also for the largest lists and maps', async 
   await create('KafkaOffsetReset', { groups: names.slice(0, 500), topics: names.map((_, index) => `topic-${index}`) })
 })
 
-test('kubectl get shows how it stands', async () => {
+test('kubectl get shows the state', async () => {
   const resource = await create('KafkaBackup', { schedule: '@daily' })
   const times = { startTime: '2026-01-31T08:00:00Z', completionTime: '2026-01-31T09:00:00Z' }
   const numbers = { records: 12, bytes: 3400, backupId: 'the-id', message: 'all is well' }
@@ -226,7 +226,7 @@ test('kubectl get shows how it stands', async () => {
   assert.deepEqual([id, Message], ['the-id', 'all is well'])
 })
 
-test('a status that knows all its fields is taken whole', async () => {
+test('a status with all fields is accepted', async () => {
   const resource = await create('KafkaBackup', {})
   const time = '2026-01-31T08:00:00Z'
   const active = { run: 'once', purpose: 'main', job: 'a-1', startTime: time, backupId: 'a' }

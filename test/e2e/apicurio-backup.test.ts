@@ -24,7 +24,7 @@ const userToo = '{"type":"object","properties":{"name":{"type":"string"},"age":{
 const point = 'syntax = "proto3";\npackage geo;\n\n// A place.\nmessage Point {\n  int32 x = 1;\n}\n'
 const path = 'syntax = "proto3";\npackage geo;\n\nimport "geo/point.proto";\n\nmessage Path {\n  Point from = 1;\n}\n'
 
-describe('a registry of Apicurio', () => {
+describe('an Apicurio registry', () => {
   let apicurio: Apicurio
   let client: RegistryClient
   let snapshot: RegistrySnapshot
@@ -53,13 +53,13 @@ describe('a registry of Apicurio', () => {
     await apicurio.stop()
   })
 
-  test('is known with its version', () => {
+  test('is recognized with its version', () => {
     assert.equal(snapshot.flavour, 'apicurio')
     assert.equal(snapshot.registryVersion, apicurio.version)
     assert.deepEqual(snapshot.contexts, ['.'])
   })
 
-  test('gives every version with its text, its type and its references', () => {
+  test('returns every version with its text, type and references', () => {
     const seen = snapshot.versions.map(each => [
       each.subject,
       each.version,
@@ -83,7 +83,7 @@ describe('a registry of Apicurio', () => {
     ])
   })
 
-  test('says which levels are set and which are not', () => {
+  test('shows which compatibility levels are set', () => {
     const levels = [...snapshot.subjects].map(([subject, { compatibility }]) => [subject, compatibility])
     assert.deepEqual(Object.fromEntries(levels), {
       'common address': null,
@@ -95,7 +95,7 @@ describe('a registry of Apicurio', () => {
     })
   })
 
-  test('gives what a pattern selects, with what that refers to', async () => {
+  test('returns the selected subjects with their references', async () => {
     const some = await readSnapshot(client, { subjects: ['paths-*', 'users-*'], includeSoftDeleted: false }, never)
     const seen = some.versions.map(each => [each.subject, each.version, each.isPulledIn ?? false])
     assert.deepEqual(seen, [
@@ -106,7 +106,7 @@ describe('a registry of Apicurio', () => {
     assert.equal(some.skippedDeleted, 1)
   })
 
-  test('gives more subjects than its own list has, each under its own name', async () => {
+  test('returns more subjects than one page lists, each under its own name', async () => {
     const names = ['100%', 'a+b', 'a?b#c', 'ünï/✓', ':.odd', 'x'.repeat(300), '../x', '..']
     const many = Array.from({ length: 1010 }, (_, at) => `many-${at}`)
     await Promise.all([...names, ...many].map(name => register(name, 'AVRO', '"int"')))
@@ -120,7 +120,7 @@ describe('a registry of Apicurio', () => {
     assert.deepEqual(all.warnings, [])
   })
 
-  test('is backed up into files that always have its current content under their plain names', () =>
+  test('is backed up into files that have the current content under fixed names', () =>
     withFolder(async folder => {
       const subjects = ['Orders.Created', 'orders.created', 'kept']
       const versions = async (path: string) => JSON.parse(await readFile(join(folder, 'b1', path), 'utf8'))
@@ -172,7 +172,7 @@ describe('a registry of Apicurio', () => {
       assert.deepEqual(warnings, [])
     }))
 
-  test('is found out when the address lacks its base path', async () => {
+  test('is reported if the URL lacks its base path', async () => {
     const wrong = await openRegistryClient({ urls: [apicurio.origin], attempts: 1 })
     await assert.rejects(readSnapshot(wrong, {}, never), (error: Error & { code?: string }) => {
       assert.match(error.code ?? '', /^REGISTRY_(NOT_FOUND|PROTOCOL)$/)

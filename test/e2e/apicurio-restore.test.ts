@@ -26,7 +26,7 @@ import { backUp, never, openJournals, usual } from '../registry/restore/schema-s
 import { type Apicurio, startApicurio } from '../servers/apicurio.ts'
 import { openRegistry, register } from './schema-world.ts'
 
-describe('a restore of schemas into a registry of Apicurio', () => {
+describe('a restore of schemas into Apicurio', () => {
   const storage = openMemoryStorage()
   const calls: ProxiedCall[] = []
   let death = new AbortController()
@@ -69,7 +69,7 @@ describe('a restore of schemas into a registry of Apicurio', () => {
     await apicurio.stop()
   })
 
-  test('is refused up front with force_ids, since it gives IDs itself (case 32)', async () => {
+  test('is refused with force_ids before any write, because Apicurio assigns IDs itself (case 32)', async () => {
     calls.length = 0
     const { plan } = await survey({ forceIds: true })
     const refused = plan.conflicts.find(({ kind }) => kind === 'unsupported')
@@ -80,7 +80,7 @@ describe('a restore of schemas into a registry of Apicurio', () => {
     assert.deepEqual(calls.filter(isForeignWrite), [])
   })
 
-  test('is gone on with where a run has died on the way (case 26)', async () => {
+  test('resumes after a killed run (case 26)', async () => {
     writesToLive = 25
     await assert.rejects(restore({ setCompatibility: 'NONE' }), /died/)
     death = new AbortController()
@@ -91,7 +91,7 @@ describe('a restore of schemas into a registry of Apicurio', () => {
     assert.deepEqual(openJournals({ storage }), [])
   })
 
-  test('gives every ID of the source one that means the same schema', async () => {
+  test('maps every source ID to an ID of the same schema', async () => {
     const after = await readSnapshot(client, {}, never)
     for (const { subject, id, schema, schemaType } of backup.versions) {
       const mapped = restored.idMap.get(parseContext(splitSubject(subject).context), id)
@@ -110,7 +110,7 @@ describe('a restore of schemas into a registry of Apicurio', () => {
     assert.match(told, /^tuned: .*does not keep the settings normalize/m)
   })
 
-  test('leaves the levels of the source, and no passing one', async () => {
+  test('leaves the compatibility levels of the source, and no temporary one', async () => {
     const { subjects, global } = await readSnapshot(client, {}, never)
     assert.equal(subjects.get('Chain1')?.compatibility, 'FULL')
     assert.equal(subjects.get('tuned')?.compatibility, 'FORWARD')

@@ -53,7 +53,7 @@ describe('a network that is', () => {
     })
   }
 
-  test('far away (20 ms each way) costs few round trips: the number of requests follows from the bytes', async () => {
+  test('far away (20 ms each way) costs few round trips: the number of requests depends on the bytes', async () => {
     proxy.rules.latencyMs = 20
     const requests: string[] = []
     await assertExact('30s', { onRequest: name => requests.push(name) })
@@ -63,7 +63,7 @@ describe('a network that is', () => {
     assert.ok(requests.length - fetches < 25, `${requests.length - fetches} other requests: ${requests.join(' ')}`)
   })
 
-  test('slow, but within the timeout, is waited for', async () => {
+  test('slow, but within the timeout, does not fail the run', async () => {
     proxy.rules.bytesPerSecond = 12 * MiB
     const retries: string[] = []
     const started = performance.now()
@@ -72,7 +72,7 @@ describe('a network that is', () => {
     assert.ok(performance.now() - started > 1500, 'the limit was felt')
   })
 
-  test('so slow that an answer takes longer than the timeout is no silence, as long as it goes on arriving', async () => {
+  test('so slow that a response takes longer than the timeout does not fail while bytes arrive', async () => {
     proxy.rules.bytesPerSecond = 6 * MiB
     const retries: string[] = []
     // An answer of up to 8 MiB takes more than a second.
@@ -88,7 +88,7 @@ describe('a network that is', () => {
     assert.ok(performance.now() - started < 60_000)
   })
 
-  test('silent for a while in the middle is gone on with', async () => {
+  test('silent for a while is survived', async () => {
     const retries: string[] = []
     let fallen = false
     const onProgress: Hooks['onProgress'] = event => {
@@ -106,7 +106,7 @@ describe('a network that is', () => {
     assert.match(retries.join(), new RegExp(`127\\.0\\.0\\.1:${proxy.port} (did not answer|closed the connection)`))
   })
 
-  test('cut again and again is gone on with from what is stored', async () => {
+  test('cut repeatedly resumes from what is stored', async () => {
     const random = createRandom(7)
     const before = proxy.connections
     const cut = () => {
@@ -118,7 +118,7 @@ describe('a network that is', () => {
     assert.equal(copied.records, 48_000)
   })
 
-  test('closed by the broker while the store was slow is opened again', async () => {
+  test('closed by the broker while the store was slow is reconnected', async () => {
     const retries: string[] = []
     let slow = 0
     const decorateStorage = (storage: Storage): Storage => ({
@@ -137,7 +137,7 @@ describe('a network that is', () => {
     )
   })
 
-  test('throttled by a quota of the broker is waited out without a single timeout', async () => {
+  test('throttled by a broker quota causes no timeout', async () => {
     await setQuota(10 * MiB)
     try {
       const retries: string[] = []

@@ -17,7 +17,7 @@ import { useKafka } from './use-kafka.ts'
 const never = new AbortController().signal
 const program = resolve(import.meta.dirname, '../../bin/kafka-backup.js')
 
-describe('a container holds a whole backup', () => {
+describe('a container holds a complete backup', () => {
   const kafka = useKafka()
   let server: AzureServer
   let folder: Awaited<ReturnType<typeof makeGuardedFolder>>
@@ -70,7 +70,7 @@ describe('a container holds a whole backup', () => {
     return document
   }
 
-  test('that every command works on, by job file and by address, with documented requests only', async () => {
+  test('that every command accepts by job file and by URL, with documented requests only', async () => {
     const faulty = await startFaultyAzure(server, [])
     const config = join(folder.path, 'job.json')
     await writeFile(config, jobOf('team/a', faulty.endpoint))
@@ -91,7 +91,7 @@ describe('a container holds a whole backup', () => {
     await faulty.close()
   })
 
-  test('made and restored through a service that fails now and then, without a gap or a double', async () => {
+  test('made and restored through a service that sometimes fails, without loss or duplicates', async () => {
     const faults: AzureFault[] = [
       { on: 'PutBlock', effect: 'lose-reply', times: 1 },
       { on: 'PutBlock', effect: { status: 503, code: 'ServerBusy' }, times: 1 },
@@ -116,7 +116,7 @@ describe('a container holds a whole backup', () => {
     await faulty.close()
   })
 
-  test('of two runs at once the second waits for the first, and copies nothing twice', async () => {
+  test('whose second concurrent run waits for the first, and copies nothing twice', async () => {
     const job = parseJob(jobOf('team/d', server.endpoint), { source: 'test job', env: process.env, mode: 'backup' })
     const runs = await Promise.all([1, 2].map(() => runBackupJob(job, { onProgress: () => undefined }, never)))
     assert.equal(Math.min(...runs.map(({ copied }) => copied.records)), 0)

@@ -86,12 +86,12 @@ function sasOf(permissions: string, startsIn = -1, expiresIn = 1): string {
 }
 
 describe('the key of an account', () => {
-  test('is refused where it is another, and is not shown', async () => {
+  test('is refused if it is wrong, and is not shown', async () => {
     const refusal = { code: 'STORAGE_DENIED', message: /^(?!.*wrong-key).*does not accept the credentials/ }
     await assert.rejects(put({ accountKey: Buffer.from('wrong-key').toString('base64') }), refusal)
   })
 
-  test('comes from variables, for the account that they name', async () => {
+  test('comes from environment variables, for the account that they name', async () => {
     const key = server.accountKey
     setEnvironment({ AZURE_STORAGE_ACCOUNT: server.account, AZURE_STORAGE_KEY: key })
     await put()
@@ -148,18 +148,18 @@ describe('a SAS token', () => {
     ['rw', ['create', 'replace', 'write', 'read', 'stat']],
   ]
   for (const [permissions, expected] of cases) {
-    test(`of sp=${permissions} allows to ${expected.join(', ')}`, async () => {
+    test(`with sp=${permissions} allows to ${expected.join(', ')}`, async () => {
       assert.deepEqual(await allowed(permissions), expected)
     })
   }
 
-  test('comes from a variable, with its question mark or without', async () => {
+  test('comes from an environment variable, with or without a question mark', async () => {
     setEnvironment({ AZURE_STORAGE_SAS_TOKEN: `?${sasOf('rwl')}` })
     await put()
     await put({ sasToken: sasOf('rwl') })
   })
 
-  test('that has expired, or is not valid yet, is named as such, with its date', async () => {
+  test('that has expired or is not valid yet is reported with its date', async () => {
     const expired = { code: 'STORAGE_DENIED', message: /the SAS token expired at \d{4}-\d\d-\d\dT/ }
     await assert.rejects(put({ sasToken: sasOf('rwl', -3, -2) }), expired)
     const early = { code: 'STORAGE_DENIED', message: /the SAS token is not valid before \d{4}-/ }
@@ -171,7 +171,7 @@ describe('an identity of Entra', () => {
   const principal = { tenantId: tenant, clientId: 'the-client' }
   const tokenFile = () => join(folder.path, 'token')
 
-  test('is a service principal with a secret: one token serves many requests, through the proxy too', async () => {
+  test('is a service principal with a secret: one token serves many requests, also through a proxy', async () => {
     const proxy = await startHttpProxy('user', 'pa%20ss')
     const asked = entra.requests.length
     const options = { ...principal, clientSecret, authorityHost: entra.url }
@@ -187,7 +187,7 @@ describe('an identity of Entra', () => {
     await proxy.close()
   })
 
-  test('is a workload with a federated token, by the job or by the variables of its pod', async () => {
+  test('is a workload with a federated token, from the job or the variables of its pod', async () => {
     const asked = entra.requests.length
     await put({ ...principal, federatedTokenFile: tokenFile(), authorityHost: entra.url })
     setEnvironment({
@@ -207,7 +207,7 @@ describe('an identity of Entra', () => {
     )
   })
 
-  test('is a managed one where the platform has it', async () => {
+  test('is a managed identity if the platform has one', async () => {
     setEnvironment({ IDENTITY_ENDPOINT: `${entra.url}/msi/token`, IDENTITY_HEADER: identityHeader })
     const asked = entra.requests.length
     await put()
@@ -223,7 +223,7 @@ describe('an identity of Entra', () => {
     await assert.rejects(put({ ...principal, federatedTokenFile: '/nowhere/token', authorityHost: entra.url }), file)
   })
 
-  test('is asked for again while Entra fails or is silent', async () => {
+  test('is requested again while Entra fails or does not respond', async () => {
     const options = { ...principal, clientSecret, authorityHost: entra.url, idleTimeoutMs: 300 }
     const asked = entra.requests.length
     const gone = { code: 'STORAGE_UNAVAILABLE', message: /Entra did not answer/ }
@@ -242,7 +242,7 @@ describe('an identity of Entra', () => {
     await assert.rejects(waiting, error => error === reason)
   })
 
-  test('is not sent where the certificate of Entra is unknown, nor to a store without TLS', async () => {
+  test('is not sent if the certificate of Entra is unknown, nor to a store without TLS', async () => {
     const options = { ...principal, clientSecret, authorityHost: entra.url.replace('localhost', '127.0.0.1') }
     const untrusted = { code: 'LOCATION_INVALID', message: /the certificate of Entra is not trusted/ }
     await assert.rejects(put(options), untrusted)

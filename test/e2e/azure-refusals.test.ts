@@ -54,19 +54,19 @@ describe('a service with a certificate of a private CA', () => {
   const unknownCa = { code: 'LOCATION_INVALID', message: /certificate .* is not trusted/ }
   const otherCa = () => ({ caCert: secure?.certificates?.otherCa ?? '' })
 
-  test('is used where the CA is named', () =>
+  test('is accepted if the job names the CA', () =>
     withStorage(given(trusted), async storage => {
       await storage.create('whole', Buffer.alloc(6_000_000, 1), never)
       assert.equal((await storage.read('whole', never)).length, 6_000_000)
     }))
 
-  test('is refused where it is not, or is another', async () => {
+  test('is refused without the CA, or with another one', async () => {
     const { caCert: _, ...publicOnly } = given(trusted)
     await rejects(publicOnly, unknownCa)
     await rejects({ ...given(trusted), ...otherCa() }, unknownCa)
   })
 
-  test('is refused under a name that the certificate does not have', () =>
+  test('is refused under a host name that the certificate lacks', () =>
     rejects(
       { ...given(trusted), endpoint: `https://localhost:${secure?.port}/testaccount` },
       { code: 'LOCATION_INVALID', message: /ERR_TLS_CERT_ALTNAME_INVALID/ },
@@ -78,7 +78,7 @@ describe('a service with a certificate of a private CA', () => {
       { code: 'STORAGE_UNAVAILABLE', message: /the connection failed/ },
     ))
 
-  test('is reached through the tunnel of a proxy, and verified there too', async () => {
+  test('is reached through a proxy tunnel, and verified there too', async () => {
     const proxy = await startHttpProxy('user', 'pa%20ss')
     const through = { ...given(trusted), proxy: proxy.url }
     await withStorage(through, put)
@@ -90,7 +90,7 @@ describe('a service with a certificate of a private CA', () => {
     await proxy.close()
   })
 
-  test('a file of certificates that is missing or holds none is named', async () => {
+  test('a certificate file that is missing or empty is named', async () => {
     const folder = await makeGuardedFolder('no-certificates')
     const empty = join(folder.path, 'empty.pem')
     await writeFile(empty, 'x')
@@ -125,12 +125,12 @@ describe('a service', () => {
     return { ...options, sasToken: generateBlobSASQueryParameters(values, key).toString() }
   }
 
-  test('that has another key of the account denies, and is told why', () =>
+  test('that has another account key denies access, with the reason', () =>
     withStorage({ ...given(container), accountKey: 'd3Jvbmc=' }, async storage => {
       await assert.rejects(put(storage), { code: 'STORAGE_DENIED', message: /AuthorizationFailure 403/ })
     }))
 
-  test('whose clock differs says by how much, without a retry', () =>
+  test('whose clock differs is reported with the difference, without a retry', () =>
     withFaults(
       [{ on: 'PutBlob', effect: { status: 403, code: 'AuthenticationFailed', date: new Date(0) }, times: 1 }],
       options =>
@@ -140,7 +140,7 @@ describe('a service', () => {
         }),
     ))
 
-  test('without the container names it', () =>
+  test('without the container is reported with its name', () =>
     withStorage({ ...given(container), container: 'missing-one' }, async (storage, options) => {
       const missing = { code: 'STORAGE_NOT_FOUND', message: /"missing-one" .* the container does not exist/ }
       await assert.rejects(put(storage), missing)
@@ -154,7 +154,7 @@ describe('a service', () => {
       )
     }))
 
-  test('without the account says so', () =>
+  test('without the account is reported', () =>
     withStorage(
       { ...given(container), account: 'another', endpoint: `http://127.0.0.1:${plain?.port}/another` },
       async storage => {
@@ -162,7 +162,7 @@ describe('a service', () => {
       },
     ))
 
-  test('whose account nobody names is not guessed', () => {
+  test('without an account name is refused', () => {
     const earlier = { ...process.env }
     for (const name of Object.keys(process.env)) if (name.startsWith('AZURE_STORAGE_')) delete process.env[name]
     return withStorage({ container: 'backups' }, async storage => {
@@ -179,7 +179,7 @@ describe('a service', () => {
     await proxy.close()
   })
 
-  test('that keeps what is there passes the probe, with one request once the probe is there', async () => {
+  test('that never replaces objects passes the probe, with one request once the probe object exists', async () => {
     const faulty = await startFaultyAzure(given(plain), [])
     await withStorage(
       { ...given(container), prefix: 'probed', endpoint: faulty.endpoint },
@@ -201,7 +201,7 @@ describe('a service', () => {
     await faulty.close()
   })
 
-  test('that ignores the condition is refused by the probe', () =>
+  test('that ignores If-None-Match is refused by the probe', () =>
     withFaults([{ on: 'PutBlob', effect: 'ignore-condition' }], options =>
       withStorage({ ...withSas(options), prefix: 'ignored' }, async (storage, where) => {
         const unfit = { code: 'STORAGE_UNFIT', message: /ignores `If-None-Match: \*`/ }
@@ -214,7 +214,7 @@ describe('a service', () => {
       }),
     ))
 
-  test('that does not know the condition is refused by the probe', () =>
+  test('that does not support If-None-Match is refused by the probe', () =>
     withFaults([{ on: 'PutBlob', effect: { status: 501, code: 'NotImplemented' } }], options =>
       withStorage(options, async (storage, where) => {
         await assert.rejects(assertWriteOnceLocation({ options: where, storage }, never), { code: 'STORAGE_UNFIT' })
@@ -222,7 +222,7 @@ describe('a service', () => {
     ))
 })
 
-test('credentials are asked for where there are none', async () => {
+test('missing credentials are reported with the ways to give them', async () => {
   const earlier = { ...process.env }
   for (const name of Object.keys(process.env)) if (name.startsWith('AZURE_')) delete process.env[name]
   // Neither logins of people nor identities of this machine.

@@ -67,15 +67,15 @@ function bytes(length: number, seed: number): Buffer {
   return body
 }
 
-describe('an answer that is lost after the service did its work', () => {
-  test('of a small object: the writer finds that the object is its own', () =>
+describe('a response that is lost after the service did its work', () => {
+  test('of a small object: the writer recognizes its own object', () =>
     withFaults([{ on: 'PutBlob', effect: 'lose-reply', times: 1 }], async ({ storage, requests }) => {
       await write(storage, 'lost/small', bytes(1000, 1))
       assert.deepEqual(requests, ['PutBlob', 'PutBlob', 'GetBlobProperties'])
       assert.deepEqual(await storage.read('lost/small', never), bytes(1000, 1))
     }))
 
-  test('of committed blocks: the writer finds that the object is its own', () =>
+  test('of committed blocks: the writer recognizes its own object', () =>
     withFaults([{ on: 'PutBlockList', effect: 'lose-reply', times: 1 }], async ({ storage, requests }) => {
       const body = bytes(3 * MiB, 2)
       await write(storage, 'lost/large', body)
@@ -83,7 +83,7 @@ describe('an answer that is lost after the service did its work', () => {
       assert.ok((await storage.read('lost/large', never)).equals(body))
     }))
 
-  test('of a create: equal bytes are its own', () =>
+  test('of a create: the writer recognizes equal bytes', () =>
     withFaults([{ on: 'PutBlob', effect: 'lose-reply', times: 1 }], async ({ storage }) => {
       await storage.create('lost/created', bytes(100, 3), never)
       assert.deepEqual(await storage.read('lost/created', never), bytes(100, 3))
@@ -97,7 +97,7 @@ describe('an answer that is lost after the service did its work', () => {
       assert.ok((await storage.read('lost/block', never)).equals(body))
     }))
 
-  test('of another writer of the same bytes: it is not taken for its own', async () => {
+  test('of another writer of the same bytes: the object is not recognized as its own', async () => {
     await openStorage({ backend: 'azure', ...container }).create('lost/others', bytes(100, 5), never)
     await withFaults([{ on: 'PutBlob', effect: 'lose-reply', times: 1 }], async ({ storage }) => {
       await assert.rejects(write(storage, 'lost/others', bytes(100, 5)), { code: 'STORAGE_EXISTS' })
@@ -105,8 +105,8 @@ describe('an answer that is lost after the service did its work', () => {
   })
 })
 
-describe('a service that is busy or away for a while', () => {
-  test('is asked again, for blocks without a new start', () =>
+describe('a service that is busy or unreachable for a while', () => {
+  test('is retried, for blocks without starting over', () =>
     withFaults(
       [
         { on: 'PutBlock', effect: { status: 503, code: 'ServerBusy' }, times: 2 },
@@ -127,14 +127,14 @@ describe('a service that is busy or away for a while', () => {
       },
     ))
 
-  test('is told apart from one that fails for good: nothing appears', () =>
+  test('is distinguished from one that fails permanently: no object appears', () =>
     withFaults([{ on: 'PutBlock', effect: { status: 503, code: 'ServerBusy' } }], async ({ storage }) => {
       await assert.rejects(write(storage, 'busy/failed', bytes(3 * MiB, 7)), { code: 'STORAGE_UNAVAILABLE' })
       assert.equal(await storage.stat('busy/failed', never), undefined)
       assert.deepEqual(await listed(storage, 'busy/failed'), [])
     }))
 
-  test('a refusal that stays is told at once', () =>
+  test('that refuses permanently is reported immediately', () =>
     withFaults(
       [{ on: 'PutBlock', effect: { status: 403, code: 'AuthorizationPermissionMismatch' } }],
       async ({ storage, retries }) => {
@@ -167,7 +167,7 @@ describe('a service that is busy or away for a while', () => {
       { idleTimeoutMs: 300 },
     ))
 
-  test('that stops and goes on finds its objects written once', () =>
+  test('that stops and continues has its objects written once', () =>
     withFaults(
       [],
       async ({ storage, retries }) => {
@@ -181,7 +181,7 @@ describe('a service that is busy or away for a while', () => {
       { idleTimeoutMs: 500 },
     ))
 
-  test('a signal ends the wait for a silent service at once', () =>
+  test('a signal ends the wait for a silent service immediately', () =>
     withFaults([{ on: 'PutBlob', effect: 'silence' }], async ({ storage, requests }) => {
       const controller = new AbortController()
       const reason = new Error('enough')
@@ -193,7 +193,7 @@ describe('a service that is busy or away for a while', () => {
     }))
 })
 
-test('what is damaged on the way is refused by the service and sent again', () =>
+test('data that is damaged in transit is refused by the service and sent again', () =>
   withFaults(
     [
       { on: 'PutBlob', effect: 'damage-request', times: 1 },
@@ -209,7 +209,7 @@ test('what is damaged on the way is refused by the service and sent again', () =
   ))
 
 describe('a writer of several blocks', () => {
-  test('that is aborted leaves no object, and the key to the next', () =>
+  test('that is aborted leaves no object, and the key is free for the next', () =>
     withFaults([], async ({ storage, requests }) => {
       const writer = await storage.openWriter('parts/aborted', never)
       await writer.write([bytes(3 * MiB, 10)], never)
@@ -220,7 +220,7 @@ describe('a writer of several blocks', () => {
       assert.ok((await storage.read('parts/aborted', never)).equals(bytes(2 * MiB + 5, 11)))
     }))
 
-  test('wins or loses a race for its key like any other', () =>
+  test('wins or loses a race for its key like a single write', () =>
     withFaults([], async ({ storage }) => {
       for (let round = 0; round < 10; round++) {
         const key = `parts/race/${round}`
@@ -235,7 +235,7 @@ describe('a writer of several blocks', () => {
       }
     }))
 
-  test('whose blocks the service has dropped says so and publishes nothing', () =>
+  test('whose blocks the service dropped fails and publishes nothing', () =>
     withFaults([{ on: 'PutBlockList', effect: { status: 400, code: 'InvalidBlockList' } }], async ({ storage }) => {
       const lost = { code: 'STORAGE_NOT_FOUND', message: /no longer has the blocks/ }
       await assert.rejects(write(storage, 'parts/dropped', bytes(2 * MiB, 12)), lost)
@@ -243,8 +243,8 @@ describe('a writer of several blocks', () => {
     }))
 })
 
-describe('what the service protects', () => {
-  test('is not removed, and says what protects it', () =>
+describe('a protected object', () => {
+  test('is not removed, and the error says what protects it', () =>
     withFaults(
       [
         { on: 'DeleteBlob', effect: { status: 409, code: 'BlobImmutableDueToPolicy' }, times: 1 },
@@ -260,7 +260,7 @@ describe('what the service protects', () => {
       },
     ))
 
-  test('is taken, for whoever wants to create it', () =>
+  test('cannot be created again', () =>
     withFaults([{ on: 'PutBlob', effect: { status: 409, code: 'BlobImmutableDueToPolicy' } }], async ({ storage }) => {
       await assert.rejects(write(storage, 'held/b', bytes(10, 1)), { code: 'STORAGE_EXISTS' })
       await assert.rejects(storage.replace('held/b', bytes(10, 1), never), { code: 'STORAGE_RETAINED' })

@@ -37,7 +37,7 @@ describe('a backup holds every record exactly', () => {
     })
   }
 
-  test('with producers of different compression on one topic', async () => {
+  test('with producers of different compression in one topic', async () => {
     await kafka.driver.createTopic('mixed', { partitions: 2, configs: anyTime })
     for (const compression of [...codecs, ...codecs]) await kafka.driver.produce('mixed', zoo, { compression })
     for (const compression of ['auto', 'none', 'zstd']) await assertExact('mixed', { backup: { compression } })

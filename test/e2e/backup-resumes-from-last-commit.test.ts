@@ -15,7 +15,7 @@ import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 
-describe('a run goes on from what is durable', () => {
+describe('a run resumes from the last commit', () => {
   const kafka = useKafka()
 
   const seed = (topic: string, count = 3000) => kafka.driver.seedBulk(topic, { count, partitions: 2, valueBytes: 200 })
@@ -28,7 +28,7 @@ describe('a run goes on from what is durable', () => {
     assert.deepEqual(verified.problems, [])
   }
 
-  test('it copies only what is new, and nothing when nothing is', () =>
+  test('copies only what is new, and nothing if nothing is new', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('more', { partitions: 2 })
       await seed('more')
@@ -41,7 +41,7 @@ describe('a run goes on from what is durable', () => {
       await assertWhole('more', path)
     }))
 
-  test('it takes in partitions and topics that have appeared', () =>
+  test('copies new partitions and topics', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('grow-a', { partitions: 2 })
       await seed('grow-a')
@@ -55,7 +55,7 @@ describe('a run goes on from what is durable', () => {
       await assertWhole('grow-b', path)
     }))
 
-  test('a topic that was deleted and created anew is told apart, and the old one stays', () =>
+  test('keeps a deleted topic separate from the re-created one', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('again', { partitions: 2 })
       await seed('again', 1000)
@@ -73,7 +73,7 @@ describe('a run goes on from what is durable', () => {
       assertSameRecords(old, await readTopicEntry(path, replaced))
     }))
 
-  test('what retention removed between two runs is a gap that the manifest and verify name', () =>
+  test('records what retention removed between two runs as a gap that the manifest and verify name', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('expired', { partitions: 2 })
       await seed('expired', 200)
@@ -100,7 +100,7 @@ describe('a run goes on from what is durable', () => {
       )
     }))
 
-  test('another cluster under the same backup_id is refused before anything is written', () =>
+  test('refuses another cluster under the same backup_id before anything is written', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('here', { partitions: 2 })
       await seed('here', 10)
@@ -118,7 +118,7 @@ describe('a run goes on from what is durable', () => {
       await assertWhole('here', path)
     }))
 
-  test('of two runs on one backup_id at once, the second waits, names the first, and copies nothing twice', () =>
+  test('the second of two concurrent runs waits, names the first, and copies nothing twice', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('race', { partitions: 2 })
       await seed('race')
@@ -133,7 +133,7 @@ describe('a run goes on from what is durable', () => {
       await assertWhole('race', path)
     }))
 
-  test('a run is refused with exit code 5 before it copies, when the other one goes on for longer than a lease', () =>
+  test('exits 5 before it copies if the other run lasts longer than a lease', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('busy', { partitions: 2 })
       await seed('busy')
@@ -156,7 +156,7 @@ describe('a run goes on from what is durable', () => {
       await assert.rejects(readdir(join(path, 'b1/leases')), { code: 'ENOENT' })
     }))
 
-  test('a run that was killed is resumed: at once on the same machine, elsewhere when its lease has expired', () =>
+  test('resumes a killed run: immediately on the same machine, elsewhere when its lease has expired', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('killed', { partitions: 2 })
       await seed('killed')
@@ -185,7 +185,7 @@ describe('a run goes on from what is durable', () => {
       await assertWhole('killed', path)
     }))
 
-  test('an interrupted run commits what it has stored, and the next one goes on', () =>
+  test('an interrupted run commits what it has stored, and the next one resumes', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('stopped', { partitions: 2 })
       await kafka.driver.seedBulk('stopped', { count: 60_000, partitions: 2, valueBytes: 1000 })

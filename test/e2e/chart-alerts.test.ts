@@ -39,7 +39,7 @@ const values = {
   extraArgs: ['--metrics-hold=5s'],
 }
 
-describe('the chart raises the alarm', () => {
+describe('the alerts of the chart', () => {
   const kafka = useKafka()
   const use = {} as KubeUse
   let home: string
@@ -95,7 +95,7 @@ describe('the chart raises the alarm', () => {
     await use.kube?.stop()
   })
 
-  test('the ServiceMonitor leads Prometheus to both replicas, and one of them leads', async () => {
+  test('Prometheus finds both replicas by the ServiceMonitor, and one of them leads', async () => {
     const up = async () => (await prometheus.targets()).map(({ health }) => health)
     await until('both are scraped', async () => (await up()).join() === 'up,up')
     await until('one leads', async () => (await prometheus.query('kafka_backup_operator_leader == 1')).length === 1)
@@ -103,13 +103,13 @@ describe('the chart raises the alarm', () => {
     assert.equal(phase?.metric.namespace, namespace)
   })
 
-  test('KafkaBackupMissing fires from a status that is old', async () => {
+  test('KafkaBackupMissing fires for an old status', async () => {
     const { labels, annotations } = await firing('KafkaBackupMissing', 'old')
     assert.deepEqual([labels.severity, labels.namespace], ['warning', namespace])
     assert.match(annotations.summary ?? '', /\/old has not succeeded for 3h/)
   })
 
-  test('KafkaBackupFailed fires for a failure that was there when the operator started', async () => {
+  test('KafkaBackupFailed fires for a failure before the operator started', async () => {
     await firing('KafkaBackupFailed', 'found')
   })
 
@@ -122,7 +122,7 @@ describe('the chart raises the alarm', () => {
     assert.match(annotations.description ?? '', /KafkaBackup broken in namespace/)
   })
 
-  test('KafkaBackupMissing resolves after a backup that succeeds, and nobody else is blamed', async () => {
+  test('KafkaBackupMissing resolves after a successful backup, and no other alert fires', async () => {
     await use.kube.api.patch(old, { metadata: { annotations: { 'kafka-backup.dev/trigger': 'now' } } })
     await until('it is over', async () => ((await statusOf(old)).history ?? []).length === 1)
     await untilPhase(old, 'Completed')

@@ -38,7 +38,7 @@ before(async () => {
 after(() => kube?.stop())
 
 for (const [name, values] of Object.entries(chartCases)) {
-  test(`with ${name}, helm has nothing to say and the API server takes every object`, async () => {
+  test(`with ${name}, helm reports nothing and the API server accepts every object`, async () => {
     const linted = await runHelm(['lint', '--strict', '--kube-version', kubeVersion, chartFolder], values)
     assert.equal(linted.exitCode, 0, linted.stdout + linted.stderr)
     const objects = await renderChart(values, { namespace })
@@ -56,7 +56,7 @@ for (const [name, { values, says }] of Object.entries(refusedCases)) {
   })
 }
 
-test('no object is rendered twice, and all bear the labels of the release', async () => {
+test('renders no object twice, and all have the labels of the release', async () => {
   for (const values of Object.values(chartCases)) {
     const objects = await renderChart(values, { namespace, release: 'r' })
     const names = objects.map(object => Object.values(refOf(object)).join(' '))
@@ -68,7 +68,7 @@ test('no object is rendered twice, and all bear the labels of the release', asyn
   }
 })
 
-test('a namespace and a release may look like numbers', async () => {
+test('accepts names of namespace and release that look like numbers', async () => {
   const metrics = { serviceMonitor: { enabled: true }, podMonitor: { enabled: true }, dashboard: { enabled: true } }
   const objects = await renderChart({ metrics }, { namespace: '2024', release: '1e3' })
   const text = JSON.stringify(objects)
@@ -76,7 +76,7 @@ test('a namespace and a release may look like numbers', async () => {
   assert.doesNotMatch(text, /"namespace":\d|\[2024\]|"app.kubernetes.io\/instance":\d/)
 })
 
-test('labels of the user take the place of those of the chart, but for those that pods and services are found by', async () => {
+test('user labels override those of the chart, except selector labels', async () => {
   const labels = { 'app.kubernetes.io/part-of': 'platform', 'app.kubernetes.io/name': 'mine' }
   const serviceMonitor = { enabled: true, labels: { team: 'monitors' } }
   const values = { commonLabels: { ...labels, team: 'data' }, podLabels: labels, metrics: { serviceMonitor } }
@@ -89,7 +89,7 @@ test('labels of the user take the place of those of the chart, but for those tha
   assert.equal(find('ServiceMonitor').team, 'monitors')
 })
 
-test('a namespaced release has nothing of the cluster but definitions and the roles of people', async () => {
+test('a namespaced release has no cluster objects except CRDs and user roles', async () => {
   const objects = await renderChart({}, { namespace })
   const ofCluster = objects.filter(({ metadata }) => metadata.namespace === undefined)
   const others = ofCluster.filter(({ kind }) => kind !== 'CustomResourceDefinition')
@@ -112,7 +112,7 @@ test('an installed release runs its Deployment, and an upgrade and a second inst
   assert.equal(trueCondition(second, 'ReplicaFailure'), undefined)
 })
 
-test('the ServiceMonitor finds the Service by the name of the operator, in its namespace, and keeps their labels', async () => {
+test('the ServiceMonitor selects the Service of the operator in its namespace, and keeps the labels of the metrics', async () => {
   const values = {
     metrics: { path: '/m', serviceMonitor: { enabled: true, namespace: 'monitoring', interval: '17s' } },
   }
@@ -134,7 +134,7 @@ test('the ServiceMonitor finds the Service by the name of the operator, in its n
   )
 })
 
-test('the PodMonitor finds the pods that serve metrics, and names what they are for', async () => {
+test('the PodMonitor selects the pods that serve metrics, and labels them with their purpose', async () => {
   const values = { apiGroup: 'backup.example.org', metrics: { podMonitor: { enabled: true } } }
   const monitor = (await renderChart(values, { namespace })).find(({ kind }) => kind === 'PodMonitor')
   const { selector, podMetricsEndpoints } = (monitor?.spec ?? {}) as unknown as PodMonitorSpec
@@ -168,7 +168,7 @@ test('the PodMonitor finds the pods that serve metrics, and names what they are 
   }
 })
 
-test('another API group is that of all definitions, as if they were built for it', async () => {
+test('another API group applies to all CRDs', async () => {
   const objects = await renderChart({ apiGroup: 'backup.example.org' }, { namespace })
   const rendered = objects.filter(({ kind }) => kind === 'CustomResourceDefinition')
   const built = buildDefinitions('backup.example.org')
@@ -179,7 +179,7 @@ test('another API group is that of all definitions, as if they were built for it
   )
 })
 
-test('the thresholds of the alerts are the values, and an alert can be changed or left out', async () => {
+test('values set the thresholds of alerts, and can change or disable an alert', async () => {
   const prometheusRule = {
     enabled: true,
     thresholds: { missingSeconds: 90_001, slowSeconds: 14_400, overdueSeconds: 1801, verifyOverdueSeconds: 3601 },
@@ -208,13 +208,13 @@ test('the thresholds of the alerts are the values, and an alert can be changed o
   assert.deepEqual([failed?.for, failed?.labels], ['1m', { severity: 'page', team: 'data' }])
 })
 
-test('without changes the alerts are those of the file', async () => {
+test('the default alerts are those of the file', async () => {
   const file = parse(await readFile(join(chartFolder, 'files/alerts.yaml'), 'utf8')) as { groups: { rules: Rule[] }[] }
   const expected = new Map(file.groups.flatMap(({ rules }) => rules).map(rule => [rule.alert, rule]))
   assert.deepEqual(await rulesOf({ metrics: { prometheusRule: { enabled: true } } }), expected)
 })
 
-test('the arguments are those of the values', async () => {
+test('values set the arguments', async () => {
   const { args } = await installChart(kube, await kube.makeNamespace('arguments'), {
     clusterWide: true,
     crds: { install: false },
@@ -303,7 +303,7 @@ interface Rule {
 }
 type Policy = KubeObject & { spec: { podSelector: Peer['podSelector']; ingress: Rule[]; egress: Rule[] } }
 
-test('where traffic is denied by default, the policies let the operator reach its jobs and all else that both need', async () => {
+test('the NetworkPolicies allow everything that operator and jobs need if traffic is denied by default', async () => {
   const watched = 'team-a'
   const values = { watchNamespaces: [watched], networkPolicy: { enabled: true, jobs: { enabled: true } } }
   const objects = await renderChart(values, { namespace })

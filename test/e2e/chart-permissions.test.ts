@@ -44,22 +44,22 @@ after(() => kube?.stop())
 describe('a release for its own namespace', () => {
   const use = useRelease({})
 
-  test('may do in it what the operator does, and nothing else', async () => {
+  test('has exactly the permissions of the operator in it', async () => {
     assert.deepEqual(await rightsOf(kube, use.user, use.namespace), [...work, ...leader].sort())
   })
 
-  test('may do nothing in another namespace, and nothing with the cluster', async () => {
+  test('has no permission in another namespace or on the cluster', async () => {
     assert.deepEqual(await rightsOf(kube, use.user, use.elsewhere), [])
     assert.deepEqual(await rightsOf(kube, use.user, undefined), [])
   })
 
-  test('the account of the jobs may do nothing', async () => {
+  test('the service account of jobs has no permission', async () => {
     const user = `system:serviceaccount:${use.namespace}:${use.installed.jobServiceAccount}`
     assert.deepEqual(await rightsOf(kube, user, use.namespace), [])
     assert.deepEqual(await rightsOf(kube, user, undefined), [])
   })
 
-  test('reads a secret that is named, and neither lists them nor reads one of another namespace', async () => {
+  test('reads a named secret, and can neither list secrets nor read another namespace', async () => {
     const { api, namespace, elsewhere } = use
     assert.equal((await api.get(secretKind, { namespace, name: 'login' }, open)).metadata.name, 'login')
     await assertForbidden(api.list(secretKind, { namespace }, open))
@@ -68,7 +68,7 @@ describe('a release for its own namespace', () => {
     await assertForbidden(watchOnce(api, secretKind, namespace, '1'))
   })
 
-  test('makes, sees and removes job files and Jobs', async () => {
+  test('creates, reads and removes ConfigMaps and Jobs', async () => {
     const { api, namespace } = use
     await api.create(configMapKind, { ...meta(configMapKind, namespace, 'file'), data: { a: 'b' } }, open)
     const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'machine' }] } }
@@ -84,7 +84,7 @@ describe('a release for its own namespace', () => {
     await assertForbidden(api.create(podKind, meta(podKind, namespace, 'pod'), open))
   })
 
-  test('writes events and counts them up', async () => {
+  test('creates and updates events', async () => {
     const { api, namespace } = use
     const recorder = new EventRecorder({ api, clock: systemClock, fieldManager: 'operator', instance: 'pod-0' })
     const about = await kube.api.get({ apiVersion: 'v1', kind: 'Secret', namespace, name: 'login' })
@@ -96,7 +96,7 @@ describe('a release for its own namespace', () => {
     assert.equal((event as { series?: { count: number } }).series?.count, 2)
   })
 
-  test('takes, renews and gives back its lease, and touches no other one', async () => {
+  test('acquires, renews and releases its lease, and no other one', async () => {
     const { api, namespace, installed } = use
     const name = argument(installed, '--lease-name')
     const parts = { api, clock: systemClock, identity: 'me', leaseMs: 15_000 }
@@ -118,13 +118,13 @@ describe('a release for two other namespaces', () => {
   const watched = ['watched-one', 'watched-two']
   const use = useRelease({ watchNamespaces: watched, ...withoutShared }, watched)
 
-  test('may work in these, and only lead in its own', async () => {
+  test('works in these, and only leads in its own', async () => {
     for (const namespace of watched) assert.deepEqual(await rightsOf(kube, use.user, namespace), [...work].sort())
     assert.deepEqual(await rightsOf(kube, use.user, use.namespace), leader)
     assert.deepEqual(await rightsOf(kube, use.user, undefined), [])
   })
 
-  test('makes the account of the jobs in each of them', async () => {
+  test('creates the service account of jobs in each of them', async () => {
     for (const namespace of watched) {
       const ref = { apiVersion: 'v1', kind: 'ServiceAccount', namespace, name: use.installed.jobServiceAccount }
       assert.equal((await kube.api.get(ref)).automountServiceAccountToken, false)
@@ -147,12 +147,12 @@ describe('a chart that may release resources in a deleted namespace', () => {
 describe('a release for all namespaces', () => {
   const use = useRelease({ clusterWide: true, fullnameOverride: 'wide', ...withoutShared })
 
-  test('may do in each what the operator does, and nothing else', async () => {
+  test('has exactly the permissions of the operator in each', async () => {
     assert.deepEqual(await rightsOf(kube, use.user, undefined), [...work].sort())
     assert.deepEqual(await rightsOf(kube, use.user, use.elsewhere), [...work].sort())
   })
 
-  test('reads a secret that is named in any namespace, and lists them in none', async () => {
+  test('reads a named secret in any namespace, and lists secrets in none', async () => {
     const { api, namespace, elsewhere } = use
     assert.equal((await api.get(secretKind, { namespace: elsewhere, name: 'login' }, open)).metadata.name, 'login')
     await assertForbidden(api.list(secretKind, {}, open))
@@ -160,7 +160,7 @@ describe('a release for all namespaces', () => {
   })
 })
 
-test('people with the roles view, edit and admin of a namespace can see and edit the four kinds', async () => {
+test('users with the roles view, edit and admin of a namespace can see or edit the four kinds', async () => {
   const namespace = await kube.makeNamespace('people')
   const own = ['view', 'edit', 'admin'].map(role => ({ role, user: `a-${role}` }))
   for (const { role, user } of own) {

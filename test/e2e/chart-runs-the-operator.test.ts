@@ -28,7 +28,7 @@ after(async () => {
   await use.kube?.stop()
 })
 
-test('both replicas come up with the arguments and the account of the chart, and answer where the chart says', async () => {
+test('both replicas start with the arguments and the service account of the chart, and respond at its ports', async () => {
   const { metrics, health } = await portsOfChart()
   for (const ip of await operatorAddresses(2)) {
     await waitFor(`${ip} is ready`, async () => (await ask(ip, health, '/readyz'))?.status === 200)
@@ -38,7 +38,7 @@ test('both replicas come up with the arguments and the account of the chart, and
   }
 })
 
-test('one of them holds the Lease, and another takes it when that one is gone', async () => {
+test('one replica holds the Lease, and the other takes it over', async () => {
   const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', namespace, name: chartName }
   const holder = async () => {
     const { spec } = (await use.kube.api.find(lease)) ?? {}
@@ -51,7 +51,7 @@ test('one of them holds the Lease, and another takes it when that one is gone', 
   await waitFor('somebody else leads', async () => !['', first].includes(await holder()))
 })
 
-test('a resource becomes a Job of its image and account, and its status and events are written', async () => {
+test('a resource becomes a Job with its image and service account, and gets status and events', async () => {
   const storage = { backend: 'pvc', pvc: { claimName: 'backups' } }
   const kafkaCluster = { bootstrapServers: ['127.0.0.1:1'] }
   const backup = await create('nightly', { kafkaCluster, topics: { include: ['*'] }, storage })
@@ -68,7 +68,7 @@ test('a resource becomes a Job of its image and account, and its status and even
   await waitFor('an event', async () => (await events()).some(({ regarding }) => isAbout(regarding, 'nightly')))
 })
 
-test('a secret that is missing is told in the status, without a right to list secrets', async () => {
+test('reports a missing secret in the status, without permission to list secrets', async () => {
   const storage = {
     backend: 's3',
     bucket: 'backups',
@@ -81,7 +81,7 @@ test('a secret that is missing is told in the status, without a right to list se
   await waitFor('the reason', async () => (await statusOf(backup)).reason === 'SecretMissing')
 })
 
-test('a backup that is to go with its resource holds the resource until it has gone', async () => {
+test('keeps a resource with deletionPolicy Delete until its backup is removed', async () => {
   const kafkaCluster = { bootstrapServers: ['127.0.0.1:1'] }
   const storage = { backend: 'pvc', pvc: { claimName: 'backups' } }
   const spec = { kafkaCluster, topics: { include: ['*'] }, storage, suspend: true, deletionPolicy: 'Delete' }

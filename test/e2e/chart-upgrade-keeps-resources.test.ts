@@ -32,7 +32,7 @@ after(async () => {
   await folder?.remove()
 })
 
-test('an upgrade brings new CRDs, and what was backed up outlives an uninstall and is there for the next install', async () => {
+test('an upgrade installs new CRDs, and resources survive an uninstall', async () => {
   const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', namespace, name: chartName }
   await helm('install', await makeOldChart())
   assert.equal(await shortNames(), undefined)

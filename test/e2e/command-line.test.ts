@@ -52,7 +52,7 @@ describe('the command line', () => {
     assert.equal((await json('verify', ...at(), '--deep')).ok, true)
   })
 
-  test('damage is found with exit code 3, and named', async () => {
+  test('verify names damage and exits 3', async () => {
     const partition = join(store, 'b1/kafka/events/1')
     const segment = (await readdir(partition)).find(name => name.includes('.log')) ?? ''
     await truncate(join(partition, segment), 1000)
@@ -80,7 +80,7 @@ describe('the command line', () => {
     assert.match(stderr, /no backup `b2`.*there are: b1/)
   })
 
-  test('the folder of a backup, and a controller listener, are named for what they are', async () => {
+  test('names the folder of a backup and a controller listener as such', async () => {
     const own = await run(launcher, ['list', '--path', join(store, 'b1')])
     assert.equal(own.code, 2)
     assert.match(own.stderr, /is the folder of one backup[\s\S]*b1 as the backup id/)

@@ -37,7 +37,7 @@ const seeds: SeedRecord[] = Array.from({ length: 300 }, (_, i) => ({
   timestamp: START + i,
 }))
 
-describe('a restore is proven', () => {
+describe('compare and offset-map', () => {
   const kafka = useKafka()
 
   const jobText = (path: string, include: string, restore: Record<string, unknown> = {}) =>
@@ -73,7 +73,7 @@ describe('a restore is proven', () => {
 
   const consume = (topic: string) => kafka.driver.consume(topic, { isolation: 'read_committed' })
 
-  test('the comparison passes after a restore, plain and with added headers, and with part of the records', async () => {
+  test('compare passes after a restore, also with added headers and with a part of the records', async () => {
     await kafka.driver.createTopic('plain', { partitions: 2 })
     for (const compression of ['none', 'lz4', 'zstd'] as const)
       await kafka.driver.produce('plain', seeds, { compression })
@@ -97,7 +97,7 @@ describe('a restore is proven', () => {
     })
   })
 
-  test('the comparison finds what was changed, lost and added, and nothing else', async () => {
+  test('compare finds changed, lost and added records, and nothing else', async () => {
     await kafka.driver.createTopic('orders', { partitions: 2 })
     await kafka.driver.produce('orders', seeds)
     const first = seeds[100] ?? assert.fail()
@@ -135,7 +135,7 @@ describe('a restore is proven', () => {
     })
   })
 
-  test('what was appended is told from what was there, and both maps are exact', async () => {
+  test('distinguish appended records from existing ones, with exact maps', async () => {
     await kafka.driver.createTopic('shared', { partitions: 2 })
     await kafka.driver.produce('shared', seeds)
     await kafka.driver.createTopic('shared-copy', { partitions: 2 })
@@ -152,7 +152,7 @@ describe('a restore is proven', () => {
     })
   })
 
-  test('the offset map is exact for transactions, and tells the next record for an offset without one', async () => {
+  test('offset-map is exact for transactions, and maps an offset without a record to the next one', async () => {
     await kafka.driver.createTopic('payments', { partitions: 2 })
     for (const [i, outcome] of (['commit', 'abort', 'commit', 'abort', 'commit'] as const).entries()) {
       await kafka.driver.transaction('payments', seeds.slice(0, 20 + i), { transactionalId: 'tx', outcome })
@@ -174,7 +174,7 @@ describe('a restore is proven', () => {
     })
   })
 
-  test('the offset map is exact for a compacted topic with holes', async () => {
+  test('offset-map is exact for a compacted topic with holes', async () => {
     const configs = {
       'cleanup.policy': 'compact',
       'segment.ms': '100',
@@ -215,7 +215,7 @@ describe('a restore is proven', () => {
     })
   })
 
-  test('the commands exit 0, and 3 where something differs', async () => {
+  test('exit 0, or 3 if something differs', async () => {
     await kafka.driver.createTopic('cli', { partitions: 1 })
     const records = seeds.slice(0, 10).map(record => ({ ...record, partition: 0 }))
     const places = await kafka.driver.produce('cli', records)

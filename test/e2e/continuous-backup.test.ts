@@ -92,7 +92,7 @@ describe('a continuous backup', () => {
   const seed = (topic: string, count: number, partitions: number) =>
     kafka.driver.seedBulk(topic, { count, partitions, valueBytes: 100 })
 
-  test('takes in records, topics and partitions as they appear, and ends with all of them committed', () =>
+  test('copies records, topics and partitions as they appear, and commits all of them', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('grow-a', { partitions: 1 })
       await seed('grow-a', 1000, 1)
@@ -109,7 +109,7 @@ describe('a continuous backup', () => {
       await assertWhole(path)
     }))
 
-  test('tells a topic that is deleted and created anew apart, and keeps both exactly', () =>
+  test('distinguishes a deleted topic from the re-created one, and keeps both exactly', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('again', { partitions: 1 })
       await seed('again', 700, 1)
@@ -166,7 +166,7 @@ describe('a continuous backup', () => {
       await assert.rejects(fetch(`http://${listen}/metrics`), 'the listener ends with the run')
     }))
 
-  test('never takes what an ordinary producer writes meanwhile for an open transaction', async () => {
+  test('never reports records of an ordinary producer as an open transaction', async () => {
     await kafka.driver.createTopic('busy')
     const cluster = await openCluster(kafka.server)
     const place = { topic: 'busy', partition: 0 }
@@ -187,7 +187,7 @@ describe('a continuous backup', () => {
     assert.ok(ends.size > 10, `${ends.size} moments while records came in`)
   })
 
-  test('reads no more bytes a second than it may', () =>
+  test('reads no more bytes per second than its rate limit', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('limited', { partitions: 2 })
       await kafka.driver.seedBulk('limited', { count: 6000, partitions: 2, valueBytes: 1000 })
@@ -202,7 +202,7 @@ describe('a continuous backup', () => {
       await assertExact(path, 'limited')
     }))
 
-  test('in a process of its own, stopped by SIGTERM and SIGINT while records come in, loses and repeats nothing', () =>
+  test('stopped by SIGTERM and SIGINT while records arrive, loses and repeats nothing', () =>
     withFolder(async folder => {
       await kafka.driver.createTopic('stream', { partitions: 2 })
       const path = join(folder, 'store')

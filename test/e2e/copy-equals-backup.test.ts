@@ -126,7 +126,7 @@ describe('a copy of a backup of Kafka', () => {
     })
   })
 
-  test('of an encrypted one with hidden names has the same keys, others or none, and the same records', async () => {
+  test('of an encrypted backup with hidden names has the same keys, others or none, and the same records', async () => {
     await using registry = await openRegistry()
     const schema = JSON.stringify({ type: 'record', name: 'Customer', fields: [{ name: 'id', type: 'string' }] })
     await register(registry.server.url, { subject: 'customers', type: 'AVRO', schema })
@@ -177,7 +177,7 @@ describe('a copy of a backup of Kafka', () => {
     })
   })
 
-  test('that is made again and again while the backup goes on is whole each time', async () => {
+  test('that is repeated while the backup runs is complete each time', async () => {
     await kafka.driver.createTopic('live', { partitions: 2 })
     await kafka.driver.seedBulk('live', { count: 200, partitions: 2, valueBytes: 200 })
     await withFolder(async folder => {
@@ -227,7 +227,7 @@ describe('a copy that is ended from outside', () => {
     ['SIGTERM', 143],
     ['SIGKILL', null],
   ] as const) {
-    test(`by ${signal} leaves whole generations, and the next run finishes it`, async () => {
+    test(`by ${signal} leaves complete generations, and the next run finishes it`, async () => {
       await withFolder(async folder => {
         const [here, there] = [join(folder, 'here'), join(folder, 'there')]
         const source = openLocation(here)
@@ -260,7 +260,7 @@ function nameAndHash([key, body]: [string, Buffer]): [string, string] {
   return [key, createHash('sha256').update(body).digest('hex')]
 }
 
-test('the command tells of a target that holds another backup, and exits 5', async () => {
+test('reports a target that holds another backup, and exits 5', async () => {
   await withFolder(async folder => {
     const [here, there] = [join(folder, 'here'), join(folder, 'there')]
     await storeGenerations(openLocation(here), 1)

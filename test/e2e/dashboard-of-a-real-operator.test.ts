@@ -21,7 +21,7 @@ describe('the dashboard and the alerts', () => {
   })
   after(() => prometheus?.stop())
 
-  test('find data for every query, where a real operator has run real backups, restores and offset operations', async () => {
+  test('find data for every query after real backups, restores and offset operations', async () => {
     const { stage, run } = world
     const { storage } = await stage.volume('backups')
     const shared = { kafkaCluster: { bootstrapServers: kafka.server.bootstrapServers }, storage }

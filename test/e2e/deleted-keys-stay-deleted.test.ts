@@ -73,7 +73,7 @@ describe('keys that were deleted at the source', () => {
     assert.deepEqual(problems, [])
   }
 
-  test('the policy of a topic that is compacted by default is in the backup, kept from a prune and restored', () =>
+  test('stores and restores the policy of a topic that is compacted by broker default, and prune respects it', () =>
     withFolder(async path => {
       await source.driver.createTopic('by-default', { partitions: 1 })
       await seed('by-default', { alice: 'a1' })
@@ -101,7 +101,7 @@ describe('keys that were deleted at the source', () => {
       assert.equal(own?.['cleanup.policy'], 'compact')
     }))
 
-  test('do not come back when a backup has missed their tombstones', () =>
+  test('stay deleted if a backup missed their tombstones', () =>
     withFolder(async path => {
       await source.driver.createTopic('users', { partitions: 1, configs: quicklyCleaned })
       await seed('users', { alice: 'a1', bob: 'b1' })
@@ -140,7 +140,7 @@ describe('keys that were deleted at the source', () => {
       assert.deepEqual([left.length, left.every(name => name.includes('-reread.'))], [1, true])
     }))
 
-  test('SIGKILL while a topic is read again loses nothing, and the next run finishes the reading', () =>
+  test('lose nothing by a SIGKILL while the topic is re-read, and the next run finishes it', () =>
     withFolder(async path => {
       await source.driver.createTopic('reread', { partitions: 1 })
       const bulk = { count: 9000, partitions: 1, valueBytes: 700, keySpace: 6000, batchSize: 16_000 }

@@ -23,42 +23,45 @@ interface Lost {
 
 const group = { group: 'billing', topics: ['orders'] }
 
-describe('the page for the day when the cluster is gone', () => {
-  test('leads to a cluster with the same records, readable schemas and groups that go on', { timeout: 300_000 }, () =>
-    withFolder(async folder => {
-      await using store = await startS3()
-      await store.makeBucket('my-backups')
-      await using target = await startKafka()
-      await using registry = await openRegistry({ firstId: 500 })
-      const page = await readPage()
-      const shell = await openShell(folder, store.endpoint, store.credentials)
+describe('docs/disaster-recovery.md', () => {
+  test(
+    'restores a cluster with the same records, readable schemas and groups that continue',
+    { timeout: 300_000 },
+    () =>
+      withFolder(async folder => {
+        await using store = await startS3()
+        await store.makeBucket('my-backups')
+        await using target = await startKafka()
+        await using registry = await openRegistry({ firstId: 500 })
+        const page = await readPage()
+        const shell = await openShell(folder, store.endpoint, store.credentials)
 
-      const lost = await loseCluster(shell)
-      const where = page.where
-        .replace('kafka-new-0:9092', target.bootstrapServers.join(','))
-        .replace('http://registry-new:8081', registry.server.url)
-      const ran = await shell([where, ...page.steps].join('\n'))
-      assert.equal(ran.code, 0, `${ran.stdout}\n${ran.stderr}`)
+        const lost = await loseCluster(shell)
+        const where = page.where
+          .replace('kafka-new-0:9092', target.bootstrapServers.join(','))
+          .replace('http://registry-new:8081', registry.server.url)
+        const ran = await shell([where, ...page.steps].join('\n'))
+        assert.equal(ran.code, 0, `${ran.stdout}\n${ran.stderr}`)
 
-      await using driver = await openDriver(target)
-      const restored = await driver.consume('orders', { isolation: 'read_committed' })
-      assert.deepEqual(restored.map(withoutIds), lost.records.map(withoutIds))
-      const stock = stockRegistry(registry.server.url, '.')
-      const decoded = await Promise.all(restored.flat().map(({ value }) => stock.decode(value ?? Buffer.of())))
-      assert.deepEqual(sorted(decoded as Order[]), sorted(lost.orders))
-      const read = await driver.readGroup({ ...group, reset: 'none' })
-      assert.deepEqual(read.map(placeOf).sort(), lost.unread.map(placeOf).sort())
+        await using driver = await openDriver(target)
+        const restored = await driver.consume('orders', { isolation: 'read_committed' })
+        assert.deepEqual(restored.map(withoutIds), lost.records.map(withoutIds))
+        const stock = stockRegistry(registry.server.url, '.')
+        const decoded = await Promise.all(restored.flat().map(({ value }) => stock.decode(value ?? Buffer.of())))
+        assert.deepEqual(sorted(decoded as Order[]), sorted(lost.orders))
+        const read = await driver.readGroup({ ...group, reset: 'none' })
+        assert.deepEqual(read.map(placeOf).sort(), lost.unread.map(placeOf).sort())
 
-      const topics = parseAllDocuments(await readFile(join(folder, 'topics.yaml'), 'utf8')).map(one => one.toJS())
-      assert.deepEqual(
-        topics.map(({ kind, metadata, spec }) => [kind, metadata.name, metadata.namespace, spec.partitions]),
-        [['KafkaTopic', 'orders', 'kafka', 2]],
-      )
-      const { code, stdout } = await shell('kafka-backup list --path s3://my-backups/kafka --format json')
-      assert.equal(code, 0)
-      const ids = JSON.parse(stdout).backups.map(({ backup_id }: { backup_id: string }) => backup_id)
-      assert.deepEqual(ids, ['orders', 'orders-new'])
-    }),
+        const topics = parseAllDocuments(await readFile(join(folder, 'topics.yaml'), 'utf8')).map(one => one.toJS())
+        assert.deepEqual(
+          topics.map(({ kind, metadata, spec }) => [kind, metadata.name, metadata.namespace, spec.partitions]),
+          [['KafkaTopic', 'orders', 'kafka', 2]],
+        )
+        const { code, stdout } = await shell('kafka-backup list --path s3://my-backups/kafka --format json')
+        assert.equal(code, 0)
+        const ids = JSON.parse(stdout).backups.map(({ backup_id }: { backup_id: string }) => backup_id)
+        assert.deepEqual(ids, ['orders', 'orders-new'])
+      }),
   )
 })
 

@@ -91,7 +91,7 @@ describe('an encrypted backup', () => {
       assert.deepEqual([verified.problems, verified.encrypted], [[], true])
     })
 
-  test('in a folder holds none of ten thousand markers, which the same search finds in one that is not', async () => {
+  test('in a folder contains none of ten thousand markers, which the same search finds in an unencrypted one', async () => {
     const markers = allOf(planted)
     await backUp(inFolder('plain'), {})
     assert.equal((await findMarkers(parseLocation(join(folder, 'plain')), markers)).size, markers.size)
@@ -106,7 +106,7 @@ describe('an encrypted backup', () => {
     await assertExact(parseLocation(join(folder, 'named')))
   })
 
-  test('in a bucket holds none either, and is exact', async () => {
+  test('in a bucket contains none either, and is exact', async () => {
     await using server = await startS3()
     const bucket = await server.makeBucket('backups')
     const storage = {
@@ -160,7 +160,7 @@ describe('an encrypted backup', () => {
     assert.deepEqual(await findMarkers(parseLocation(join(folder, 'restored')), allOf(planted)), new Set())
   })
 
-  test('of shards that begin at the same time has one data key, and is exact', async () => {
+  test('of shards that start at the same time has one data key, and is exact', async () => {
     const config = join(folder, 'shards.json')
     await writeFile(config, JSON.stringify(document(inFolder('shards'), encryption(true))))
     const shards = await Promise.all(
@@ -175,7 +175,7 @@ describe('an encrypted backup', () => {
     assert.equal(JSON.parse(listed.stdout).data_keys.length, 1)
   })
 
-  test('that goes on all the time stays encrypted, generation for generation', async () => {
+  test('that is continuous stays encrypted in every generation', async () => {
     const stop = new AbortController()
     const running = backUp(
       inFolder('running'),
@@ -207,7 +207,7 @@ describe('an encrypted backup', () => {
     assert.deepEqual(await findMarkers(at, new Set([...allOf(planted), marker])), new Set())
   })
 
-  test('is shown without its key as what it is, opens with it, and with another one after a rewrap', async () => {
+  test('is listed without its key, opens with it, and with another one after a rewrap', async () => {
     const { path } = inFolder('rotated')
     const config = join(folder, 'rotated.json')
     await writeFile(config, JSON.stringify(document(inFolder('rotated'), encryption())))

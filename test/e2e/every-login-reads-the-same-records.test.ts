@@ -13,7 +13,7 @@ import { plainPassword, plainUser, type SecureKafka, scramPassword, scramUser, u
 
 type Security = Record<string, unknown>
 
-describe('every way into a cluster reads and writes the same records', () => {
+describe('every login reads and writes the same records', () => {
   const kafka = useSecureKafka()
   const tls = () => ({ ca_cert: kafka.identities.ca.cert })
   const scram = (bits: 256 | 512) => ({ mechanism: `SCRAM-SHA-${bits}`, username: scramUser, password: scramPassword })
@@ -54,7 +54,7 @@ describe('every way into a cluster reads and writes the same records', () => {
     test(name, () => assertReads(kafka, server(), security(), `t-${i}`))
   }
 
-  test('a client key under a password', async () => {
+  test('a client key with a password', async () => {
     const client_key = await encryptKey(kafka.identities.client, 'key-password')
     const client_cert = kafka.identities.client.cert
     const files = { ...tls(), client_cert, client_key, client_key_password: 'key-password' }
@@ -66,7 +66,7 @@ describe('every way into a cluster reads and writes the same records', () => {
     })
   })
 
-  test('a password in a file, whose new content is used without a new job', async () => {
+  test('a password in a file, whose new content is used without a restart', async () => {
     const password_file = join(kafka.folder, 'password')
     const sasl = { mechanism: 'PLAIN', username: plainUser, password_file }
     await writeFile(password_file, `${plainPassword}\n`)
@@ -77,7 +77,7 @@ describe('every way into a cluster reads and writes the same records', () => {
     })
   })
 
-  test('check says how each broker is reached', () =>
+  test('check shows how each broker is reached', () =>
     withFolder(async path => {
       const security = { protocol: 'SASL_SSL', tls: tls(), sasl: scram(512) }
       const job = makeJob({ servers: [kafka.at('SASLTLS')], path, include: ['t'], security })
@@ -90,7 +90,7 @@ describe('every way into a cluster reads and writes the same records', () => {
 describe(`Kafka ${olderKafkaVersion}`, () => {
   const kafka = useSecureKafka({ version: olderKafkaVersion })
 
-  test('takes a SCRAM login over TLS as well', () =>
+  test('accepts a SCRAM login over TLS as well', () =>
     assertReads(kafka, kafka.at('SASLTLS'), {
       protocol: 'SASL_SSL',
       tls: { ca_cert: kafka.identities.ca.cert },

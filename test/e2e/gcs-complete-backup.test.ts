@@ -19,7 +19,7 @@ const never = new AbortController().signal
 const program = resolve(import.meta.dirname, '../../bin/kafka-backup.js')
 const records = 12_000
 
-describe('a bucket of Google Cloud holds a whole backup', () => {
+describe('a bucket of Google Cloud holds a complete backup', () => {
   const kafka = useKafka()
   let server: GcsServer
   let tokens: GoogleTokens
@@ -78,7 +78,7 @@ describe('a bucket of Google Cloud holds a whole backup', () => {
 
   const consumed = (topic: string) => kafka.driver.consume(topic, { isolation: 'read_committed' })
 
-  test('that every command works on, by job file and by address, with the documented requests only', async () => {
+  test('that every command accepts by job file and by URL, with documented requests only', async () => {
     const store = await startFaultyGcs(server, [], authorization => tokens.isGood(authorization))
     const config = join(folder, 'job.json')
     await writeFile(config, jobOf('team/a', store.endpoint))
@@ -100,7 +100,7 @@ describe('a bucket of Google Cloud holds a whole backup', () => {
     await store.close()
   })
 
-  test('made and restored through a store that fails now and then, without a gap or a double', async () => {
+  test('made and restored through a store that sometimes fails, without loss or duplicates', async () => {
     const busy = { status: 503, reason: 'backendError' }
     const faults: GcsFault[] = [
       { on: 'chunk', effect: 'lose-reply', times: 2 },
@@ -125,7 +125,7 @@ describe('a bucket of Google Cloud holds a whole backup', () => {
     await store.close()
   })
 
-  test('of two runs at once the second waits for the first, and copies nothing twice', async () => {
+  test('whose second concurrent run waits for the first, and copies nothing twice', async () => {
     const text = jobOf('team/d', server.endpoint)
     const job = parseJob(text, { source: 'test job', env: process.env, mode: 'backup' })
     const runs = await Promise.all([1, 2].map(() => runBackupJob(job, { onProgress: () => undefined }, never)))

@@ -73,7 +73,7 @@ describe('credentials', () => {
     assert.deepEqual(store.authorizations, ['Bearer key-token-1'])
   })
 
-  test('come from GOOGLE_APPLICATION_CREDENTIALS, and the job comes before it', async () => {
+  test('come from GOOGLE_APPLICATION_CREDENTIALS, which the job overrides', async () => {
     setEnvironment({ GOOGLE_APPLICATION_CREDENTIALS: keyFile })
     await withStorage({}, put)
     setEnvironment({ GOOGLE_APPLICATION_CREDENTIALS: '/nowhere' })
@@ -81,7 +81,7 @@ describe('credentials', () => {
     assert.deepEqual(tokens.requests, ['key', 'key'])
   })
 
-  test('of a workload identity federation: the token of another issuer is exchanged, as it is at the time', async () => {
+  test('of a workload identity federation: the current token of another issuer is exchanged', async () => {
     const subject = await save('subject', 'first')
     const federation = await save('federation.json', tokens.externalAccount(subject))
     await withStorage({ keyFile: federation }, async storage => {
@@ -93,7 +93,7 @@ describe('credentials', () => {
     assert.deepEqual(tokens.shown, ['first', 'second'])
   })
 
-  test('come from the file that gcloud leaves', async () => {
+  test('come from the file of gcloud', async () => {
     const home = join(server.folder, 'home')
     await mkdir(join(home, '.config/gcloud'), { recursive: true })
     const file = tokens.externalAccount(await save('subject', 'of gcloud'))
@@ -109,7 +109,7 @@ describe('credentials', () => {
     assert.deepEqual(store.authorizations, ['Bearer machine-token-1'])
   })
 
-  test('are asked for through the proxy as well', async () => {
+  test('are requested through the proxy as well', async () => {
     const proxy = await startHttpProxy('user', 'pass')
     await withStorage({ keyFile, proxy: proxy.url }, put)
     assert.ok(proxy.requests.includes(`POST ${tokens.url}/token`), String(proxy.requests))
@@ -117,7 +117,7 @@ describe('credentials', () => {
     await proxy.close()
   })
 
-  test('that are missing are asked for', () =>
+  test('that are missing are reported with the ways to give them', () =>
     withStorage({}, async storage => {
       await assert.rejects(put(storage), { code: 'STORAGE_DENIED', message: /there are no credentials for gs:/ })
     }))
@@ -148,12 +148,12 @@ describe('credentials', () => {
     }
   })
 
-  test('are not sent in the clear to another machine', () =>
+  test('are not sent unencrypted to another machine', () =>
     withStorage({ keyFile, endpoint: 'http://storage.example' }, async storage => {
       await assert.rejects(put(storage), { code: 'LOCATION_INVALID', message: /sent in the clear/ })
     }))
 
-  test('are left out for an emulator only', () =>
+  test('are omitted for an emulator only', () =>
     withStorage({ anonymous: true }, async storage => {
       await assert.rejects(put(storage), { code: 'STORAGE_DENIED', message: /credentials are not accepted/ })
       assert.deepEqual(store.authorizations, [undefined])
@@ -165,13 +165,13 @@ describe('credentials', () => {
 })
 
 describe('a token', () => {
-  test('is asked for once, however many calls wait for it', () =>
+  test('is requested once for many waiting calls', () =>
     withStorage({ keyFile }, async storage => {
       await Promise.all(Array.from({ length: 20 }, () => put(storage)))
       assert.deepEqual(tokens.requests, ['key'])
     }))
 
-  test('is renewed before it runs out, once for all', () =>
+  test('is renewed once before it expires', () =>
     withStorage({ keyFile }, async storage => {
       // Five minutes before its end a token counts as old.
       tokens.lifeSeconds = 301
@@ -182,7 +182,7 @@ describe('a token', () => {
       assert.equal(new Set(store.authorizations).size, 2)
     }))
 
-  test('that was withdrawn is renewed once, without a retry of the storage', () =>
+  test('that was revoked is renewed once, without a retry of the storage', () =>
     withStorage({ keyFile }, async storage => {
       await put(storage)
       tokens.withdraw()
@@ -190,7 +190,7 @@ describe('a token', () => {
       assert.deepEqual(tokens.requests, ['key', 'key'])
     }))
 
-  test('that is refused though it is new denies', () =>
+  test('that is new and refused is an access error', () =>
     withStorage({ keyFile }, async storage => {
       const strict = await startFaultyGcs(server, [], () => false)
       const open = openStorage({ backend: 'gcs', ...bucket, keyFile, endpoint: strict.endpoint }, { retryPolicy })
@@ -204,7 +204,7 @@ describe('a token', () => {
       await put(storage)
     }))
 
-  test('that is not given out denies; a service that fails is asked again', () =>
+  test('that is refused by its issuer is an access error; a failing issuer is retried', () =>
     withStorage({ keyFile }, async storage => {
       tokens.refusal = { status: 400, body: { error: 'invalid_grant', error_description: 'Invalid JWT Signature.' } }
       await assert.rejects(put(storage), error => {
@@ -219,7 +219,7 @@ describe('a token', () => {
       await put(storage)
     }))
 
-  test('is not waited for any longer than the signal says', () =>
+  test('is not waited for after an abort', () =>
     withStorage({ keyFile }, async storage => {
       tokens.refusal = 'silence'
       const controller = new AbortController()

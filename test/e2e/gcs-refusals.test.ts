@@ -38,7 +38,7 @@ describe('an endpoint with a certificate of a private CA', () => {
   })
   after(() => server.stop())
 
-  test('is used where the CA is named, for whole objects and uploads', () =>
+  test('is accepted if the job names the CA, for objects and uploads', () =>
     withStorage({ ...bucket, partSizeBytes: 2 ** 20 }, async storage => {
       await storage.create('whole', Buffer.alloc(3_000_000, 1), never)
       const writer = await storage.openWriter('parts', never)
@@ -47,7 +47,7 @@ describe('an endpoint with a certificate of a private CA', () => {
       assert.ok((await storage.read('whole', never)).equals(await storage.read('parts', never)))
     }))
 
-  test('is refused where it is not, or is another', async () => {
+  test('is refused without the CA, or with another one', async () => {
     const { caCert: _, ...publicOnly } = bucket
     for (const options of [publicOnly, { ...bucket, caCert: server.certificates?.otherCa ?? '' }]) {
       await withStorage(options, async storage => {
@@ -56,12 +56,12 @@ describe('an endpoint with a certificate of a private CA', () => {
     }
   })
 
-  test('is refused under a name that the certificate does not have', () =>
+  test('is refused under a host name that the certificate lacks', () =>
     withStorage({ ...bucket, endpoint: `https://localhost:${server.port}` }, async storage => {
       await assert.rejects(put(storage), { code: 'LOCATION_INVALID', message: /ERR_TLS_CERT_ALTNAME_INVALID/ })
     }))
 
-  test('is not reached without TLS, and TLS is not spoken to what has none', async () => {
+  test('is not reached without TLS, and TLS is not used with a plain endpoint', async () => {
     await withStorage({ ...bucket, endpoint: `http://127.0.0.1:${server.port}` }, async storage => {
       // The server says why and hangs up; the one may overtake the other.
       await assert.rejects(put(storage), { code: /^STORAGE_(REFUSED|UNAVAILABLE)$/ })
@@ -73,7 +73,7 @@ describe('an endpoint with a certificate of a private CA', () => {
     await plain.close()
   })
 
-  test('is reached through the tunnel of a proxy, and verified there too', async () => {
+  test('is reached through a proxy tunnel, and verified there too', async () => {
     const proxy = await startHttpProxy('user', 'pa%20ss')
     try {
       const through = { ...bucket, proxy: proxy.url }
@@ -91,7 +91,7 @@ describe('an endpoint with a certificate of a private CA', () => {
     }
   })
 
-  test('a file of certificates that is missing or holds none is named', async () => {
+  test('a certificate file that is missing or empty is named', async () => {
     const empty = join(server.folder, 'empty.pem')
     await writeFile(empty, 'x')
     for (const caCert of [empty, '/nowhere/ca.pem']) {
@@ -123,7 +123,7 @@ describe('a store', () => {
     }
   }
 
-  test('without the bucket names it', () =>
+  test('without the bucket is reported with its name', () =>
     withStorage({ ...bucket, bucket: 'missing-bucket' }, async (storage, options) => {
       const missing = { code: 'STORAGE_NOT_FOUND', message: /"missing-bucket" .* the bucket does not exist/ }
       await assert.rejects(put(storage), missing)
@@ -136,14 +136,14 @@ describe('a store', () => {
       )
     }))
 
-  test('that wants somebody to pay says which field does it', () =>
+  test('that requires a billing project is reported with the field to set', () =>
     withFaults([{ on: 'insert', effect: { status: 400, reason: 'userProjectMissing' } }], options =>
       withStorage(options, async storage => {
         await assert.rejects(put(storage), { code: 'LOCATION_INVALID', help: /`storage\.user_project`/ })
       }),
     ))
 
-  test('that keeps what is there passes the probe, with one request once the probe is there', async () => {
+  test('that never replaces objects passes the probe, with one request once the probe object exists', async () => {
     const faulty = await startFaultyGcs(server, [])
     await withStorage({ ...bucket, prefix: 'probed', endpoint: faulty.endpoint }, async (storage, options) => {
       await assertWriteOnceLocation({ options, storage }, never)
@@ -162,7 +162,7 @@ describe('a store', () => {
     await faulty.close()
   })
 
-  test('that ignores the condition is refused by the probe', () =>
+  test('that ignores the precondition is refused by the probe', () =>
     withFaults([{ on: 'insert', effect: 'ignore-condition' }], options =>
       withStorage({ ...options, prefix: 'ignored' }, async (storage, where) => {
         const unfit = { code: 'STORAGE_UNFIT', message: /`ifGenerationMatch=0`/ }
@@ -175,7 +175,7 @@ describe('a store', () => {
       }),
     ))
 
-  test('that is no store of Google’s kind is told so', () =>
+  test('that is not Google Cloud Storage is reported as such', () =>
     withFaults([{ on: 'look', effect: { status: 302, reason: '' } }], options =>
       withStorage(options, async storage => {
         await assert.rejects(storage.stat('a', never), { code: 'STORAGE_REFUSED', message: /not one of Cloud Storage/ })

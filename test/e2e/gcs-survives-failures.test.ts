@@ -62,15 +62,15 @@ function bytes(length: number, seed: number): Buffer {
   return body
 }
 
-describe('an answer that is lost after the store did its work', () => {
-  test('of a small object: the writer finds that the object is its own', () =>
+describe('a response that is lost after the store did its work', () => {
+  test('of a small object: the writer recognizes its own object', () =>
     withFaults([{ on: 'insert', effect: 'lose-reply', times: 1 }], async ({ storage, store }) => {
       await write(storage, 'lost/small', bytes(1000, 1))
       assert.deepEqual(store.requests, ['insert', 'insert', 'look'])
       assert.deepEqual(await storage.read('lost/small', never), bytes(1000, 1))
     }))
 
-  test('of the last part: the upload says that the object is there', () =>
+  test('of the last part: the upload reports that the object exists', () =>
     withFaults([{ on: 'finish', effect: 'lose-reply', times: 1 }], async ({ storage, store }) => {
       const body = bytes(2 * MiB + 5, 2)
       await write(storage, 'lost/large', body)
@@ -78,7 +78,7 @@ describe('an answer that is lost after the store did its work', () => {
       assert.ok((await storage.read('lost/large', never)).equals(body))
     }))
 
-  test('of the last part, by a store that forgets uploads that are done: the object is its own', () =>
+  test('of the last part, by a store that forgets finished uploads: the writer recognizes its own object', () =>
     withFaults(
       [
         { on: 'finish', effect: 'lose-reply', times: 1 },
@@ -90,13 +90,13 @@ describe('an answer that is lost after the store did its work', () => {
       },
     ))
 
-  test('of a create: equal bytes are its own', () =>
+  test('of a create: the writer recognizes equal bytes', () =>
     withFaults([{ on: 'insert', effect: 'lose-reply', times: 1 }], async ({ storage }) => {
       await storage.create('lost/created', bytes(100, 3), never)
       assert.deepEqual(await storage.read('lost/created', never), bytes(100, 3))
     }))
 
-  test('of a part: the upload goes on behind it, and nothing is sent twice', () =>
+  test('of a part: the upload continues after it, and nothing is sent twice', () =>
     withFaults([{ on: 'chunk', effect: 'lose-reply', times: 2 }], async ({ storage, store, retries }) => {
       const body = bytes(3 * MiB + 9, 4)
       await write(storage, 'lost/part', body)
@@ -105,7 +105,7 @@ describe('an answer that is lost after the store did its work', () => {
       assert.ok((await storage.read('lost/part', never)).equals(body))
     }))
 
-  test('of another writer of the same bytes: it is not taken for its own', async () => {
+  test('of another writer of the same bytes: the object is not recognized as its own', async () => {
     const other = openStorage({ backend: 'gcs', ...bucket })
     await other.create('lost/others', bytes(100, 5), never)
     await other.close()
@@ -115,8 +115,8 @@ describe('an answer that is lost after the store did its work', () => {
   })
 })
 
-describe('a store that is busy or away for a while', () => {
-  test('is asked again, for parts without a new start', () =>
+describe('a store that is busy or unreachable for a while', () => {
+  test('is retried, for parts without starting over', () =>
     withFaults(
       [
         { on: 'begin', effect: busy, times: 2 },
@@ -155,7 +155,7 @@ describe('a store that is busy or away for a while', () => {
       },
     ))
 
-  test('is told apart from one that fails for good: the upload is given up and nothing appears', () =>
+  test('is distinguished from one that fails permanently: the upload is canceled and no object appears', () =>
     withFaults([{ on: 'chunk', effect: busy }], async ({ storage, store }) => {
       await assert.rejects(write(storage, 'busy/failed', bytes(3 * MiB, 8)), { code: 'STORAGE_UNAVAILABLE' })
       assert.ok(store.requests.includes('cancel'))
@@ -163,7 +163,7 @@ describe('a store that is busy or away for a while', () => {
       assert.equal(store.openUploads, 0)
     }))
 
-  test('a refusal that stays is told at once', () =>
+  test('that refuses permanently is reported immediately', () =>
     withFaults([{ on: 'chunk', effect: { status: 403, reason: 'forbidden' } }], async ({ storage, store, retries }) => {
       await assert.rejects(write(storage, 'busy/denied', bytes(3 * MiB, 8)), { code: 'STORAGE_DENIED' })
       assert.deepEqual(retries, [])
@@ -195,7 +195,7 @@ describe('a store that is busy or away for a while', () => {
       { idleTimeoutMs: 300 },
     ))
 
-  test('that stops and goes on finds its objects written once', () =>
+  test('that stops and continues has its objects written once', () =>
     withFaults(
       [],
       async ({ storage, retries }) => {
@@ -209,7 +209,7 @@ describe('a store that is busy or away for a while', () => {
       { idleTimeoutMs: 300 },
     ))
 
-  test('a signal ends the wait for a silent store at once', () =>
+  test('a signal ends the wait for a silent store immediately', () =>
     withFaults([{ on: 'insert', effect: 'silence' }], async ({ storage, store }) => {
       const controller = new AbortController()
       const reason = new Error('enough')
@@ -244,7 +244,7 @@ describe('a writer of several parts', () => {
       assert.ok(store.requests.includes('cancel'))
     }))
 
-  test('wins or loses a race for its key like any other', () =>
+  test('wins or loses a race for its key like a single write', () =>
     withFaults([], async ({ storage, store }) => {
       for (let round = 0; round < 10; round++) {
         const key = `parts/race/${round}`
@@ -260,7 +260,7 @@ describe('a writer of several parts', () => {
       assert.equal(store.openUploads, 0)
     }))
 
-  test('of twenty that race one wins', () =>
+  test('wins alone in a race of twenty', () =>
     withFaults([], async ({ storage }) => {
       const bodies = Array.from({ length: 20 }, (_, i) => bytes(i % 2 ? 1000 : MiB + 1000, i))
       const results = await Promise.allSettled(bodies.map(body => write(storage, 'parts/crowd', body)))
@@ -272,7 +272,7 @@ describe('a writer of several parts', () => {
 
 describe('an object that the store protects', () => {
   for (const reason of ['retentionPolicyNotMet', 'objectUnderActiveHold']) {
-    test(`stays, and is told to be retained: ${reason}`, () =>
+    test(`stays, and is reported as retained: ${reason}`, () =>
       withFaults([{ on: 'remove', effect: { status: 403, reason } }], async ({ storage, retries }) => {
         await storage.replace(`kept/${reason}`, bytes(10, 1), never)
         await assert.rejects(storage.remove(`kept/${reason}`, never), { code: 'STORAGE_RETAINED' })

@@ -15,7 +15,7 @@ const never = new AbortController().signal
 const names = Array.from({ length: 24 }, (_, i) => `group-${String(i).padStart(2, '0')}`)
 const takes = (i: number) => i % 5
 
-describe('groups are in every backup', () => {
+describe('consumer groups in every backup', () => {
   const kafka = useOwnKafka({ brokers: 3 })
 
   before(async () => {
@@ -60,7 +60,7 @@ describe('groups are in every backup', () => {
     }
   }
 
-  test('all 24 of them, of both protocols, on three coordinators; a few requests read them', () =>
+  test('are all 24, of both protocols on three coordinators, read with a few requests', () =>
     withFolder(async path => {
       const requests = new Map<string, number>()
       const coordinators = new Set<string>()
@@ -82,7 +82,7 @@ describe('groups are in every backup', () => {
       assert.deepEqual(verified.problems, [])
     }))
 
-  test('the last committed offset of one in an open transaction, all others of the group, without waiting', () =>
+  test('include the last committed offset of a partition in an open transaction, without waiting', () =>
     withFolder(async path => {
       const position = { group: 'group-07', topic: 'read', partition: 2, offset: 9n }
       await kafka.driver.transactOffsets('undecided', position)
@@ -106,7 +106,7 @@ describe('groups are in every backup', () => {
       )
     }))
 
-  test('also while their coordinators move', () =>
+  test('are complete while their coordinators move', () =>
     withFolder(async path => {
       let moved: Promise<void> | undefined
       const move = async () => {
@@ -127,7 +127,7 @@ describe('groups are in every backup', () => {
       assertAll(await groupsOf(path, report))
     }))
 
-  test('those that the job selects, with those that have members; and none where it says so, which the manifest tells', () =>
+  test('are those that the job selects, also with members, or none, which the manifest records', () =>
     withFolder(async path => {
       await kafka.driver.holdGroup({ group: 'group-05', topics: ['read'], protocol: 'consumer' })
       const backup = { consumer_groups: { include: ['group-0*'], exclude: ['group-00', '*8'] } }
@@ -147,7 +147,7 @@ describe('groups are in every backup', () => {
     }))
 })
 
-test('who may not describe the cluster is told that groups may be missing', async () => {
+test('may be incomplete without permission to describe the cluster, which is reported', async () => {
   const authorizer = 'org.apache.kafka.metadata.authorizer.StandardAuthorizer'
   const properties = { 'authorizer.class.name': authorizer, 'allow.everyone.if.no.acl.found': 'true' }
   await using server = await startKafka({ properties })

@@ -25,7 +25,7 @@ const protocolOf = (i: number) => (i % 2 === 0 ? ('classic' as const) : ('consum
 const topics = ['tx', 'latest', 'cut']
 const text = (value: string) => Buffer.from(value)
 
-describe('groups go on where they were', () => {
+describe('consumer groups resume after a restore', () => {
   const source = useOwnKafka({ properties: earlyAccess })
   const target = useOwnKafka({ properties: earlyAccess })
   let path = ''
@@ -73,7 +73,7 @@ describe('groups go on where they were', () => {
   const restore = (options: Record<string, unknown> = {}): Promise<BackupRestoreReport> =>
     runRestoreJob(jobOf(options), { onProgress: () => undefined }, never)
 
-  test('each of 24 reads on another cluster exactly what it had not read: nothing twice, nothing skipped', async () => {
+  test('each of 24 groups reads on another cluster exactly what it had not read', async () => {
     const planned = await dryRunRestoreJob(jobOf({}), never)
     assert.deepEqual(
       planned.consumerGroups.groups.map(({ group }) => group),
@@ -100,7 +100,7 @@ describe('groups go on where they were', () => {
     assert.ok(total > 1000, `${total} records`)
   })
 
-  test('running again leaves positions alone that moved on since', async () => {
+  test('a second run leaves advanced offsets alone', async () => {
     const before = await fetchOffsetsOfGroups(cluster, names, never)
     const again = await restore()
     assert.deepEqual(again.consumerGroups.totals, { groups: 24, committed: 0, kept: 24, failed: 0 })
@@ -112,7 +112,7 @@ describe('groups go on where they were', () => {
     topic_mapping: { tx: `${prefix}tx` },
   })
 
-  test('a group with members is refused by its name before anything is written; under another name it is not', async () => {
+  test('refuses a group with members by name before anything is written, unless it is mapped to another name', async () => {
     await target.driver.holdGroup({ group: 'group-05', topics: ['tx'], protocol: 'consumer' })
     try {
       const consumer_groups = { include: ['group-05', 'group-06'] }
@@ -136,7 +136,7 @@ describe('groups go on where they were', () => {
     }
   })
 
-  test('a run that ends between two groups is gone on with: each gets its position once', async () => {
+  test('resumes a run that ended between two groups: each offset is committed once', async () => {
     const mapping = Object.fromEntries(names.map(name => [name, `k-${name}`]))
     const job = jobOf({ ...elsewhere('k-'), consumer_groups: { include: ['*'], mapping } })
     const stop = new AbortController()
@@ -156,7 +156,7 @@ describe('groups go on where they were', () => {
     }
   })
 
-  test('a group of the Streams protocol is backed up and carried over; a share group is reported as not in the backup', async () => {
+  test('backs up and restores a Streams group; reports a share group as not in the backup', async () => {
     const direct = await openCluster(source.server)
     const member = await joinStreamsGroup(direct, 'app', 'tx')
     await member.commit('tx', 1, 20n)
@@ -217,7 +217,7 @@ describe('groups go on where they were', () => {
     await assert.rejects(joinStreamsGroup(cluster, 'new-app', 'u-tx'), /not a streams group/, 'as Kafka 4.1 does')
   }
 
-  test('before and beyond a window groups stand at its first record, and at its end', async () => {
+  test('sets groups before a time window to its first record, and those beyond it to its end', async () => {
     const offset_ranges = { 'tx/0': { start: 30, end: 60 } }
     const consumer_groups = { include: ['group-00', 'group-01'], mapping: { 'group-00': 'zero', 'group-01': 'one' } }
     const report = await restore({ ...elsewhere('b-'), offset_ranges, partitions: { tx: [0] }, consumer_groups })
@@ -234,7 +234,7 @@ describe('groups go on where they were', () => {
     ])
   })
 
-  test('after a repartition a group skips nothing: it stands at the lowest record that it has not read', async () => {
+  test('a group skips nothing after a repartition: it resumes at its lowest unread record', async () => {
     const consumer_groups = { include: ['group-08', 'group-01'], mapping: { 'group-08': 'eight', 'group-01': 'uno' } }
     const by_key = { repartition: 'by_key', partition_count: { tx: 5 } }
     const report = await restore({ ...elsewhere('c-'), ...by_key, consumer_groups })

@@ -41,13 +41,13 @@ for (const [who, user] of [
     assert.deepEqual([exitCode, stdout.trim(), stderr], [0, version, ''])
   })
 
-  test(`has its help for ${who} where nothing else is said`, async () => {
+  test(`prints its help by default for ${who}`, async () => {
     const { stdout, exitCode } = await run(image.cmd, user)
     assert.equal(exitCode, 0)
     assert.match(stdout, /Usage: kafka-backup/)
   })
 
-  test(`has the operator in it, for ${who}`, async () => {
+  test(`contains the operator, for ${who}`, async () => {
     const { stdout, exitCode } = await run(['operator', '--help'], user)
     assert.equal(exitCode, 0)
     assert.match(stdout, /--all-namespaces/)
@@ -57,7 +57,7 @@ for (const [who, user] of [
   })
 }
 
-test('every dependency loads, also those in machine code', async () => {
+test('loads every dependency, including native ones', async () => {
   const names = Object.keys(dependencies)
   const script = `
     import { createRequire } from 'node:module'
@@ -68,7 +68,7 @@ test('every dependency loads, also those in machine code', async () => {
   assert.equal(stdout.trim(), 'all', stderr)
 })
 
-test('nothing can be written but the temporary folder', async () => {
+test('can write only to the temporary folder', async () => {
   const script = `
     import { writeFileSync } from 'node:fs'
     for (const path of ['/x', '/app/x', '/app/dist/x', '/usr/local/bin/x', '/tmp/x']) {
@@ -81,7 +81,7 @@ test('nothing can be written but the temporary folder', async () => {
   }
 })
 
-test('the user is a number that is not root, and owns no file', async () => {
+test('has a numeric non-root user that owns no file', async () => {
   assert.match(image.user, /^[1-9]\d*:[1-9]\d*$/)
   for (const path of await filesBelow(join(image.layer, 'app'))) {
     const { uid, gid, mode } = await stat(path)
@@ -89,7 +89,7 @@ test('the user is a number that is not root, and owns no file', async () => {
   }
 })
 
-test('it has what it needs at work and nothing else', async () => {
+test('contains only what it needs at run time', async () => {
   assert.deepEqual((await readdir(image.layer)).sort(), ['app', 'usr'])
   assert.deepEqual(await readdir(join(image.layer, 'usr/local/bin')), ['node'])
   const installed = await readdir(join(image.layer, 'app/node_modules'))
@@ -103,7 +103,7 @@ test('it has what it needs at work and nothing else', async () => {
   )
 })
 
-test('its labels name the version of the package', async () => {
+test('has labels with the version of the package', async () => {
   assert.equal(image.labels['org.opencontainers.image.version'], version)
   assert.equal(image.labels['org.opencontainers.image.licenses'], 'Apache-2.0')
   const last = parseDockerfile(await readFile(dockerfile, 'utf8')).at(-1)

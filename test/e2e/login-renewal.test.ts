@@ -24,7 +24,7 @@ const never = new AbortController().signal
 const bin = resolve(import.meta.dirname, '../../src/cli/bin.ts')
 const sessionMs = 2000
 
-describe('logins and certificates are renewed while a run goes on', () => {
+describe('logins and certificates are renewed during a run', () => {
   let folder: string
   let server: KafkaServer
   let driver: KafkaDriver
@@ -136,7 +136,7 @@ describe('logins and certificates are renewed while a run goes on', () => {
       ])
     }))
 
-  test('OAUTHBEARER: id and secret in the form where the endpoint wants them there', () =>
+  test('OAUTHBEARER: sends ID and secret in the form if the endpoint requires it', () =>
     withFolder(async path => {
       tokens.requests.length = 0
       await backUp({ servers: [at('OAUTH')], path, include: ['t'], security: oauth({ client_auth: 'post' }) })
@@ -147,7 +147,7 @@ describe('logins and certificates are renewed while a run goes on', () => {
       )
     }))
 
-  test('OAUTHBEARER: tokens that live for seconds are replaced before they end', () =>
+  test('OAUTHBEARER: replaces short-lived tokens before they expire', () =>
     withFolder(async path => {
       tokens.requests.length = 0
       tokens.lifeSeconds = 4
@@ -164,7 +164,7 @@ describe('logins and certificates are renewed while a run goes on', () => {
       }
     }))
 
-  test('OAUTHBEARER: what the broker or the endpoint has against the login is told', () =>
+  test('OAUTHBEARER: reports why the broker or the endpoint refuses the login', () =>
     withFolder(async path => {
       const attempt = (security: Record<string, unknown>) =>
         backUp({ servers: [at('OAUTH')], path, include: ['t'], security })
@@ -194,7 +194,7 @@ describe('logins and certificates are renewed while a run goes on', () => {
       })
     }))
 
-  test('OAUTHBEARER: neither the client secret nor a token is shown, with -vv either', () =>
+  test('OAUTHBEARER: shows neither the client secret nor a token, not even with -vv', () =>
     withFolder(async path => {
       const config = join(path, 'job.yaml')
       const run = async (security: Record<string, unknown>) => {
@@ -224,7 +224,7 @@ describe('logins and certificates are renewed while a run goes on', () => {
       tokens.refusal = undefined
     }))
 
-  test('client certificates that were replaced are used by the next connection', async () => {
+  test('the next connection uses replaced client certificates', async () => {
     const otherCa = await makeIdentity(folder, 'other-ca')
     const first = await makeIdentity(folder, 'first', { signedBy: ca })
     const foreign = await makeIdentity(folder, 'foreign', { signedBy: otherCa })
@@ -247,7 +247,7 @@ describe('logins and certificates are renewed while a run goes on', () => {
     cluster.close()
   })
 
-  test('a pair of which one file is replaced leaves the earlier one in use for a minute, then it is an error', async () => {
+  test('keeps the earlier certificate for a minute if only one file of the pair is replaced, then fails', async () => {
     const one = await makeIdentity(folder, 'one', { signedBy: ca })
     const two = await makeIdentity(folder, 'two', { signedBy: ca })
     const files = { clientCert: join(folder, 'pair.pem'), clientKey: join(folder, 'pair.key') }

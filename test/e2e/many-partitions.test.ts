@@ -13,7 +13,7 @@ const MAX_BYTES = 200e6
 const cli = join(import.meta.dirname, '../../bin/kafka-backup.js')
 
 describe('a cluster with 5,000 partitions', () => {
-  test('is one backup, in bounded memory and with far less than a request a partition', async () => {
+  test('is backed up in bounded memory, with far less than one request per partition', async () => {
     const parent = await roomyMemory()
     await using server = await startKafka({ heapMb: 700, dataIn: parent })
     await using driver = await openDriver(server)

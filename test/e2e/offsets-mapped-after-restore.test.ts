@@ -31,7 +31,7 @@ const seeds = (tag: string, at: number): SeedRecord[] =>
     timestamp: START + at + i,
   }))
 
-describe('positions are found after a restore', () => {
+describe('offsets of groups after a restore', () => {
   const kafka = useKafka()
   let cluster: Cluster
   let folder: string
@@ -106,7 +106,7 @@ describe('positions are found after a restore', () => {
     return JSON.parse(stdout)
   }
 
-  test('by headers and by the offset map: what comes next is what was not read, no more and no less', async () => {
+  test('are mapped exactly by headers and by the offset map', async () => {
     await restoreByJob(job('copy'))
     const restored = await kafka.driver.consume('copy', { isolation: 'read_committed' })
     assert.ok(
@@ -136,7 +136,7 @@ describe('positions are found after a restore', () => {
     await check()
   })
 
-  test('a search from a time on finds the same positions', async () => {
+  test('are the same with a search from a given time', async () => {
     const since = String(START + 2000)
     const search = async (...args: string[]) => {
       const place = ['--bootstrap-server', kafka.server.bootstrapServers.join(), '--path', path]
@@ -149,7 +149,7 @@ describe('positions are found after a restore', () => {
     assert.deepEqual(await search('--since', since), await search())
   })
 
-  test('with other partitions by key nothing unread is left out, and what may come twice is told', async () => {
+  test('skip nothing unread after a repartition by key, and records that may repeat are reported', async () => {
     await restoreByJob(job('spread', { repartition: 'by_key', partition_count: { orders: 5 } }))
     const restored = await kafka.driver.consume('spread', { isolation: 'read_committed' })
     const report = await reset('header_based', '--topic-mapping', 'orders=spread')

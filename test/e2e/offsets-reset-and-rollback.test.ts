@@ -14,7 +14,7 @@ const never = new AbortController().signal
 const consumerGroupCommand = 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand'
 const firstTime = 1_700_000_000_000
 
-describe('positions of consumer groups are set, and taken back', () => {
+describe('consumer-group offsets are reset and rolled back', () => {
   const kafka = useKafka()
   let cluster: Cluster
   let folder: string
@@ -67,7 +67,7 @@ describe('positions of consumer groups are set, and taken back', () => {
     assert.match(text.stdout, /events +0 +10 +0 +100 +90 +noted/)
   })
 
-  test('a plan changes nothing; a reset does, and a rollback leads back, and forth again', async () => {
+  test('a plan changes nothing, a reset sets offsets, and a rollback restores them, and can be rolled back', async () => {
     await commit('billing', [5n, 6n, 7n], 'mine')
     const asked = ['--config', config, '--group', 'billing', '--strategy', 'timestamp', '--topic', 'events']
     const when = ['--timestamp', String(firstTime + 300)]
@@ -157,7 +157,7 @@ describe('positions of consumer groups are set, and taken back', () => {
     assert.deepEqual([rollback.code, await positions(name)], [0, [3]], rollback.stderr)
   })
 
-  test('a snapshot may be kept in a file, and led back to from there', async () => {
+  test('a snapshot can be kept in a file, and rolled back to', async () => {
     await commit('filed', [1n, 2n])
     const place = ['--bootstrap-server', kafka.server.bootstrapServers.join()]
     const file = ['--file', join(folder, 'before.json')]
@@ -179,7 +179,7 @@ describe('positions of consumer groups are set, and taken back', () => {
   })
 
   for (const protocol of ['classic', 'consumer'] as const) {
-    test(`a group of the ${protocol} protocol with a member is refused by name, and nothing is written`, async () => {
+    test(`refuses a group of the ${protocol} protocol with a member by name, and writes nothing`, async () => {
       const group = `active-${protocol}`
       await kafka.driver.holdGroup({ group, topics: ['events'], protocol })
       const seen = (await offsets('show', '--config', config, '--group', group)).out.groups[0]
@@ -263,7 +263,7 @@ describe('positions of consumer groups are set, and taken back', () => {
     assert.deepEqual([again.code, again.out.snapshot_id], [0, null], 'nothing is left to do')
   })
 
-  test('a reset that is killed after its snapshot leaves the way back for all groups, and can be run again', async () => {
+  test('a reset that is killed after its snapshot can be rolled back for all groups, and run again', async () => {
     const names = Array.from({ length: 60 }, (_, i) => `killed-${i}`)
     await Promise.all(names.map(name => commit(name, [1n, 2n, 3n, 4n, 5n, 6n])))
     const asked = ['--config', config, '--group', 'killed-*', '--strategy', 'latest']

@@ -10,9 +10,9 @@ import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 
-describe('positions of a backup', () => {
+describe('offsets of a backup', () => {
   const kafka = useKafka()
-  test('are set again on the cluster that they are from', () =>
+  test('can be set again on their own cluster', () =>
     withFolder(async path => {
       const servers = kafka.server.bootstrapServers
       await kafka.driver.createTopic('events', { partitions: 2 })

@@ -97,7 +97,7 @@ describe('the operator backs up and restores', () => {
   const total = BULK + 3 * MESSAGES
   let backup: { ref: ObjectRef; status: ResourceStatus }
 
-  test('a KafkaBackup with a schema registry backs up, and counts while it runs', async () => {
+  test('a KafkaBackup with a schema registry backs up, and reports progress', async () => {
     const { stage, operator } = world
     const ref = await stage.apply('backup', 'orders', backupSpec())
     const labels = { backup_name: 'orders', namespace: stage.namespace }
@@ -126,7 +126,7 @@ describe('the operator backs up and restores', () => {
     assert.ok((status.startTime ?? '') < (status.completionTime ?? ''))
   })
 
-  test('its status, events and metrics say so with the names of the specification', async () => {
+  test('its status, events and metrics have the names of the specification', async () => {
     const { stage, operator } = world
     const { ref, status } = backup
     const conditions = Object.fromEntries((status.conditions ?? []).map(({ type, status: is }) => [type, is]))
@@ -194,13 +194,13 @@ describe('the operator backs up and restores', () => {
     await world.operator.untilSample('kafka_backup_restore_records_total', labels, total)
   })
 
-  test('the spec of what has ended does not change', async () => {
+  test('the spec of a finished resource is immutable', async () => {
     const { stage } = world
     const change = { ...backupSpec(), topics: { include: ['bulk'] } }
     await assert.rejects(stage.apply('backup', 'orders', change), { status: 422 })
   })
 
-  test('no secret is in a status, an event, a log, a Job or a ConfigMap', async () => {
+  test('no status, event, log, Job or ConfigMap contains a secret', async () => {
     const { password } = registryLogin
     await assertKeptSecret(world, [scramPassword, password, s3.credentials.secretAccessKey])
   })

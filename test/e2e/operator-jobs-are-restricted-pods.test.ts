@@ -116,7 +116,7 @@ const untilEnd = async (job: Job) => {
   return { ...state, end: state.end }
 }
 
-test('a Job of the longest name runs the command in a restricted namespace, and is done', async () => {
+test('a Job with the longest name runs the command in a restricted namespace', async () => {
   const job = await startJob({
     name: longName,
     args: ['list', '--path', '/tmp', '--format', 'json'],
@@ -132,21 +132,21 @@ test('a Job of the longest name runs the command in a restricted namespace, and 
   )
 })
 
-test('a job file that is wrong ends the run at once, in the words of the command', async () => {
+test('an invalid job file ends the run immediately, with the message of the command', async () => {
   const job = await startJob({ name: 'wrong', args: ['backup', '--config', jobFilePath] })
   const { end } = await untilEnd(job)
   assert.deepEqual([end.isSuccess, end.isStillTrying, end.reason], [false, false, 'CONFIG_INVALID'])
   assert.match(end.message ?? '', /backup_id/)
 })
 
-test('what no try can mend ends the run while its Job would go on', async () => {
+test('a permanent error ends the run although its Job has retries left', async () => {
   const args = ['verify', '--path', '/tmp', '--backup-id', 'none$(POD_IP)']
   const { end } = await untilEnd(await startJob({ name: 'hopeless', args }))
   assert.deepEqual([end.isSuccess, end.isStillTrying, end.reason], [false, true, 'BACKUP_NOT_FOUND'])
   assert.match(end.message ?? '', /none\$\(POD_IP\)/, 'nobody puts variables into what a resource says')
 })
 
-test('each pod of a sharded backup has its index, and their totals are one', async () => {
+test('each pod of a sharded backup has its index, and their totals are summed', async () => {
   const result = { ok: true, command: 'backup', exit: 0, retryable: false, gaps: 1, totals: { records: 10, bytes: 7 } }
   const job = await startJob({
     name: 'shards',
@@ -164,7 +164,7 @@ test('each pod of a sharded backup has its index, and their totals are one', asy
   assert.deepEqual([end.isSuccess, end.totals], [true, { records: 30, bytes: 21, gaps: 3 }])
 })
 
-test('a shard that fails is tried again on its own, and what its first pod saw is not forgotten', async () => {
+test('a failed shard is retried alone, and keeps what its first pod reported', async () => {
   const result = (exit: number, more: object) =>
     JSON.stringify({ ok: exit === 0, command: 'backup', exit, retryable: exit !== 0, ...more })
   const failures = { fieldRef: { fieldPath: "metadata.annotations['batch.kubernetes.io/job-index-failure-count']" } }
@@ -188,7 +188,7 @@ test('a shard that fails is tried again on its own, and what its first pod saw i
   assert.deepEqual([end.isSuccess, end.totals], [true, { records: 20, gaps: 2 }])
 })
 
-fullTest('a shard that is out of tries ends the others, and is the reason', async () => {
+fullTest('a shard without retries left ends the others, and is the reported reason', async () => {
   const value = `
     if [ "$JOB_COMPLETION_INDEX" = 1 ]; then printf %s "$RESULT" > "$KAFKA_BACKUP_RESULT_FILE"; exit 1; fi
     trap "exit 143" TERM; sleep 60 & wait`
@@ -217,7 +217,7 @@ fullTest('a shard that is out of tries ends the others, and is the reason', asyn
   assert.equal(status?.conditions?.find(({ type }) => type === 'Failed')?.reason, 'MaxFailedIndexesExceeded')
 })
 
-test('what was done in part is Partial, and what was killed says that it does not know why', async () => {
+test('partial success is Partial, and a killed pod is reported with an unknown reason', async () => {
   const result = { ok: false, command: 'backup', exit: 4, code: 'BACKUP_PARTIAL', message: 'p 0: broker 3 went away' }
   const totals = { records: 5, bytes: 50 }
   const spec = { job: { backoffLimit: 0 } }
@@ -230,7 +230,7 @@ test('what was done in part is Partial, and what was killed says that it does no
   assert.deepEqual([killed.end.isSuccess, killed.end.reason, killed.end.totals], [false, 'Killed', {}])
 })
 
-test('a secret without the key, and then with it', async () => {
+test('waits for the missing key of a secret', async () => {
   const env = [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'login', key: 'password' } } }]
   const job = await startJob({ name: 'secret', args: ['list', '--path', '/tmp'], env })
   const { waiting, end } = await waitForState(job, state => state.waiting !== undefined)
@@ -240,7 +240,7 @@ test('a secret without the key, and then with it', async () => {
   assert.equal((await untilEnd(job)).end.isSuccess, true)
 })
 
-fullTest('a run that takes too long is told to stop, and has failed when its pod is gone', async () => {
+fullTest('a run that exceeds its deadline is stopped, and fails when its pod is gone', async () => {
   const value = 'trap "sleep 1; exit 143" TERM; sleep 60 & wait'
   const spec = { job: { activeDeadlineSeconds: 2 } }
   const job = await startJob({ name: 'late', image: 'script', spec, env: [{ name: 'JOB_SCRIPT', value }] })

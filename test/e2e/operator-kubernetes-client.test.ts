@@ -74,7 +74,7 @@ after(async () => {
   await kube?.stop()
 })
 
-test('objects are made, read, applied and removed', async () => {
+test('creates, reads, applies and removes objects', async () => {
   const namespace = await kube.makeNamespace('objects')
   const made = await api.create(maps, newMap(namespace, 'a', { one: '1' }), open)
   assert.deepEqual((await api.get(maps, { namespace, name: 'a' }, open)).metadata.uid, made.metadata.uid)
@@ -84,7 +84,7 @@ test('objects are made, read, applied and removed', async () => {
   await assert.rejects(api.get(maps, { namespace, name: 'a' }, open), { code: 'KUBE_NOT_FOUND' })
 })
 
-test('a status is applied beside what users write', async () => {
+test('applies a status without conflict with user fields', async () => {
   const namespace = await kube.makeNamespace('status')
   const thing = { apiVersion: things.apiVersion, kind: 'Thing', metadata: { name: 'a', namespace } }
   await api.create(things, { ...thing, spec: { size: 3 } }, open)
@@ -96,7 +96,7 @@ test('a status is applied beside what users write', async () => {
   assert.equal(again.metadata.resourceVersion, metadata.resourceVersion, 'the same status again changes nothing')
 })
 
-test('every refusal of the API server has its code', async () => {
+test('maps every refusal of the API server to a code', async () => {
   const namespace = await kube.makeNamespace('refused')
   const map = newMap(namespace, 'a', { key: 'mine' })
   const { metadata } = await api.apply(maps, map, { fieldManager: 'somebody' }, open)
@@ -122,7 +122,7 @@ test('every refusal of the API server has its code', async () => {
   await assert.rejects(api.list(unknown, {}, open), { code: 'KUBE_NOT_FOUND', message: /nothings\.test/ })
 })
 
-test('an account without a right is told verb, resource and namespace', async () => {
+test('reports verb, resource and namespace of a missing permission', async () => {
   const namespace = await kube.makeNamespace('denied')
   await kube.api.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'poor', namespace } })
   const { url, ca, token = '' } = await kube.credentialsFor({ serviceAccount: 'poor', namespace })
@@ -137,7 +137,7 @@ test('an account without a right is told verb, resource and namespace', async ()
   poor.close()
 })
 
-test('a pod uses a new token of its service account as soon as it is there', async () => {
+test('a pod uses a new service account token immediately', async () => {
   const namespace = await kube.makeNamespace('tokens')
   const folder = await mkdtemp(join(tmpdir(), 'account-'))
   const mount = async (name: string, token: string) => {
@@ -160,13 +160,13 @@ test('a pod uses a new token of its service account as soon as it is there', asy
   await rm(folder, { recursive: true })
 })
 
-test('an API server with a certificate of another authority is not talked to', async () => {
+test('refuses an API server with a certificate of another CA', async () => {
   const stranger = openKubeClient({ server: kube.url, token: { text: 'secret' } })
   await assert.rejects(stranger.list(maps, {}, open), { code: 'KUBE_TLS' })
   stranger.close()
 })
 
-test('a list of many objects is whole', async () => {
+test('a list of many objects is complete', async () => {
   const namespace = await kube.makeNamespace('many')
   const numbers = Array.from({ length: 1010 }, (_, index) => index)
   for (let from = 0; from < numbers.length; from += 20) {
@@ -181,7 +181,7 @@ test('a list of many objects is whole', async () => {
   assert.deepEqual(items[0]?.kind, 'ConfigMap')
 })
 
-test('a watch gives each change and ends when it was asked to', async () => {
+test('a watch returns each change and ends when requested', async () => {
   const namespace = await kube.makeNamespace('watch')
   const { resourceVersion } = await api.list(maps, { namespace }, open)
   await api.create(maps, newMap(namespace, 'a', { text: 'Grüße 🚀' }), open)
@@ -192,7 +192,7 @@ test('a watch gives each change and ends when it was asked to', async () => {
   assert.deepEqual(seen, ['ADDED Grüße 🚀'])
 })
 
-test('a version that etcd has forgotten is gone, and a store gets over it', async () => {
+test('a store recovers from a version that etcd has compacted', async () => {
   const namespace = await kube.makeNamespace('compacted')
   await api.create(events, newEvent(namespace, 'a'), open)
   const { resourceVersion: old } = await api.list(events, { namespace }, open)
@@ -230,7 +230,7 @@ test('a version that etcd has forgotten is gone, and a store gets over it', asyn
   await stop()
 })
 
-test('a store follows across a broken connection, also what was removed meanwhile', async () => {
+test('a store follows changes and removals across a broken connection', async () => {
   const namespace = await kube.makeNamespace('store')
   const proxy = await openTcpProxy({ targetPort: kube.port })
   const through = openThrough(proxy.port)
@@ -253,7 +253,7 @@ test('a store follows across a broken connection, also what was removed meanwhil
   await again.close()
 })
 
-test('a store gets over a network that swallows everything without a word', async () => {
+test('a store recovers from a network that drops everything silently', async () => {
   const namespace = await kube.makeNamespace('silence')
   const proxy = await openTcpProxy({ targetPort: kube.port })
   const through = openThrough(proxy.port, { requestTimeoutMs: 2000 })
@@ -273,7 +273,7 @@ test('a store gets over a network that swallows everything without a word', asyn
   await proxy.close()
 })
 
-test('events show at their object, and the same one is counted', async () => {
+test('events are shown at their object, and repeated ones counted', async () => {
   const namespace = await kube.makeNamespace('events')
   const map = await api.create(maps, newMap(namespace, 'a', {}), open)
   const parts = { api, clock: systemClock, fieldManager: 'kafka-backup.dev/operator', instance: 'pod-1' }
@@ -293,7 +293,7 @@ test('events show at their object, and the same one is counted', async () => {
 
 const timing = { leaseMs: 4000, renewDeadlineMs: 2500, retryMs: 300 }
 
-test('a leader that stops hands over at once', async () => {
+test('a leader that stops hands over immediately', async () => {
   const namespace = await kube.makeNamespace('handover')
   const first = lead(namespace, 'first')
   await waitFor('the first leads', async () => first.isLeading())
@@ -309,7 +309,7 @@ test('a leader that stops hands over at once', async () => {
   assert.deepEqual([spec?.holderIdentity ?? '', spec?.leaseTransitions], ['', 1])
 })
 
-test('a leader that is killed is followed when its lease has run out', async t => {
+test('a killed leader is replaced when its lease has expired', async t => {
   const namespace = await kube.makeNamespace('killed')
   const first = await startLeader(t, namespace)
   const second = lead(namespace, 'second')
@@ -323,7 +323,7 @@ test('a leader that is killed is followed when its lease has run out', async t =
   await second.stop()
 })
 
-test('a leader that was frozen for longer than its lease knows that it leads no more', async t => {
+test('a leader that was frozen for longer than its lease stops leading', async t => {
   const namespace = await kube.makeNamespace('frozen')
   const first = await startLeader(t, namespace)
   first.kill('SIGSTOP')

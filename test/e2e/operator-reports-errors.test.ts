@@ -10,7 +10,7 @@ import { type S3Server, startS3 } from '../servers/versitygw.ts'
 import { assertKeptSecret, useOperatorWorld } from './operator-world.ts'
 import { scramPassword, scramUser, useSecureKafka } from './secure-kafka.ts'
 
-describe('the operator says what is wrong', () => {
+describe('the operator reports errors', () => {
   const kafka = useSecureKafka()
   const world = useOperatorWorld()
   let s3: S3Server
@@ -63,7 +63,7 @@ describe('the operator says what is wrong', () => {
   const hasFailedJob = async (ref: ObjectRef) =>
     (await world.stage.jobs(ref)).some(job => trueCondition(job, 'Failed') !== undefined)
 
-  test('a secret that is missing is waited for by name', async () => {
+  test('waits for a missing secret and names it', async () => {
     const { stage } = world
     const ref = await stage.apply('backup', 'waits', spec({ login: 'later' }))
     const waiting = await stage.until(ref, 'waiting', ({ reason }) => reason === 'SecretMissing')
@@ -78,7 +78,7 @@ describe('the operator says what is wrong', () => {
     await stage.untilPhase(ref, 'Completed')
   })
 
-  test('a secret without the key is told of, and the run goes on when it has it', async () => {
+  test('reports a secret without the key, and continues when it has it', async () => {
     const { stage } = world
     await stage.secret('half', { other: 'x' })
     const ref = await stage.apply('backup', 'half', spec({ s3Secret: 'half' }))
@@ -88,7 +88,7 @@ describe('the operator says what is wrong', () => {
     await stage.untilPhase(ref, 'Completed')
   })
 
-  test('a wrong password fails without another try, and says which login is meant', async () => {
+  test('a wrong password fails without a retry, and names the login', async () => {
     const { ref, status } = await world.run('backup', 'wrong-password', spec({ login: 'wrong' }), 'Failed')
     assert.equal(status.reason, 'KAFKA_AUTH')
     assert.match(status.message ?? '', new RegExp(scramUser))
@@ -100,7 +100,7 @@ describe('the operator says what is wrong', () => {
     await world.operator.untilSample('kafka_backup_backups_total', labels, 1)
   })
 
-  test('a Job that failed for good stays with its pod and log, and tries no more', async () => {
+  test('a permanently failed Job stays with its pod and log, and is not retried', async () => {
     const { stage } = world
     const more = { job: { terminationGracePeriodSeconds: 5 } }
     const { ref } = await world.run('backup', 'keeps-log', spec({ login: 'wrong', more }), 'Failed')
@@ -113,7 +113,7 @@ describe('the operator says what is wrong', () => {
     assert.match(log, new RegExp(scramUser), 'kubectl logs of the runbook has the reason')
   })
 
-  test('a continuous backup with a wrong password is restarted, is not ready, and recovers when it is mended', async () => {
+  test('a continuous backup with a wrong password is restarted, is not ready, and recovers when it is corrected', async () => {
     const { stage, operator } = world
     await stage.secret('rotated', { password: 'not-the-password-at-all' })
     const more = { backup: { continuous: true, commitInterval: '1s' }, job: { terminationGracePeriodSeconds: 5 } }
@@ -171,13 +171,13 @@ describe('the operator says what is wrong', () => {
     await operator.untilSample('kafka_backup_backups_total', { backup_name: 'stalls', outcome: 'failure' }, 1)
   })
 
-  test('a bucket that is not there is named', async () => {
+  test('names a missing bucket', async () => {
     const { status } = await world.run('backup', 'wrong-bucket', spec({ bucket: 'nowhere' }), 'Failed')
     assert.match(status.message ?? '', /nowhere/)
     assert.match(status.reason ?? '', /^STORAGE_/)
   })
 
-  test('brokers that cannot be reached are named when the tries are used up', async () => {
+  test('names unreachable brokers when the retries are used up', async () => {
     const [port = 0] = await findFreePorts(1)
     const { status } = await world.run('backup', 'nobody', spec({ servers: [`127.0.0.1:${port}`] }), 'Failed')
     assert.equal(status.reason, 'KAFKA_UNREACHABLE')
@@ -199,7 +199,7 @@ describe('the operator says what is wrong', () => {
     ],
   ]
   for (const [what, expected, says, template] of templates) {
-    test(`a pod template that ${what} is told of, and can be mended`, async () => {
+    test(`reports a pod template that ${what}, and accepts a correction`, async () => {
       const { stage } = world
       const name = expected.toLowerCase()
       const ref = await stage.apply('backup', name, spec({ more: { podTemplate: { spec: template } } }))
@@ -211,13 +211,13 @@ describe('the operator says what is wrong', () => {
     })
   }
 
-  test('a variable of the operator is refused by the API server', async () => {
+  test('the API server refuses a variable that belongs to the operator', async () => {
     const { stage } = world
     const more = { podTemplate: { spec: { env: [{ name: 'POD_IP', value: '1.2.3.4' }] } } }
     await assert.rejects(stage.apply('backup', 'taken', spec({ more })), { status: 422, message: /POD_IP/ })
   })
 
-  test('no secret is in any of it', async () => {
+  test('no output contains a secret', async () => {
     const secrets = [scramPassword, 'not-the-password-at-all', s3.credentials.secretAccessKey]
     await assertKeptSecret(world, secrets)
   })

@@ -43,7 +43,7 @@ describe('the operator resets and rolls back offsets', () => {
     ['timestamp', { timestamp: new Date(firstTime + 30).toISOString() }, [10, 10, 10]],
   ]
   for (const [strategy, spec, expected] of strategies) {
-    test(`to ${strategy}, and back to where the groups were`, async () => {
+    test(`resets to ${strategy}, and rolls back`, async () => {
       const groups = [`${strategy}-a`, `${strategy}-b`]
       for (const group of groups) await commit(group, [5n, 6n, 7n])
       const reset = { ...shared, groups, topics: ['events'], strategy, ...spec }
@@ -77,7 +77,7 @@ describe('the operator resets and rolls back offsets', () => {
     assert.deepEqual(await positions('dry'), [1, 2, 3])
   })
 
-  test('a snapshot is taken, and a rollback leads to it', async () => {
+  test('takes a snapshot, and rolls back to it', async () => {
     await commit('kept', [1n, 2n, 3n])
     const taken = { ...shared, operation: 'snapshot' as const, groups: ['kept'] }
     const { snapshotId = '' } = (await world.run('offset_rollback', 'take', taken)).status
@@ -87,7 +87,7 @@ describe('the operator resets and rolls back offsets', () => {
     assert.deepEqual(await positions('kept'), [1, 2, 3])
   })
 
-  test('a group with members is named, and the run fails without another try', async () => {
+  test('names a group with members, and fails without a retry', async () => {
     await kafka.driver.holdGroup({ group: 'busy', topics: ['events'] })
     try {
       const spec = { ...shared, groups: ['busy'], strategy: 'latest' }

@@ -10,7 +10,7 @@ import { useKafka } from './use-kafka.ts'
 const isolation = 'read_committed'
 const yearly = '0 0 1 1 *'
 
-describe('the operator runs backups again and again', () => {
+describe('the operator runs backups on schedule', () => {
   const kafka = useKafka()
   const world = useOperatorWorld()
   let storage: object
@@ -37,7 +37,7 @@ describe('the operator runs backups again and again', () => {
       await readArchivedTopic(path, backupId, 'events'),
     )
 
-  test('a schedule that is not due waits and says for when; a trigger runs it once for each value', async () => {
+  test('a schedule that is not due shows its next time; a trigger runs it once for each value', async () => {
     const { stage, operator } = world
     const ref = await stage.apply('backup', 'yearly', spec({ schedule: yearly, timeZone: 'Europe/Berlin' }))
     const waiting = await stage.until(ref, 'planned', ({ nextScheduleTime }) => nextScheduleTime !== undefined)
@@ -58,7 +58,7 @@ describe('the operator runs backups again and again', () => {
     assert.equal(moved.history?.length, 2)
   })
 
-  test('what is suspended starts nothing until it is not', async () => {
+  test('a suspended resource starts nothing until it is resumed', async () => {
     const { stage } = world
     const ref = await stage.apply('backup', 'suspended', spec({ suspend: true }))
     const held = await stage.until(ref, 'held', ({ observedGeneration }) => observedGeneration === 1)
@@ -68,7 +68,7 @@ describe('the operator runs backups again and again', () => {
     await stage.untilPhase(ref, 'Completed')
   })
 
-  test('a backup is verified after it was made', async () => {
+  test('verifies a backup after the run', async () => {
     const { stage, operator } = world
     const ref = await stage.apply('backup', 'verified', spec({ verify: { deep: true } }))
     const status = await stage.until(ref, 'verified', ({ lastVerifyTime }) => lastVerifyTime !== undefined)
@@ -81,7 +81,7 @@ describe('the operator runs backups again and again', () => {
     await operator.untilSample('kafka_backup_last_verify_timestamp', { backup_name: 'verified' }, at)
   })
 
-  test('full backups have names of their own, and those that are not kept go', async () => {
+  test('full backups have separate names, and expired ones are removed', async () => {
     const { stage } = world
     const full = spec({ schedule: yearly, mode: 'full', retention: { keepLast: 1, grace: '0s' } })
     const ref = await stage.apply('backup', 'full', full)
@@ -111,7 +111,7 @@ describe('the operator runs backups again and again', () => {
     await assertHoldsAll('shared')
   })
 
-  test('a continuous backup follows the topic, and another spec takes its place', async () => {
+  test('a continuous backup follows the topic, and restarts for a new spec', async () => {
     const { stage } = world
     const continuous = (commitInterval: string) => spec({ backup: { continuous: true, commitInterval } })
     const ref = await stage.apply('backup', 'following', continuous('1s'))
@@ -136,7 +136,7 @@ describe('the operator runs backups again and again', () => {
     await waitFor('no Job', async () => (await stage.jobs(ref)).length === 0)
   })
 
-  test('a resource that is deleted leaves its backup, or takes it along where it is told to', async () => {
+  test('a deleted resource keeps its backup, or removes it by deletionPolicy', async () => {
     const { stage, operator } = world
     const kept = await world.run('backup', 'kept', spec())
     const removed = await world.run('backup', 'removed', spec({ deletionPolicy: 'Delete' }))

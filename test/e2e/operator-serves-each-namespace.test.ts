@@ -11,7 +11,7 @@ import { waitFor } from '../servers/use-kube.ts'
 
 const { apiVersion, kind } = resourceKinds().backup
 
-describe('the operator serves each namespace on its own', () => {
+describe('the operator serves each namespace independently', () => {
   let kube: Kube
   let kubelet: Kubelet
   let operator: Operator
@@ -61,7 +61,7 @@ describe('the operator serves each namespace on its own', () => {
       ({ status }) => (status?.active?.length ?? 0) > 0,
     )
 
-  test('a namespace that it may not read is reported, and does not keep it from serving the others', async () => {
+  test('reports an unreadable namespace, and serves the others', async () => {
     await operator.waitReady()
     await put(own, 'orders')
     await put(locked, 'orders')
@@ -82,7 +82,7 @@ describe('the operator serves each namespace on its own', () => {
     await operator.untilSample(readable, { namespace: locked }, 1)
   })
 
-  test('a namespace that is deleted is not held up by a backup that should be deleted with its resource', async () => {
+  test('a deleted namespace is not blocked by a resource with deletionPolicy Delete', async () => {
     await operator.stop()
     const central = await kube.makeNamespace('central')
     const { account, args } = await installOperatorAccess(kube, central, {
@@ -103,7 +103,7 @@ describe('the operator serves each namespace on its own', () => {
     )
   })
 
-  test('a namespace that is deleted is not held up where the operator has lost its Role there first', async () => {
+  test('a deleted namespace is not blocked if the operator lost its Role there first', async () => {
     await operator.stop()
     const [home, lost] = [await kube.makeNamespace('home'), await kube.makeNamespace('lost')]
     const { account, args } = await installOperatorAccess(kube, home, {

@@ -14,7 +14,7 @@ import { useKafka } from './use-kafka.ts'
 
 const RECORDS = 20_000
 
-describe('a pod tells what became of its job', () => {
+describe('a pod reports the result of its job', () => {
   const kafka = useKafka()
   let cluster: Cluster
   let folder: string
@@ -73,7 +73,7 @@ describe('a pod tells what became of its job', () => {
     return { ...ran, result }
   }
 
-  test('of a backup: what was copied, what it holds, and where the report is', async () => {
+  test('of a backup: what was copied, the totals, and the key of the report', async () => {
     const { result, stdout } = await inPod([
       ...['backup', '--config', await backupJob()],
       ...['--report', '--format', 'json'],
@@ -96,7 +96,7 @@ describe('a pod tells what became of its job', () => {
     assert.equal(verified.result.totals.records, RECORDS)
   })
 
-  test('of a backup that fails: the error, what to do, and whether to try again', async () => {
+  test('of a failed backup: the error, help, and whether to retry', async () => {
     const [port = 0] = await findFreePorts(1)
     const missing = await inPod(['backup', '--config', await backupJob({ include: ['nowhere'] })])
     assert.deepEqual([missing.code, missing.result.code, missing.result.retryable], [1, 'TOPIC_NOT_FOUND', false])
@@ -109,7 +109,7 @@ describe('a pod tells what became of its job', () => {
     assert.deepEqual([invalid.code, invalid.result.code], [2, 'CONFIG_INVALID'])
   })
 
-  test('of a backup that is told to stop: that it goes on when it is run again', async () => {
+  test('of a stopped backup: that the next run resumes it', async () => {
     const slow = { path: join(folder, 'slow'), backup: { rate_limit: '1MiB', segment_bytes: '1MiB' } }
     const stop = { signal: 'SIGTERM', when: /offsets to copy/ } as const
     const { result } = await inPod(['backup', '--config', await backupJob(slow)], stop)
@@ -117,7 +117,7 @@ describe('a pod tells what became of its job', () => {
     assert.ok(result.totals.records < RECORDS)
   })
 
-  test('of a restore: what was written, and the groups; a store that takes no report is a warning', async () => {
+  test('of a restore: records and groups; a store that refuses the report causes a warning', async () => {
     // Nothing can be put below a file.
     await rm(join(store, 'b1/reports'), { recursive: true })
     await writeFile(join(store, 'b1/reports'), '')
@@ -129,7 +129,7 @@ describe('a pod tells what became of its job', () => {
     assert.deepEqual([result.report, result.warnings], [null, 1])
   })
 
-  test('of a reset, and of the way back: groups, partitions, strategy and snapshot', async () => {
+  test('of a reset and a rollback: groups, partitions, strategy and snapshot', async () => {
     const config = await restoreJob()
     const request = ['--group', 'billing', '--topic', 'events', '--strategy', 'earliest']
     const reset = await inPod(['offsets', 'reset', '--config', config, ...request, '--yes'])
@@ -170,7 +170,7 @@ describe('a pod tells what became of its job', () => {
     await assert.rejects(fetch(`http://${listen}/progress`), 'the listener ends with the job')
   })
 
-  test('a verification beside a backup whose address it shares says so and goes on', async () => {
+  test('a verification that cannot listen on the metrics address warns and continues', async () => {
     const [port = 0] = await findFreePorts(1)
     const metrics = `127.0.0.1:${port}`
     const path = join(folder, 'beside')

@@ -44,7 +44,7 @@ describe('programs use the library', () => {
   const digest = async (topic: string) =>
     (await kafka.driver.digest(topic, { isolation: 'read_committed' })).map(({ count, sha256 }) => ({ count, sha256 }))
 
-  test('the programs in the documentation are right in their types, also for strict users', async () => {
+  test('the programs in the docs have correct types, also in strict mode', async () => {
     const pages = await Promise.all(['README.md', 'docs/library.md'].map(page => readFile(join(root, page), 'utf8')))
     const programs = pages.flatMap(page => [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, text]) => text ?? ''))
     assert.equal(programs.length, 3)
@@ -58,7 +58,7 @@ describe('programs use the library', () => {
     assert.match((await checkTypes(project)).stdout, /wrong\.ts.*\n[\s\S]*backup_id/)
   })
 
-  test('the example does what it says, with the package that npm would publish', () =>
+  test('the example works with the package that npm would publish', () =>
     withFolder(async path => {
       await copyFile(join(root, 'examples/backup-and-restore.ts'), join(project.path, 'backup-and-restore.ts'))
       const node = join(root, 'node_modules/.bin/node')
@@ -83,7 +83,7 @@ describe('programs use the library', () => {
       assert.match(lost.stderr, /^TOPIC_NOT_FOUND: .*not-there/)
     }))
 
-  test('a backup that is aborted in the middle keeps what is durable, and the next one goes on from it', () =>
+  test('an aborted backup keeps what is durable, and the next one resumes', () =>
     withFolder(async path => {
       const { backup, describe, KafkaBackupError, verify } = project.library
       const job = backupJob(path, { rate_limit: '4MiB', memory_budget: '32MiB' })
@@ -104,7 +104,7 @@ describe('programs use the library', () => {
       assert.deepEqual([ok, complete], [true, true])
     }))
 
-  test('a restore that is aborted in the middle is gone on with by the next one, each record once', () =>
+  test('the next restore resumes an aborted one, each record once', () =>
     withFolder(async path => {
       const { backup, compare, findOffset, offsetMap, restore } = project.library
       await backup(backupJob(path))
@@ -131,7 +131,7 @@ describe('programs use the library', () => {
       assert.equal((await offsetMap(job, { topic: 'orders', partition: 1 })).length, 1)
     }))
 
-  test('what stands in the way of a restore is one error with all findings', () =>
+  test('all blockers of a restore are one error with all findings', () =>
     withFolder(async path => {
       const { backup, RestoreRefusal, restore } = project.library
       await backup(backupJob(path))
@@ -146,7 +146,7 @@ describe('programs use the library', () => {
       })
     }))
 
-  test('shards and a check are there for programs, too', () =>
+  test('shards and a check are available for programs', () =>
     withFolder(async path => {
       const { backupShard, check, commitShards } = project.library
       const job = backupJob(path)

@@ -34,7 +34,7 @@ describe('a real Prometheus that scrapes the metrics of an operator', () => {
     await listener?.close()
   })
 
-  test('takes the exposition', async () => {
+  test('accepts the exposition', async () => {
     assert.deepEqual(
       (await prometheus.targets()).map(({ health, lastError }) => [health, lastError]),
       [['up', '']],
@@ -66,7 +66,7 @@ describe('a real Prometheus that scrapes the metrics of an operator', () => {
 
   for (const { alert, expr } of readRules()) {
     for (const selector of selectorsOf(expr)) {
-      test(`has series for what ${alert} looks at: ${selector}`, async () => {
+      test(`has series for the selector of ${alert}: ${selector}`, async () => {
         assert.notEqual((await prometheus.query(selector)).length, 0)
       })
     }
@@ -84,7 +84,7 @@ describe('a real Prometheus that scrapes the metrics of an operator', () => {
     })
   }
 
-  test('sees the first failure of a resource as an increase, also in a second server, where it was found at the start', async () => {
+  test('sees the first failure of a resource as an increase, also in a second server, and if it was found at the start', async () => {
     for (const server of [prometheus, second]) {
       const counts = await server.query('kafka_backup_backups_total{backup_name="found",outcome="failure"}')
       assert.deepEqual(
@@ -98,7 +98,7 @@ describe('a real Prometheus that scrapes the metrics of an operator', () => {
     }
   })
 
-  test('lets alerts without a hold time fire, the first failure among them, and finds no other trouble', async () => {
+  test('fires alerts without a hold time, including the first failure, and no others', async () => {
     const alerts = await prometheus.alerts()
     const firing = alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname)
     for (const alert of ['KafkaBackupFailed', 'KafkaRestoreFailed', 'KafkaBackupSlow', 'KafkaBackupGaps']) {

@@ -22,7 +22,7 @@ const never = new AbortController().signal
 const silent = { onProgress: () => undefined }
 const DAY = 86_400_000
 
-describe('what is not kept is removed', () => {
+describe('prune removes expired data', () => {
   const kafka = useKafka()
   const specOf = (path: string, topic: string) => ({ servers: kafka.server.bootstrapServers, path, include: [topic] })
   const jobOf = (path: string, restore: Record<string, unknown>) => {
@@ -61,7 +61,7 @@ describe('what is not kept is removed', () => {
     await backUp(specOf(path, topic))
   }
 
-  test('a backup that grows is cut at its front, and restored exactly from there, with its groups', () =>
+  test('removes the oldest segments of a growing backup, which is restored exactly from there, with its groups', () =>
     withFolder(async path => {
       await grow(path, 'cut')
       const before = await countSegments(path)
@@ -98,7 +98,7 @@ describe('what is not kept is removed', () => {
       await assertWhole(path)
     }))
 
-  test('a restore that runs keeps what it reads; what it does not need any more goes afterwards', () =>
+  test('keeps what an active restore reads, and removes it afterwards', () =>
     withFolder(async path => {
       await grow(path, 'busy')
       const storage = openLocation(path)
@@ -126,7 +126,7 @@ describe('what is not kept is removed', () => {
       await assertWhole(path)
     }))
 
-  test('a continuous backup is left alone by others, cuts itself, and goes on', () =>
+  test('leaves a continuous backup alone, which prunes itself and continues', () =>
     withFolder(async path => {
       await grow(path, 'flow')
       const stop = new AbortController()
@@ -167,7 +167,7 @@ describe('what is not kept is removed', () => {
       await assertWhole(path)
     }))
 
-  test('a backup that is given up is gone for every command, until it is taken back', () =>
+  test('an expired backup is hidden from every command, until it is kept again', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('two', { partitions: 2 })
       await seed('two', 1)
@@ -187,7 +187,7 @@ describe('what is not kept is removed', () => {
       assert.equal((await cli('verify', '--backup-id', 'two-1', '--deep')).code, 0)
     }))
 
-  test('a backup that is deleted is gone at once, the others stay, and its id can be used again', () =>
+  test('a deleted backup is removed immediately, the others stay, and its ID can be used again', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('gone', { partitions: 2 })
       await seed('gone', 1)

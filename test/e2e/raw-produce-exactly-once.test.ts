@@ -42,7 +42,7 @@ describe('raw batches are produced exactly once', () => {
     return (await producer.produce(broker, entries, never)).map(({ errorCode, baseOffset }) => [errorCode, baseOffset])
   }
 
-  test('with every codec, two partitions a request, record for record', async () => {
+  test('with every codec and two partitions per request, record for record', async () => {
     const records: SeedRecord[] = Array.from({ length: 40 }, (_, i) => ({
       partition: i % 2,
       key: i % 5 === 0 ? null : Buffer.from(`key ${i}`),
@@ -79,7 +79,7 @@ describe('raw batches are produced exactly once', () => {
     assert.equal(expected.flat().length, 200)
   })
 
-  test('a batch that comes again, from a new connection of the same producer, is answered and not stored twice', async () => {
+  test('a batch that is repeated over a new connection of the same producer is acknowledged and not stored twice', async () => {
     await makeTopic('again')
     const log = stampedLog(
       Array.from({ length: 8 }, () => encodeRun(0n, 3)),
@@ -104,7 +104,7 @@ describe('raw batches are produced exactly once', () => {
     }
   })
 
-  test('a gap is refused with 45, and does not hold up the other partition of the request', async () => {
+  test('a sequence gap is refused with error 45, and does not affect the other partition of the request', async () => {
     await makeTopic('gap', 2)
     const batch = (sequence: number) => stamped(encodeRun(0n, 2), producer.identity, sequence)
     assert.deepEqual(await produce('gap', batch(0), batch(0)), [
@@ -120,7 +120,7 @@ describe('raw batches are produced exactly once', () => {
     assert.deepEqual(await kafka.driver.endOffsets('gap'), [4n, 4n])
   })
 
-  test('a batch that is too large is refused by that name, and the next one is taken in its place', async () => {
+  test('a batch that is too large is refused, and the next one is accepted in its place', async () => {
     await makeTopic('small', 1, { 'max.message.bytes': '1000' })
     const [large] = await produce('small', stamped(encodeRun(0n, 1, { valueBytes: 1000 }), producer.identity, 0))
     assert.deepEqual(large, [10, -1n])
@@ -128,7 +128,7 @@ describe('raw batches are produced exactly once', () => {
     assert.deepEqual(await produce('small', stamped(encodeRun(0n, 1), producer.identity, 0)), [[0, 0n]])
   })
 
-  test('a damaged batch is worth another try, a wrong one is not; neither is stored', async () => {
+  test('a damaged batch is retryable, an invalid one is not; neither is stored', async () => {
     await makeTopic('wrong')
     const good = stamped(encodeRun(0n, 2), producer.identity, 0)
     const damaged = Buffer.from(good)
@@ -147,7 +147,7 @@ describe('raw batches are produced exactly once', () => {
     assert.deepEqual(await produce('wrong', good), [[0, 0n]])
   })
 
-  test('a partition that does not exist is answered for itself', async () => {
+  test('a missing partition fails alone', async () => {
     await makeTopic('short')
     const batch = stamped(encodeRun(0n, 2), producer.identity, 0)
     assert.deepEqual(await produce('short', batch, batch), [
@@ -157,7 +157,7 @@ describe('raw batches are produced exactly once', () => {
     assert.equal(judgeProduceError(3), 'retry')
   })
 
-  test('a restarted broker knows the producer of records of today, and has forgotten that of old ones', async () => {
+  test('a restarted broker knows the producer of recent records, and not that of old ones', async () => {
     await makeTopic('today')
     await makeTopic('old')
     const write = (baseTimestamp: bigint) =>

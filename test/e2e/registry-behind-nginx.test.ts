@@ -51,7 +51,7 @@ describe('a registry behind nginx', () => {
     await folder.remove()
   })
 
-  test('takes and gives schemas under a base path with a login, whatever subjects are called', async () => {
+  test('registers and returns schemas under a base path with a login, for any subject name', async () => {
     const options = { urls: [`${basic.url}/`], auth: { type: 'basic', ...login } } as const
     await restore(options)
     const { versions } = await read(options)
@@ -67,14 +67,14 @@ describe('a registry behind nginx', () => {
     )
   })
 
-  test('takes and gives schemas by a client certificate', async () => {
+  test('registers and returns schemas with a client certificate', async () => {
     const tls = { caCert: ca.cert, clientCert: user.cert, clientKey: user.key }
     const options = { urls: [mutual.url], auth: { type: 'mtls' }, tls } as const
     assert.equal((await restore(options)).report.versions.keep, 2)
     assert.equal((await read(options)).versions.length, 2)
   })
 
-  test('refuses a wrong login, and no request is made twice with it', async () => {
+  test('refuses a wrong login, which is not retried', async () => {
     const before = (await basic.requests()).length
     const auth = { type: 'basic', username: login.username, password: 'wrong' } as const
     await assert.rejects(read({ urls: [basic.url], auth }), (error: Error & { code?: string }) => {
@@ -95,11 +95,11 @@ describe('a registry behind nginx', () => {
     await assert.rejects(read({ urls: [mutual.url], auth: { type: 'mtls' }, tls }), /400 The SSL certificate error/)
   })
 
-  test('is not asked by a client that does not trust its certificate', async () => {
+  test('gets no request from a client that does not trust its certificate', async () => {
     await assert.rejects(read({ urls: [mutual.url] }), { code: 'REGISTRY_TLS' })
   })
 
-  test('is named with its path where the base path is wrong', async () => {
+  test('is reported with its path if the base path is wrong', async () => {
     const urls = [basic.url.replace('/team/registry', '/team/other')]
     await assert.rejects(read({ urls, auth: { type: 'basic', ...login } }), {
       code: 'REGISTRY_NOT_FOUND',

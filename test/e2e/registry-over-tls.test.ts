@@ -42,11 +42,11 @@ describe('a registry behind TLS', () => {
     await folder.remove()
   })
 
-  test('lets a client certificate in', async () => {
+  test('accepts a client certificate', async () => {
     assert.deepEqual(await ask(mutual, { auth: { type: 'mtls' }, tls: files(ca, user) }), ['user'])
   })
 
-  test('is not asked without the right certificate on either side', async () => {
+  test('gets no request without the right certificate on either side', async () => {
     await assert.rejects(ask(mutual, { tls: { caCert: ca.cert } }), { code: 'REGISTRY_TLS' })
     // Node's server hangs up on a certificate that it does not trust, without saying so.
     await assert.rejects(ask(mutual, { auth: { type: 'mtls' }, tls: files(ca, strangers) }), /ECONNRESET|CERTIFICATE/)
@@ -54,7 +54,7 @@ describe('a registry behind TLS', () => {
     await assert.rejects(ask(plain, {}), { code: 'REGISTRY_TLS', message: /\/subjects failed: / })
   })
 
-  test('gets the token of a token server that the same CA vouches for', async () => {
+  test('gets the token of a token server with a certificate of the same CA', async () => {
     const auth = { type: 'oauth', clientId: 'backup', clientSecret: 's', scope: 'registry' } as const
     const options = { auth: { ...auth, tokenUrl: tokens.tokenUrl }, tls: { caCert: ca.cert } }
     const [header = ''] = (await ask(plain, options)) as string[]

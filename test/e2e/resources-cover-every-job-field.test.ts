@@ -81,7 +81,7 @@ const resources: Said[] = [
 ]
 
 for (const [index, { name, controller, more }] of resources.entries()) {
-  test(`${name} is stored as it is written, and a pod can be planned of it`, async () => {
+  test(`${name} is stored unchanged, and a pod can be planned for it`, async () => {
     const { kind, apiVersion } = kinds[controller]
     const spec = { ...minimal[controller], ...more }
     const metadata = { name: `resource-${index}`, namespace }

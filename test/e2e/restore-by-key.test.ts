@@ -94,7 +94,7 @@ describe('a restore by key', () => {
     [1, { partition_count: { 'by-key': 1 } }],
     [SOURCES, {}],
   ] as const) {
-    test(`of ${SOURCES} partitions into ${count} puts each record where a producer would, each key in order`, async () => {
+    test(`of ${SOURCES} partitions into ${count} writes each record to the partition that a producer would choose, each key in order`, async () => {
       if (count === 9) await seed('by-key')
       await withFolder(async path => {
         await backUp({
@@ -145,7 +145,7 @@ describe('a restore by key', () => {
     assert.equal(await findOffsetJob(job, { ...at, offset: last.offset + 100n }, never), undefined)
   }
 
-  test('names the partition that a record came from, and takes only a part where that is asked for', async () => {
+  test('names the source partition of a record, and restores a selected part', async () => {
     await seed('part')
     await withFolder(async path => {
       await backUp({ servers: kafka.server.bootstrapServers, path, include: ['part'] })
@@ -178,7 +178,7 @@ describe('a restore by key', () => {
     })
   })
 
-  fullTest('that is killed again and again puts each record there once', async t => {
+  fullTest('that is killed repeatedly writes each record once', async t => {
     const random = createRandom(11)
     await kafka.driver.createTopic('killed', { partitions: SOURCES })
     const bulk = {

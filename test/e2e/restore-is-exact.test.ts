@@ -48,7 +48,7 @@ describe('a restore is exact', () => {
     })
   }
 
-  test('with times that the target would refuse by itself, which the source took in its day', async () => {
+  test('with timestamps that the target would refuse from other clients', async () => {
     await kafka.driver.createTopic('future', { partitions: 2, configs: anyTime })
     await kafka.driver.produce('future', zoo)
     await kafka.driver.alterTopicConfig('future', { 'message.timestamp.after.max.ms': null })
@@ -104,7 +104,7 @@ describe('a restore is exact', () => {
     assert.equal(restored[0]?.length, 414)
   })
 
-  test('of a log that begins inside a batch, far from 0, beside an empty partition', async () => {
+  test('of a log that starts inside a batch, far from 0, next to an empty partition', async () => {
     await seedCut(kafka.driver, 'cut')
     const { restored, report } = await assertExact('cut')
     assert.deepEqual(report.totals.conversions, { cut: 1 })
@@ -141,7 +141,7 @@ describe('a restore is exact', () => {
     })
   })
 
-  test('and gives a topic its settings when it is full', async () => {
+  test('and applies the settings of a topic after its records', async () => {
     const configs = {
       'retention.ms': '8640000000',
       'cleanup.policy': 'compact,delete',
@@ -155,7 +155,7 @@ describe('a restore is exact', () => {
     assert.deepEqual(await configsOf('settings-back'), configs)
   })
 
-  test('and leaves the settings of a topic alone that was there before', async () => {
+  test('and leaves the settings of an existing topic alone', async () => {
     await kafka.driver.createTopic('mine', { partitions: 1 })
     await kafka.driver.seedBulk('mine', { count: 100, partitions: 1, valueBytes: 10 })
     const configs = { 'retention.ms': '-1', 'compression.type': 'gzip' }
@@ -164,7 +164,7 @@ describe('a restore is exact', () => {
     assert.deepEqual(await configsOf('mine-back'), configs)
   })
 
-  test('and names what the target refuses before it writes anything', async () => {
+  test('and reports what the target refuses before it writes anything', async () => {
     await kafka.driver.createTopic('bad', { partitions: 1 })
     await kafka.driver.createTopic('bad2', { partitions: 1 })
     await withFolder(async path => {

@@ -71,7 +71,7 @@ describe('a restore is refused before its first write', () => {
       await work(path)
     })
 
-  test('for every permission that is missing, of topics that are there and of those that are not', () =>
+  test('for every missing permission, of existing and new topics', () =>
     withBackup(async path => {
       await kafka.driver.createTopic('audit-x', { partitions: 2, configs: { 'cleanup.policy': 'compact,delete' } })
       await allow('TOPIC', 'orders-x', 'READ', 'DESCRIBE_CONFIGS')
@@ -101,7 +101,7 @@ describe('a restore is refused before its first write', () => {
       ])
     }))
 
-  test('and not where the user has what docs/restore.md asks for, and no more', () =>
+  test('but not with exactly the permissions that docs/restore.md lists', () =>
     withBackup(async path => {
       const operations = ['DESCRIBE', 'CREATE', 'WRITE', 'READ', 'DESCRIBE_CONFIGS', 'ALTER_CONFIGS']
       await allow('TOPIC', 'orders-y', ...operations)
@@ -120,7 +120,7 @@ describe('a restore is refused before its first write', () => {
       assert.deepEqual(report.warnings, [])
     }))
 
-  test('for a topic of Kafka itself, and warns of what an existing topic has otherwise', () =>
+  test('for an internal topic of Kafka, and warns of different settings of an existing topic', () =>
     withFolder(async path => {
       await kafka.driver.readGroup({ group: 'reader', topics: ['orders'] })
       await backUp({ servers: kafka.server.bootstrapServers, path, include: ['__consumer_offsets', 'orders'] })
@@ -139,7 +139,7 @@ describe('a restore is refused before its first write', () => {
       )
     }))
 
-  test('where retention would delete all that a time window or a range of offsets takes', () =>
+  test('if retention would delete everything that a time window or a range of offsets selects', () =>
     withFolder(async path => {
       const DAY = 86_400_000
       await kafka.driver.createTopic('aged', { partitions: 1, configs: { 'retention.ms': '-1' } })
@@ -160,7 +160,7 @@ describe('a restore is refused before its first write', () => {
       assert.deepEqual(await problemsOf({}), [])
     }))
 
-  test('for objects of the backup that are missing or short, all by name, with exit code 3', () =>
+  test('for missing or short objects of the backup, all by name, with exit code 3', () =>
     withBackup(async path => {
       const segments = async (topic: string) => {
         const folder = join(path, 'b1/kafka', topic, '0')

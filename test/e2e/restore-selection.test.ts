@@ -13,7 +13,7 @@ const never = new AbortController().signal
 const quiet = { onProgress: () => undefined }
 const DAY_MS = 86_400_000
 
-describe('a restore takes what is selected, and puts it where it is told', () => {
+describe('a restore of a selection', () => {
   const kafka = useKafka()
   const consume = (topic: string) => kafka.driver.consume(topic, { isolation: 'read_committed' })
 
@@ -42,7 +42,7 @@ describe('a restore takes what is selected, and puts it where it is told', () =>
     return configs.get(topic) ?? {}
   }
 
-  test('records of a window, however their times are ordered inside a batch, by ISO 8601 and by milliseconds', async () => {
+  test('restores the records of a time window in ISO 8601 or milliseconds, for any order of timestamps in a batch', async () => {
     const start = Date.now() - 2 * 3_600_000
     const end = start + 60_000
     // Equal times at both edges, and times that go back and forth over them.
@@ -96,7 +96,7 @@ describe('a restore takes what is selected, and puts it where it is told', () =>
     })
   })
 
-  test('other partitions, more of them, and an earlier generation', async () => {
+  test('restores to other and more partitions, and from an earlier generation', async () => {
     await kafka.driver.createTopic('placed', { partitions: 3 })
     const bulk = { count: 300, partitions: 3, valueBytes: 20, startTimestamp: Date.now() - 60_000 }
     await kafka.driver.seedBulk('placed', bulk)
@@ -124,7 +124,7 @@ describe('a restore takes what is selected, and puts it where it is told', () =>
     })
   })
 
-  test('behind what is there, with existing_topics: append', async () => {
+  test('appends to existing records with existing_topics: append', async () => {
     await kafka.driver.createTopic('more', { partitions: 1 })
     await kafka.driver.seedBulk('more', { count: 50, partitions: 1, valueBytes: 20, startTimestamp: Date.now() })
     await kafka.driver.createTopic('more-back', { partitions: 1 })
@@ -139,7 +139,7 @@ describe('a restore takes what is selected, and puts it where it is told', () =>
     })
   })
 
-  test('no faster than rate_limit allows', async () => {
+  test('is no faster than rate_limit', async () => {
     await kafka.driver.createTopic('slow', { partitions: 2 })
     const bulk = { count: 600, partitions: 2, valueBytes: 1000, batchSize: 16_000, startTimestamp: Date.now() }
     await kafka.driver.seedBulk('slow', bulk)
@@ -154,7 +154,7 @@ describe('a restore takes what is selected, and puts it where it is told', () =>
     })
   })
 
-  test('old data by the word of retention: refused, held or let go', async () => {
+  test('refuses, holds or deletes records older than their retention', async () => {
     const configs = { 'retention.ms': String(3 * DAY_MS) }
     await kafka.driver.createTopic('old', { partitions: 1, configs: { 'retention.ms': '-1' } })
     const bulk = { count: 100, partitions: 1, valueBytes: 10, startTimestamp: Date.now() - 10 * DAY_MS }
@@ -173,7 +173,7 @@ describe('a restore takes what is selected, and puts it where it is told', () =>
     })
   })
 
-  test('settings of the job over those of the source, and names one that the target refuses beforehand', async () => {
+  test('applies topic_config of the job over settings of the source, and reports a refused one before writing', async () => {
     const configs = { 'segment.bytes': '2000000', 'cleanup.policy': 'compact', 'max.message.bytes': '3000000' }
     await kafka.driver.createTopic('set', { partitions: 1, configs })
     await kafka.driver.seedBulk('set', { count: 10, partitions: 1, valueBytes: 10, startTimestamp: Date.now() })

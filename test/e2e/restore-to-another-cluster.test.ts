@@ -61,7 +61,7 @@ describe('a restore from the newest Kafka', () => {
 describe('a restore to three brokers', () => {
   const kafka = useOwnKafka({ brokers: 3 })
 
-  test('outlives leaders that move and one that is killed and comes back', { timeout: 150_000 }, async () => {
+  test('survives moved leaders and a broker that is killed and restarted', { timeout: 150_000 }, async () => {
     const configs = { 'min.insync.replicas': '2', 'retention.ms': '-1' }
     await kafka.driver.createTopic('spread', { partitions: 6, replicationFactor: 3, configs })
     await kafka.driver.seedBulk('spread', { count: 30_000, partitions: 6, valueBytes: 200, batchSize: 4000 })

@@ -22,7 +22,7 @@ const seeds: SeedRecord[] = Array.from({ length: 400 }, (_, i) => ({
   timestamp: start + i,
 }))
 
-describe('a restore that compares in the end', () => {
+describe('a restore with restore.verify', () => {
   const kafka = useKafka()
 
   const jobText = (path: string, topic: string, restore: Record<string, unknown> = {}) =>
@@ -69,7 +69,7 @@ describe('a restore that compares in the end', () => {
     await assert.rejects(runRestoreJob(job, { onProgress }, stop.signal), { name: 'AbortError' })
   }
 
-  test('finds all of it before the topics get their settings, and again when it was complete', () =>
+  test('compares all records before topics get their settings, and again if it was complete', () =>
     withBackup('same', async path => {
       const events: ProgressEvent[] = []
       const report = await runRestoreJob(makeJob(path, 'same'), { onProgress: event => events.push(event) }, never)
@@ -83,7 +83,7 @@ describe('a restore that compares in the end', () => {
       assert.deepEqual([again.wasComplete, again.verification?.ok, again.totals.found], [true, true, 400])
     }))
 
-  test('leaves a target that differs as it was while it was filled, until the difference is gone or accepted', () =>
+  test('leaves a differing target without its settings, until the difference is resolved or accepted', () =>
     withBackup('differs', async path => {
       await interruptComparison(makeJob(path, 'differs'))
       await kafka.driver.produce('differs-copy', seeds.slice(0, 1))

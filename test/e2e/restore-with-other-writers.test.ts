@@ -38,7 +38,7 @@ describe('a restore', () => {
     })
   }
 
-  test('ends with a conflict when somebody else writes to its topic', async () => {
+  test('ends with a conflict if another producer writes to its topic', async () => {
     await seed('shared', Date.now())
     await withFolder(async path => {
       const servers = kafka.server.bootstrapServers
@@ -65,7 +65,7 @@ describe('a restore', () => {
     throw new Error(`nothing was written to ${topic}`)
   }
 
-  test('goes on beside other producers where it may, each record once', async () => {
+  test('continues next to other producers with append, each record once', async () => {
     await seed('joined', YEAR_2023)
     await withFolder(async path => {
       const servers = kafka.server.bootstrapServers
@@ -92,7 +92,7 @@ describe('a restore', () => {
     })
   })
 
-  test('that was stopped goes on with its generation, though the backup has a newer one', async () => {
+  test('that was stopped resumes with its generation, although the backup has a newer one', async () => {
     await seed('newer', Date.now())
     await withFolder(async path => {
       const job = { servers: kafka.server.bootstrapServers, path, include: ['newer'] }
@@ -117,7 +117,7 @@ describe('a restore', () => {
     })
   })
 
-  test('that is complete writes nothing, whatever its topics have become since', async () => {
+  test('that is complete writes nothing, however its topics have changed since', async () => {
     const configs = { 'retention.ms': '-1', 'cleanup.policy': 'compact,delete', 'min.cleanable.dirty.ratio': '0.01' }
     await kafka.driver.createTopic('used', { partitions: 1, configs })
     await kafka.driver.seedBulk('used', { count: 500, partitions: 1, valueBytes: 20, startTimestamp: YEAR_2023 })
@@ -141,7 +141,7 @@ describe('a restore', () => {
     })
   })
 
-  test('that may not write to a topic says so by its name, and writes nothing', async () => {
+  test('without permission to write to a topic names it, and writes nothing', async () => {
     await kafka.driver.createTopic('denied', { partitions: 1 })
     await kafka.driver.produce('denied', [{ partition: 0, key: null, value: Buffer.from('x') }])
     await kafka.driver.createTopic('denied-back', { partitions: 1 })

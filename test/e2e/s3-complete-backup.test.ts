@@ -16,7 +16,7 @@ import { useKafka } from './use-kafka.ts'
 const never = new AbortController().signal
 const program = resolve(import.meta.dirname, '../../bin/kafka-backup.js')
 
-describe('a bucket holds a whole backup', () => {
+describe('a bucket holds a complete backup', () => {
   const kafka = useKafka()
   let server: S3Server
   let folder: string
@@ -68,7 +68,7 @@ describe('a bucket holds a whole backup', () => {
     return document
   }
 
-  test('that every command works on, by job file and by address', async () => {
+  test('that every command accepts by job file and by URL', async () => {
     const config = join(folder, 'job.json')
     await writeFile(config, jobOf('team/a', server.endpoint))
     const location = `s3://backups/team/a?endpoint=${server.endpoint}`
@@ -95,7 +95,7 @@ describe('a bucket holds a whole backup', () => {
     }
   })
 
-  test('with no other requests than those whose permissions are documented', async () => {
+  test('with only the requests whose permissions are documented', async () => {
     const faulty = await startFaultyS3(server, [])
     const config = join(folder, 'requests.json')
     await writeFile(config, jobOf('team/e', faulty.endpoint))
@@ -108,7 +108,7 @@ describe('a bucket holds a whole backup', () => {
     await faulty.close()
   })
 
-  test('made through a store that fails now and then, without a gap or a double', async () => {
+  test('made through a store that sometimes fails, without loss or duplicates', async () => {
     const faults: S3Fault[] = [
       { on: 'UploadPart', effect: 'lose-reply', times: 2 },
       { on: 'UploadPart', effect: { status: 503, code: 'SlowDown' }, times: 2 },
@@ -128,7 +128,7 @@ describe('a bucket holds a whole backup', () => {
     await faulty.close()
   })
 
-  test('unless the store replaces what is there: then nothing is copied', async () => {
+  test('unless the store replaces existing objects: then nothing is copied', async () => {
     const faulty = await startFaultyS3(server, [{ on: 'PutObject', effect: 'ignore-condition' }])
     const job = parseJob(jobOf('team/c', faulty.endpoint), { source: 'test job', env: process.env, mode: 'backup' })
     await assert.rejects(runBackupJob(job, { onProgress: () => undefined }, never), { code: 'STORAGE_UNFIT' })
@@ -136,7 +136,7 @@ describe('a bucket holds a whole backup', () => {
     await faulty.close()
   })
 
-  test('of two runs at once the second waits for the first, and copies nothing twice', async () => {
+  test('whose second concurrent run waits for the first, and copies nothing twice', async () => {
     const job = parseJob(jobOf('team/d', server.endpoint), { source: 'test job', env: process.env, mode: 'backup' })
     const runs = await Promise.all([1, 2].map(() => runBackupJob(job, { onProgress: () => undefined }, never)))
     assert.equal(Math.min(...runs.map(({ copied }) => copied.records)), 0)

@@ -11,7 +11,7 @@ import { type S3Server, startS3 } from '../servers/versitygw.ts'
 
 const never = new AbortController().signal
 
-describe('credentials that the job does not have', () => {
+describe('credentials outside the job', () => {
   const earlier = { ...process.env }
   let server: S3Server
   let bucket: S3Options
@@ -48,7 +48,7 @@ describe('credentials that the job does not have', () => {
     }
   }
 
-  test('come from variables', async () => {
+  test('come from environment variables', async () => {
     const { accessKeyId, secretAccessKey } = server.credentials
     setEnvironment({ AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey })
     await put()
@@ -62,7 +62,7 @@ describe('credentials that the job does not have', () => {
     await put()
   })
 
-  test('come from the token of a service account, as on EKS, and through the proxy', async () => {
+  test('come from the token of a service account, as on EKS, also through a proxy', async () => {
     const service = await startTokenService(server.credentials)
     const proxy = await startHttpProxy('user', 'pass')
     const path = join(folder.path, 'token')
@@ -82,7 +82,7 @@ describe('credentials that the job does not have', () => {
     await Promise.all([service.close(), proxy.close()])
   })
 
-  test('are asked for where there are none', async () => {
+  test('are reported with the ways to give them if there are none', async () => {
     setEnvironment({})
     await assert.rejects(put(), { code: 'STORAGE_DENIED', message: /there are no credentials/ })
   })

@@ -40,8 +40,8 @@ async function keysOf(storage: Storage, prefix: string): Promise<string[]> {
   return keys.sort()
 }
 
-describe('a bucket lets go what is not kept', () => {
-  test('with versions: it is gone for all, and the backup that stays is whole', () =>
+describe('prune of a bucket', () => {
+  test('removes expired data of a bucket with versions, and the kept backup is intact', () =>
     withLockingBucket(true, async storage => {
       const { backups } = await pruneAt(storage, policy, silent, { isDryRun: false }, never)
       assert.deepEqual(
@@ -57,7 +57,7 @@ describe('a bucket lets go what is not kept', () => {
       assert.deepEqual([report.problems, report.warnings], [[], []])
     }))
 
-  test('a whole backup, but for what is locked, and the rest of it later', () =>
+  test('removes a complete backup except locked objects, and the rest later', () =>
     withLockingBucket(false, async (storage, client) => {
       const [segment = ''] = (await keysOf(storage, 'b/kafka')).filter(key => key.endsWith('.log'))
       const others = await keysOf(storage, 'a/')
@@ -73,7 +73,7 @@ describe('a bucket lets go what is not kept', () => {
       assert.equal((await remove()).isFound, false)
     }))
 
-  test('except for what is locked, which is counted, and goes when the lock has run out', () =>
+  test('counts locked objects, and removes them when the lock has expired', () =>
     withLockingBucket(false, async (storage, client) => {
       const [segment = ''] = (await keysOf(storage, 'a/kafka')).filter(key => key.endsWith('.log'))
       const hold = (Status: 'ON' | 'OFF') =>

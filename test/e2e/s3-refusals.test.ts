@@ -38,13 +38,13 @@ describe('a store with a certificate of a private CA', () => {
   })
   after(() => server.stop())
 
-  test('is used where the CA is named', () =>
+  test('is accepted if the job names the CA', () =>
     withStorage(bucket, async storage => {
       await storage.create('whole', Buffer.alloc(6_000_000, 1), never)
       assert.equal((await storage.read('whole', never)).length, 6_000_000)
     }))
 
-  test('is refused where it is not, or is another', async () => {
+  test('is refused without the CA, or with another one', async () => {
     const { caCert: _, ...publicOnly } = bucket
     for (const options of [publicOnly, { ...bucket, caCert: server.certificates?.otherCa ?? '' }]) {
       await withStorage(options, async storage => {
@@ -53,7 +53,7 @@ describe('a store with a certificate of a private CA', () => {
     }
   })
 
-  test('is refused under a name that the certificate does not have', () =>
+  test('is refused under a host name that the certificate lacks', () =>
     withStorage({ ...bucket, endpoint: `https://localhost:${server.port}` }, async storage => {
       await assert.rejects(put(storage), { code: 'LOCATION_INVALID', message: /ERR_TLS_CERT_ALTNAME_INVALID/ })
     }))
@@ -63,7 +63,7 @@ describe('a store with a certificate of a private CA', () => {
       await assert.rejects(put(storage), { code: 'STORAGE_UNAVAILABLE', message: /the connection failed/ })
     }))
 
-  test('is reached through the tunnel of a proxy, and verified there too', async () => {
+  test('is reached through a proxy tunnel, and verified there too', async () => {
     const proxy = await startHttpProxy('user', 'pa%20ss')
     try {
       const through = { ...bucket, proxy: proxy.url }
@@ -82,7 +82,7 @@ describe('a store with a certificate of a private CA', () => {
     }
   })
 
-  test('a file of certificates that is missing or holds none is named', async () => {
+  test('a certificate file that is missing or empty is named', async () => {
     const empty = join(server.dataDir, 'empty.pem')
     await writeFile(empty, 'x')
     for (const caCert of [empty, '/nowhere/ca.pem']) {
@@ -114,7 +114,7 @@ describe('a store', () => {
     }
   }
 
-  test('that does not know the access key, or another secret of it, denies and is told why', async () => {
+  test('that does not know the access key or its secret denies access, with the reason', async () => {
     await withStorage({ ...bucket, accessKeyId: 'stranger' }, async storage => {
       await assert.rejects(put(storage), { code: 'STORAGE_DENIED', message: /does not know the access key/ })
     })
@@ -123,19 +123,19 @@ describe('a store', () => {
     })
   })
 
-  test('whose credentials have expired denies, without a retry', () =>
+  test('whose credentials have expired denies access, without a retry', () =>
     withFaults([{ on: 'PutObject', effect: { status: 400, code: 'ExpiredToken' } }], options =>
       withStorage(options, async storage => {
         await assert.rejects(put(storage), { code: 'STORAGE_DENIED', message: /credentials have expired/ })
       }),
     ))
 
-  test('whose clock differs is asked again with its own time', () =>
+  test('whose clock differs is retried with its own time', () =>
     withFaults([{ on: 'PutObject', effect: { status: 403, code: 'RequestTimeTooSkewed' }, times: 1 }], options =>
       withStorage(options, put),
     ))
 
-  test('without the bucket names it', () =>
+  test('without the bucket is reported with its name', () =>
     withStorage({ ...bucket, bucket: 'missing-bucket' }, async (storage, options) => {
       const missing = { code: 'STORAGE_NOT_FOUND', message: /"missing-bucket" .* the bucket does not exist/ }
       await assert.rejects(put(storage), missing)
@@ -158,7 +158,7 @@ describe('a store', () => {
     }
   })
 
-  test('that keeps what is there passes the probe, with one request once the probe is there', async () => {
+  test('that never replaces objects passes the probe, with one request once the probe object exists', async () => {
     const faulty = await startFaultyS3(server, [])
     await withStorage({ ...bucket, prefix: 'probed', endpoint: faulty.endpoint }, async (storage, options) => {
       await assertWriteOnceLocation({ options, storage }, never)
@@ -177,7 +177,7 @@ describe('a store', () => {
     await faulty.close()
   })
 
-  test('that ignores the condition is refused by the probe', () =>
+  test('that ignores If-None-Match is refused by the probe', () =>
     withFaults([{ on: 'PutObject', effect: 'ignore-condition' }], options =>
       withStorage({ ...options, prefix: 'ignored' }, async (storage, where) => {
         const unfit = { code: 'STORAGE_UNFIT', message: /ignores `If-None-Match: \*`/ }
@@ -191,7 +191,7 @@ describe('a store', () => {
       }),
     ))
 
-  test('that does not know the condition is refused by the probe', () =>
+  test('that does not support If-None-Match is refused by the probe', () =>
     withFaults([{ on: 'PutObject', effect: { status: 501, code: 'NotImplemented' } }], options =>
       withStorage(options, async (storage, where) => {
         await assert.rejects(assertWriteOnceLocation({ options: where, storage }, never), { code: 'STORAGE_UNFIT' })

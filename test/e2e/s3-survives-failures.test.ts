@@ -71,15 +71,15 @@ async function unfinishedUploads(): Promise<string[]> {
   return uploads.flat()
 }
 
-describe('an answer that is lost after the store did its work', () => {
-  test('of a small object: the writer finds that the object is its own', () =>
+describe('a response that is lost after the store did its work', () => {
+  test('of a small object: the writer recognizes its own object', () =>
     withFaults([{ on: 'PutObject', effect: 'lose-reply', times: 1 }], async ({ storage, requests }) => {
       await write(storage, 'lost/small', bytes(1000, 1))
       assert.deepEqual(requests, ['PutObject', 'PutObject', 'HeadObject'])
       assert.deepEqual(await storage.read('lost/small', never), bytes(1000, 1))
     }))
 
-  test('of a completed upload: the writer finds that the object is its own', () =>
+  test('of a completed upload: the writer recognizes its own object', () =>
     withFaults([{ on: 'CompleteMultipartUpload', effect: 'lose-reply', times: 1 }], async ({ storage, requests }) => {
       const body = bytes(12 * MiB, 2)
       await write(storage, 'lost/large', body)
@@ -87,7 +87,7 @@ describe('an answer that is lost after the store did its work', () => {
       assert.ok((await storage.read('lost/large', never)).equals(body))
     }))
 
-  test('of a create: equal bytes are its own', () =>
+  test('of a create: the writer recognizes equal bytes', () =>
     withFaults([{ on: 'PutObject', effect: 'lose-reply', times: 1 }], async ({ storage }) => {
       await storage.create('lost/created', bytes(100, 3), never)
       assert.deepEqual(await storage.read('lost/created', never), bytes(100, 3))
@@ -101,7 +101,7 @@ describe('an answer that is lost after the store did its work', () => {
       assert.ok((await storage.read('lost/part', never)).equals(body))
     }))
 
-  test('of another writer of the same bytes: it is not taken for its own', async () => {
+  test('of another writer of the same bytes: the object is not recognized as its own', async () => {
     await openStorage({ backend: 's3', ...bucket }).create('lost/others', bytes(100, 5), never)
     await withFaults([{ on: 'PutObject', effect: 'lose-reply', times: 1 }], async ({ storage }) => {
       await assert.rejects(write(storage, 'lost/others', bytes(100, 5)), { code: 'STORAGE_EXISTS' })
@@ -109,8 +109,8 @@ describe('an answer that is lost after the store did its work', () => {
   })
 })
 
-describe('a store that is busy or away for a while', () => {
-  test('is asked again, for parts without a new start', () =>
+describe('a store that is busy or unreachable for a while', () => {
+  test('is retried, for parts without starting over', () =>
     withFaults(
       [
         { on: 'CreateMultipartUpload', effect: { status: 503, code: 'SlowDown' }, times: 2 },
@@ -129,7 +129,7 @@ describe('a store that is busy or away for a while', () => {
       },
     ))
 
-  test('is told apart from one that fails for good: the upload is given up and nothing appears', () =>
+  test('is distinguished from one that fails permanently: the upload is aborted and no object appears', () =>
     withFaults([{ on: 'UploadPart', effect: { status: 503, code: 'SlowDown' } }], async ({ storage, requests }) => {
       await assert.rejects(write(storage, 'busy/failed', bytes(11 * MiB, 7)), { code: 'STORAGE_UNAVAILABLE' })
       assert.ok(requests.includes('AbortMultipartUpload'))
@@ -137,7 +137,7 @@ describe('a store that is busy or away for a while', () => {
       assert.deepEqual(await unfinishedUploads(), [])
     }))
 
-  test('a refusal that stays is told at once', () =>
+  test('that refuses permanently is reported immediately', () =>
     withFaults([{ on: 'UploadPart', effect: { status: 403, code: 'AccessDenied' } }], async ({ storage, retries }) => {
       await assert.rejects(write(storage, 'busy/denied', bytes(11 * MiB, 8)), { code: 'STORAGE_DENIED' })
       assert.deepEqual(retries, [])
@@ -168,7 +168,7 @@ describe('a store that is busy or away for a while', () => {
       { idleTimeoutMs: 300 },
     ))
 
-  test('that stops and goes on finds its objects written once', async () => {
+  test('that stops and continues has its objects written once', async () => {
     // Apart from the others: an upload whose id got lost stays there until the bucket's rule removes it.
     await server.makeBucket('frozen')
     await withFaults(
@@ -185,7 +185,7 @@ describe('a store that is busy or away for a while', () => {
     )
   })
 
-  test('a signal ends the wait for a silent store at once', () =>
+  test('a signal ends the wait for a silent store immediately', () =>
     withFaults([{ on: 'PutObject', effect: 'silence' }], async ({ storage, requests }) => {
       const controller = new AbortController()
       const reason = new Error('enough')
@@ -219,7 +219,7 @@ describe('a writer of several parts', () => {
     assert.deepEqual(await unfinishedUploads(), [])
   })
 
-  test('wins or loses a race for its key like any other', () =>
+  test('wins or loses a race for its key like a single write', () =>
     withFaults([], async ({ storage }) => {
       for (let round = 0; round < 10; round++) {
         const key = `parts/race/${round}`
@@ -235,7 +235,7 @@ describe('a writer of several parts', () => {
       assert.deepEqual(await unfinishedUploads(), [])
     }))
 
-  test('takes every kind of checksum, with bodies signed or not', async () => {
+  test('accepts every kind of checksum, with signed and unsigned bodies', async () => {
     for (const checksum of ['crc32c', 'crc32', 'sha256', 'md5', 'none'] as const) {
       for (const signPayload of [true, false]) {
         const storage = openStorage({ backend: 's3', ...bucket, checksum, signPayload })

@@ -21,7 +21,7 @@ const never = new AbortController().signal
 const backupJob = { source: 'job', env: {}, mode: 'backup' } as const
 const quiet = { onProgress: () => undefined }
 
-describe('what stands in the way of schemas and their IDs is told before the first write', () => {
+describe('conflicts of schemas and IDs are reported before the first write', () => {
   const kafka = useKafka()
 
   const frame = (id: number, rest = 'x') => {
@@ -88,7 +88,7 @@ describe('what stands in the way of schemas and their IDs is told before the fir
 
   const value = (bytes: Buffer): SeedRecord => ({ partition: 0, key: null, value: bytes })
 
-  test('an ID that the target does not have, where no schema is to be restored', async () => {
+  test('an ID that the target lacks, if no schemas are restored', async () => {
     await withShop(
       'looked-up',
       id => [value(frame(id))],
@@ -108,7 +108,7 @@ describe('what stands in the way of schemas and their IDs is told before the fir
     )
   })
 
-  test('records with an ID that no schema of the backup has, which may be let pass, and are counted', async () => {
+  test('records with an ID that no schema of the backup has, which can be passed, and are counted', async () => {
     const records = (id: number) => [...Array(20)].map(() => value(frame(id))).concat(value(frame(4711)))
     await withShop('unknown', records, async ({ path, target }) => {
       await assert.rejects(restore(path, 'unknown', target.server.url, {}), (error: Error & { code: string }) => {
@@ -130,7 +130,7 @@ describe('what stands in the way of schemas and their IDs is told before the fir
     })
   })
 
-  test('longs that begin with a zero and a known ID: somebody has to say what they are', async () => {
+  test('numbers that look like a known schema ID, which the job has to classify', async () => {
     const long = (id: number, at: number) => frame(id, `\0${String.fromCharCode(at)}\0`)
     const records = (id: number) =>
       [...Array(50).keys()].map(at => ({ partition: 0, key: long(id, at), value: frame(id) }))
@@ -149,7 +149,7 @@ describe('what stands in the way of schemas and their IDs is told before the fir
     })
   })
 
-  test('a GUID in a header that no schema of the target has, or that its registry does not know at all', async () => {
+  test('a GUID in a header that no schema of the target has, or that its registry does not support', async () => {
     await using source = await openRegistry({ firstId: 7 })
     await using target = await openRegistry({ firstId: 1001 })
     await using older = await openRegistry({ firstId: 1001 })
@@ -197,7 +197,7 @@ describe('what stands in the way of schemas and their IDs is told before the fir
     }
   })
 
-  test('schemas and topics that are in the way are told together', async () => {
+  test('conflicts of schemas and topics together', async () => {
     await withShop(
       'both',
       id => [value(frame(id))],
@@ -216,7 +216,7 @@ describe('what stands in the way of schemas and their IDs is told before the fir
     )
   })
 
-  test('force_ids with overwrite on a registry in use deletes nothing, and finds IDs that nothing has', async () => {
+  test('force_ids with overwrite on a registry in use, which deletes nothing, and IDs that no schema has', async () => {
     const records = (id: number) => [...Array(20)].map(() => value(frame(id))).concat(value(frame(4711)))
     await withShop('kept', records, async ({ path, target, id }) => {
       const { url } = target.server
@@ -243,7 +243,7 @@ describe('what stands in the way of schemas and their IDs is told before the fir
     })
   })
 
-  test('records named by RecordNameStrategy get their IDs, though a sample shows none of them', async () => {
+  test('records of RecordNameStrategy, which get their IDs although a sample shows none', async () => {
     await using source = await openRegistry({ firstId: 7 })
     await using target = await openRegistry({ firstId: 1001 })
     const fields = [{ name: 'page', type: 'string' }]
@@ -267,7 +267,7 @@ describe('what stands in the way of schemas and their IDs is told before the fir
     })
   })
 
-  test('a version that is another schema on the target stops preserve only where records need it', async () => {
+  test('a version that differs on the target, which stops preserve only if records need it', async () => {
     await withShop(
       'diverged',
       id => [...Array(8)].map(() => value(frame(id))),
@@ -289,7 +289,7 @@ describe('what stands in the way of schemas and their IDs is told before the fir
     )
   })
 
-  test('a mapping by hand comes first, and one to an ID that is not there is refused', async () => {
+  test('a manual ID mapping, which takes precedence, and is refused for an ID that does not exist', async () => {
     await withShop(
       'by-hand',
       id => [value(frame(id))],
@@ -309,7 +309,7 @@ describe('what stands in the way of schemas and their IDs is told before the fir
     )
   })
 
-  test('a backup without schemas, for a job that wants them', async () => {
+  test('a backup without schemas, for a job that restores schemas', async () => {
     await using target = await openRegistry()
     await seed('bare', [value(frame(1))])
     await withFolder(async path => {
@@ -383,7 +383,7 @@ describe('what stands in the way of schemas and their IDs is told before the fir
     forbids: [403, 'application/json', '{"error_code":40301,"message":"no"}', 'REGISTRY_AUTH'],
   }
   for (const [what, [status, type, body, code]] of Object.entries(broken)) {
-    test(`a registry that ${what} leaves no half backup`, async () => {
+    test(`a registry that ${what} leaves no partial backup`, async () => {
       const server = createServer((_, response) => response.writeHead(status, { 'content-type': type }).end(body))
       await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
       const address = server.address()

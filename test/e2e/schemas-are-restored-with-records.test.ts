@@ -24,7 +24,7 @@ import { useKafka } from './use-kafka.ts'
 const never = new AbortController().signal
 const quiet = { onProgress: () => undefined }
 
-describe('schemas travel with the records', () => {
+describe('schemas are restored with records', () => {
   const kafka = useKafka()
   let world: World
 
@@ -98,7 +98,7 @@ describe('schemas travel with the records', () => {
     for (const topic of world.topics) await assertDecodes(topic, prefix, url)
   }
 
-  test('into a registry whose IDs differ, and every message is read by a stock deserializer', async () => {
+  test('into a registry with other IDs, and a standard deserializer reads every message', async () => {
     await using target = await openRegistry({ firstId: 1001 })
     await withFolder(async path => {
       await backup(path)
@@ -122,7 +122,7 @@ describe('schemas travel with the records', () => {
     })
   })
 
-  test('under their own IDs where they are forced, and records stay as they are', async () => {
+  test('under their source IDs with force_ids, and records stay unchanged', async () => {
     await using target = await openRegistry({ firstId: 1001 })
     await withFolder(async path => {
       await backup(path)
@@ -142,7 +142,7 @@ describe('schemas travel with the records', () => {
 
   for (const forced of isFull ? [false, true] : [false]) {
     const how = forced ? 'under their own IDs' : 'under other IDs'
-    test(`also when the process is killed again and again, ${how}`, async () => {
+    test(`also if the process is killed repeatedly, ${how}`, async () => {
       await using target = await openRegistry({ firstId: 1001 })
       await withFolder(async path => {
         await backup(path)

@@ -19,7 +19,7 @@ interface Refusal {
 
 const launcher = resolve(import.meta.dirname, '../../kafka-backup')
 
-describe('what the job says is used, and a listener that expects something else is named', () => {
+describe('uses the protocol of the job, and names a listener that expects another', () => {
   const kafka = useSecureKafka()
   const tls = () => ({ ca_cert: kafka.identities.ca.cert })
   const ssl = () => ({ protocol: 'SSL', tls: tls() })
@@ -183,7 +183,7 @@ describe('what the job says is used, and a listener that expects something else 
     )
   }
 
-  test('a refused client certificate is told from a lost connection every time', () =>
+  test('always distinguishes a refused client certificate from a lost connection', () =>
     withFolder(async path => {
       for (let i = 0; i < 30; i++) {
         const attempt = backUp({ servers: [kafka.at('MTLS')], path, include: ['t'], security: ssl() })
@@ -201,7 +201,7 @@ describe('what the job says is used, and a listener that expects something else 
       assert.match(stderr, /KAFKA_TLS/)
     }))
 
-  test('files that do not belong together are named', async () => {
+  test('names certificate files that do not match', async () => {
     const { client, otherClient } = kafka.identities
     const pair = { ...tls(), client_cert: client.cert, client_key: otherClient.key }
     await assert.rejects(backUpWith({ protocol: 'SSL', tls: pair }), {
@@ -233,7 +233,7 @@ describe('what the job says is used, and a listener that expects something else 
     })
   })
 
-  test('no secret is shown, whatever the format and however much is asked for', () =>
+  test('shows no secret in any format and at any log level', () =>
     withFolder(async path => {
       const wrong = 'swordfish-in-the-open'
       const logins = [

@@ -13,7 +13,7 @@ import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 
-describe('shards, each a process of its own', () => {
+describe('shards in separate processes', () => {
   const kafka = useKafka()
   /** Neighbours go to different shards: every one of the four has some of `plain`. */
   const topics = { wide: 10, plain: 8 }
@@ -62,7 +62,7 @@ describe('shards, each a process of its own', () => {
     return { path, config, shard, commit }
   }
 
-  test('four at once give byte-identical partitions to one process', () =>
+  test('give partitions that are byte-identical to those of one process', () =>
     withFolder(folder =>
       withFolder(async single => {
         const { path, shard, commit } = await writeJob(folder)
@@ -78,7 +78,7 @@ describe('shards, each a process of its own', () => {
       }),
     ))
 
-  test('one that is killed is named by the commit, and run again it goes on; then all is exact', () =>
+  test('a killed one is named by the commit, and resumes; then the backup is exact', () =>
     withFolder(async folder => {
       const { path, config, shard, commit } = await writeJob(folder, { rate_limit: '2MiB', commit_interval: '1s' })
       const killed = run(launcher, ['backup', '--config', config, '--shard', '2/4', '-v'], {

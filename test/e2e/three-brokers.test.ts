@@ -42,13 +42,13 @@ describe('three brokers', () => {
     backup: { memory_budget: '32MiB', compression: 'none' },
   })
 
-  test('are read at their leaders, each over its own connections', () =>
+  test('are read at their leaders, each over separate connections', () =>
     withFolder(async path => {
       await backUp(spec(path))
       await assertExact(path)
     }))
 
-  test('with a rack are read at the replica there alone, whoever leads', () =>
+  test('with a rack are read only at the replica there', () =>
     withFolder(async path => {
       const fetches = new Map<string, number>()
       const onRequest = (name: string, broker: string) => {
@@ -62,7 +62,7 @@ describe('three brokers', () => {
       assert.ok(a <= 2 && c <= 2, 'the leaders were asked once a connection, only to point elsewhere')
     }))
 
-  test('leaders that move in the middle are followed', () =>
+  test('with moving leaders are followed', () =>
     withFolder(async path => {
       let moved: Promise<void> | undefined
       const onProgress = (event: { type: string }) => {
@@ -81,7 +81,7 @@ describe('three brokers', () => {
       await assertExact(path)
     }))
 
-  test('a broker that is killed in the middle costs nothing', () =>
+  test('survive a broker that is killed during the run', () =>
     withFolder(async path => {
       let killed: Promise<void> | undefined
       const retries: string[] = []
@@ -111,7 +111,7 @@ describe('three brokers', () => {
       return { broker: (partitions[2]?.leader ?? 1) - 1, partition: 2 }
     }
 
-    test('it is waited for, and the run completes when they are back', () =>
+    test('are waited for, and the run completes when they are back', () =>
       withFolder(async path => {
         const { broker } = await lastLeader()
         let bounced: Promise<void> | undefined
@@ -131,7 +131,7 @@ describe('three brokers', () => {
         await assertExact(path, 'alone')
       }))
 
-    test('beyond the limit the run ends, names the partition and keeps what it has', () =>
+    test('beyond the limit fail the run, which names the partition and keeps what it has', () =>
       withFolder(async path => {
         const { broker, partition } = await lastLeader()
         let killed: Promise<void> | undefined

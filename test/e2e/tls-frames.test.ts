@@ -16,7 +16,7 @@ import { withFolder } from './backup-job.ts'
 const never = new AbortController().signal
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
-test('over TLS an answer of any size, in any pieces, lands whole in the memory given', () =>
+test('receives a response of any size, in any pieces, completely over TLS', () =>
   withTlsServer(answerBySize, async connect => {
     const connection = await connect()
     const target = new ResponseBuffer((1 << 20) + 4)
@@ -30,7 +30,7 @@ test('over TLS an answer of any size, in any pieces, lands whole in the memory g
     connection.close()
   }))
 
-test('over TLS a request in pieces, some larger than any TLS record, arrives as one frame', () =>
+test('sends a request in pieces, some larger than a TLS record, as one frame', () =>
   withTlsServer(
     socket =>
       readFrames(socket, content => void socket.write(Buffer.concat([Buffer.from([0, 0, 0, 32]), sha256(content)]))),
@@ -42,7 +42,7 @@ test('over TLS a request in pieces, some larger than any TLS record, arrives as 
     },
   ))
 
-test('a server that speaks TLS with another name in its certificate gets no byte of a request', () =>
+test('sends no byte of a request to a server with another name in its certificate', () =>
   withTlsServer(
     socket => socket.on('data', () => assert.fail('a request arrived')),
     async connect => {
@@ -60,7 +60,7 @@ const ends: Record<string, (socket: TLSSocket, line: Socket) => unknown> = {
   'by resetting the line': (_, line) => line.resetAndDestroy(),
 }
 for (const [how, endIt] of Object.entries(ends)) {
-  test(`a connection that the server ends ${how} is noticed at once, idle or waiting for an answer`, () => {
+  test(`notices immediately that the server ends a connection ${how}, idle or waiting for a response`, () => {
     const open: (() => unknown)[] = []
     return withTlsServer(
       (socket, line) => {

@@ -27,7 +27,7 @@ const topic = (name: string, changes: Partial<NewTopic> = {}): NewTopic => ({
   ...changes,
 })
 
-describe('topics and groups are set up as told', () => {
+describe('topic and group administration', () => {
   const kafka = useKafka()
   let cluster: Cluster
   before(async () => {
@@ -35,7 +35,7 @@ describe('topics and groups are set up as told', () => {
   })
   after(() => cluster?.close())
 
-  test('topics are created with their settings; what is refused and what exists is told apart', async () => {
+  test('creates topics with their settings, and distinguishes refused from existing ones', async () => {
     const wanted = [
       topic('made', { partitions: 3, configs: { 'retention.ms': '12345', 'cleanup.policy': 'compact,delete' } }),
       topic('unknown-setting', { configs: { 'no.such.setting': '1', 'retention.ms': '5', 'segment.bytes': '1' } }),
@@ -88,7 +88,7 @@ describe('topics and groups are set up as told', () => {
     )
   })
 
-  test('settings are read with where they come from', async () => {
+  test('reads settings with their source', async () => {
     await createTopics(cluster, [topic('read', { configs: { 'segment.bytes': '1048577' } })], { timeoutMs }, never)
     await waitForTopics(cluster, [{ name: 'read', partitions: 1 }], never)
     const configs = (await readTopicConfigs(cluster, ['read'], never)).get('read')
@@ -105,7 +105,7 @@ describe('topics and groups are set up as told', () => {
     await assert.rejects(readTopicConfigs(cluster, ['absent'], never), { code: 'TOPIC_NOT_FOUND', message: /absent/ })
   })
 
-  test('settings are put on and taken off; every one that is refused is named, and its topic left alone', async () => {
+  test('sets and removes settings; names every refused one, and leaves its topic alone', async () => {
     const start = { 'retention.ms': '1000000', 'segment.bytes': '1048577' }
     await createTopics(cluster, [topic('a', { configs: start }), topic('b', { configs: start })], { timeoutMs }, never)
     await waitForTopics(cluster, [topic('a'), topic('b')], never)
@@ -173,7 +173,7 @@ describe('topics and groups are set up as told', () => {
     assert.deepEqual(await fetchGroupOffsets(cluster, 'g', 'all', never), [])
   })
 
-  test('more than a coordinator stores at once is committed in several requests', async () => {
+  test('commits more offsets than a coordinator accepts at once in several requests', async () => {
     const offsets = Array.from({ length: 400 }, (_, i) =>
       offset(i, { offset: BigInt(i), metadata: `${i} `.repeat(900) }),
     )
@@ -185,14 +185,14 @@ describe('topics and groups are set up as told', () => {
     )
   })
 
-  test('metadata that no broker takes is refused by the name of its partition, before anything is sent', async () => {
+  test('refuses metadata that no broker accepts, with its partition, before anything is sent', async () => {
     const offsets = [offset(0), offset(7, { metadata: 'x'.repeat(4097) })]
     const message = /group long for counted\/7 has 4097 bytes/
     await assert.rejects(commitGroupOffsets(cluster, 'long', offsets, never), { code: 'KAFKA_REFUSED', message })
     assert.deepEqual(await fetchGroupOffsets(cluster, 'long', 'all', never), [])
   })
 
-  test('a group with members is not touched', async () => {
+  test('leaves a group with members alone', async () => {
     await kafka.driver.holdGroup({ group: 'busy', topics: ['counted'] })
     const message = /committing counted\/0 of group busy: .*UNKNOWN_MEMBER_ID/
     await assert.rejects(commitGroupOffsets(cluster, 'busy', [offset(0)], never), { code: 'GROUP_ACTIVE', message })
@@ -201,7 +201,7 @@ describe('topics and groups are set up as told', () => {
   })
 })
 
-describe('an older Kafka takes the same requests', () => {
+describe('an older Kafka accepts the same requests', () => {
   for (const version of [olderKafkaVersion, oldestKafkaVersion]) {
     test(`Kafka ${version}`, async () => {
       await using server = await startKafka({ version })

@@ -8,7 +8,7 @@ import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 
-describe('what is selected, and what is refused before anything is written', () => {
+describe('the selection of topics', () => {
   const kafka = useOwnKafka({
     properties: {
       'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
@@ -42,7 +42,7 @@ describe('what is selected, and what is refused before anything is written', () 
   const names = (report: { manifest: { topics: { name: string }[] } }) =>
     report.manifest.topics.map(topic => topic.name)
 
-  test('patterns take what they match less what is excluded, and never internal topics', () =>
+  test('patterns select matching topics that are not excluded, and never internal ones', () =>
     withFolder(async path => {
       const report = await backUp(job(path, ['ord*', '?licks', '__*'], { exclude: ['*-retry'] }))
       assert.deepEqual(names(report), ['clicks', 'orders'])
@@ -52,12 +52,12 @@ describe('what is selected, and what is refused before anything is written', () 
       )
     }))
 
-  test('an internal topic is taken when it is named', () =>
+  test('selects an internal topic by name', () =>
     withFolder(async path => {
       assert.deepEqual(names(await backUp(job(path, ['__transaction_state']))), ['__transaction_state'])
     }))
 
-  test('a literal topic that does not exist fails the run, and nothing is written', () =>
+  test('a named topic that does not exist fails the run, and nothing is written', () =>
     withFolder(async path => {
       const attempt = backUp(job(path, ['orders', 'order', 'nope']))
       await assert.rejects(attempt, {
@@ -68,20 +68,20 @@ describe('what is selected, and what is refused before anything is written', () 
       assert.deepEqual(await readdir(path), [])
     }))
 
-  test('with backup.missing_topics warn it is a warning', () =>
+  test('a missing topic is a warning with backup.missing_topics: warn', () =>
     withFolder(async path => {
       const report = await backUp(job(path, ['orders', 'nope'], { backup: { missing_topics: 'warn' } }))
       assert.deepEqual(names(report), ['orders'])
       assert.deepEqual(report.warnings, ['topic nope does not exist'])
     }))
 
-  test('a selection that matches nothing at all is an error', () =>
+  test('a selection that matches nothing is an error', () =>
     withFolder(async path => {
       const attempt = backUp(job(path, ['nothing-*']))
       await assert.rejects(attempt, { code: 'TOPIC_NOT_FOUND', message: /no topic matches/ })
     }))
 
-  test('a topic without permission fails by the name of the topic, and nothing is written', () =>
+  test('names a topic without permission, and writes nothing', () =>
     withFolder(async path => {
       await assert.rejects(backUp(job(path, ['guarded'])), { code: 'KAFKA_DENIED', message: /guarded/ })
       await assert.rejects(backUp(job(path, ['hidden'])), {
@@ -110,7 +110,7 @@ describe('what is selected, and what is refused before anything is written', () 
       assert.deepEqual(await readdir(path), [])
     }))
 
-  test('a dry run tells topics, partitions and bytes to copy, and writes nothing', () =>
+  test('a dry run shows topics, partitions and bytes to copy, and writes nothing', () =>
     withFolder(async path => {
       const spec = job(path, ['orders', 'clicks'])
       const first = await dryRunJob(makeJob(spec), never)
@@ -128,7 +128,7 @@ describe('what is selected, and what is refused before anything is written', () 
       assert.deepEqual([second.resumesFrom, second.totals.offsets, second.totals.bytes], [1, 0n, 0])
     }))
 
-  test('a broker that is not there is a clear error, soon', () =>
+  test('reports an unreachable broker clearly and soon', () =>
     withFolder(async path => {
       const attempt = backUp({ ...job(path, ['orders']), servers: ['127.0.0.1:1'] })
       await assert.rejects(attempt, { code: 'KAFKA_UNREACHABLE', message: /127\.0\.0\.1:1 refused the connection/ })
