@@ -1,5 +1,8 @@
 import type { OptionSpec } from './option-specs.ts'
 
+/** After an interruption of what only reads. */
+export const NOTHING_CHANGED = 'Nothing was changed; run the same command again.'
+
 export interface CommandSpec {
   name: string
   /** One line, for the list of commands and for completion. */
@@ -12,6 +15,8 @@ export interface CommandSpec {
   exits?: string
   /** The state after an interruption; defaults to the help of the error table. */
   onInterrupt?: string
+  /** Actions that change nothing. */
+  readOnlyActions?: readonly string[]
   /** Stops immediately after a signal; other commands finish their current work first. */
   stopsAtOnce?: true
   /** A long-running service: it logs events, by default as JSON. */

@@ -1,4 +1,4 @@
-import type { CommandSpec } from './command-spec.ts'
+import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
 import { copyCommand } from './copy-command.ts'
 import { deleteCommand } from './delete-table.ts'
 import { keyCommand } from './key-command.ts'
@@ -50,7 +50,7 @@ const restoreDryRun: OptionSpec = {
   description: 'show what would be written and every blocker; write nothing',
 }
 
-const nothingChanged = { onInterrupt: 'Nothing was changed; run the same command again.', stopsAtOnce: true } as const
+const nothingChanged = { onInterrupt: NOTHING_CHANGED, stopsAtOnce: true } as const
 
 /** All commands. The parser, the help, the completion and docs/cli.md are generated from this table. */
 export const commandTable: readonly CommandSpec[] = [

@@ -55,5 +55,7 @@ export const keyCommand: CommandSpec = {
     },
   ],
   exits: '5 if another process changed the keys at the same time',
-  onInterrupt: 'The previous keys can still decrypt the backup; run the same command again.',
+  onInterrupt:
+    'Either the previous or the new keys can decrypt the backup (`key list` shows which); run the same command again.',
+  readOnlyActions: ['list'],
 }

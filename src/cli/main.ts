@@ -4,7 +4,7 @@ import { type LogLevel, openLog } from '../observe/log.ts'
 import { Redactor } from '../observe/redact.ts'
 import { version } from '../version.ts'
 import { type Actions, realActions } from './actions.ts'
-import type { CommandSpec } from './command-spec.ts'
+import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
 import { type FailureOutput, reportFailure } from './failure.ts'
 import { watchInterrupts } from './interrupts.ts'
 import type { Io } from './io.ts'
@@ -54,7 +54,7 @@ async function runCommand(command: CommandSpec, options: CommandOptions, io: Io,
       output.screen.setStatus('')
       result.close(exitCode, toKafkaBackupError(interrupts.signal.reason))
     },
-    onInterrupt: command.onInterrupt,
+    onInterrupt: changesNothing(command, options) ? NOTHING_CHANGED : command.onInterrupt,
     stopsAtOnce: command.stopsAtOnce === true,
   })
   const { signal } = interrupts
@@ -72,6 +72,10 @@ function withCommand(error: KafkaBackupError, { name }: CommandSpec): KafkaBacku
   if (error.code !== 'USAGE' || error.help !== errorTable.USAGE.help) return error
   const { message, cause, details } = error
   return new KafkaBackupError('USAGE', message, { cause, details, help: `See \`kafka-backup ${name} --help\`.` })
+}
+
+function changesNothing({ readOnlyActions = [] }: CommandSpec, { dryRun, action }: CommandOptions): boolean {
+  return dryRun || (action !== undefined && readOnlyActions.includes(action))
 }
 
 /** The command with its action: `offsets reset`. */

@@ -158,5 +158,6 @@ export const offsetsCommand: CommandSpec = {
   exits:
     '1 if a group is active, or no group could be set; 2 without a terminal to confirm on and without `--yes`: nothing is changed; 3 if `verify` finds a difference or a snapshot is damaged; 4 if some groups or partitions could not be set; 130 or 143 if interrupted',
   onInterrupt:
-    'Offsets that were set remain set, and the snapshot of the previous offsets is kept; run the same command again, or roll back.',
+    'Offsets that were set remain set; run the same command again, or roll back to the snapshot of the previous offsets if one was saved.',
+  readOnlyActions: ['list', 'show', 'plan', 'script', 'snapshots', 'verify'],
 }

@@ -117,7 +117,8 @@ export const schemasCommand: CommandSpec = {
   ],
   exits:
     '1 if there is a blocker for `restore`, also with `plan` and `--dry-run`; 3 if `diff` finds a difference, or the backup is damaged; 4 if the target cannot store everything, and `restore.accept_loss` does not list that kind of loss, also with `plan` and `--dry-run`; 5 if another writer is active; 130 or 143 if interrupted',
-  onInterrupt: 'Registered schemas are kept; run the same command again to continue.',
+  onInterrupt: 'What was committed or registered is kept; run the same command again to continue.',
+  readOnlyActions: ['plan', 'list', 'diff'],
 }
 
 const servedJob: OptionSpec = {

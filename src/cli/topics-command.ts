@@ -1,4 +1,4 @@
-import type { CommandSpec } from './command-spec.ts'
+import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
 import { backupId, config, keyFile, path, set } from './option-specs.ts'
 
 /** Versions of the KafkaTopic resource; Strimzi 1.0 and later support only the first one. */
@@ -48,6 +48,6 @@ export const topicsCommand: CommandSpec = {
     },
   ],
   exits: '3 if the backup is damaged',
-  onInterrupt: 'Nothing was changed; run the same command again.',
+  onInterrupt: NOTHING_CHANGED,
   stopsAtOnce: true,
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
+import type { OffsetsSession } from '../../src/jobs/offsets.ts'
 import { backupReport, fakeActions } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 
@@ -107,6 +108,87 @@ test('an interrupted read-only command does not mention commits', async () => {
   io.signal('SIGINT')
   assert.equal(await ended, 130)
   assert.match(io.stderr.text, /^stopping\nerror: interrupted by SIGINT\nhelp: Nothing was changed/)
+})
+
+/** What an interruption prints, of a command whose work ends only when it is interrupted. */
+async function interrupted(
+  argv: string[],
+  actions: (hang: <T>(signal: AbortSignal) => Promise<T>) => Partial<Actions>,
+) {
+  const io = new FakeIo()
+  const started = Promise.withResolvers<void>()
+  const hang = <T>(signal: AbortSignal) =>
+    new Promise<T>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason))
+      started.resolve()
+    })
+  const ended = main(argv, io, fakeActions(actions(hang)))
+  await started.promise
+  io.signal('SIGINT')
+  assert.equal(await ended, 130)
+  return io.stderr.text
+}
+
+const offsetsWith =
+  (session: (hang: <T>(signal: AbortSignal) => Promise<T>) => Partial<OffsetsSession>) =>
+  (hang: <T>(signal: AbortSignal) => Promise<T>): Partial<Actions> => ({
+    openOffsets: async () => ({ close: async () => undefined, ...session(hang) }) as OffsetsSession,
+  })
+
+const NOTHING_CHANGED = /help: Nothing was changed; run the same command again\. \(INTERRUPTED\)/
+
+test('an interrupted dry run or read-only action says that nothing was changed', async () => {
+  const cluster = ['--bootstrap-server', 'a:1']
+  const texts = [
+    await interrupted([...backup, '--dry-run'], hang => ({ dryRunJob: (_, signal) => hang(signal) })),
+    await interrupted(['restore', '--config', 'restore.yaml', '--dry-run'], hang => ({
+      dryRunRestoreJob: (_, signal) => hang(signal),
+    })),
+    await interrupted(
+      ['offsets', 'list', ...cluster],
+      offsetsWith(hang => ({ list: (_, signal) => hang(signal) })),
+    ),
+    await interrupted(['schemas', 'list', '--path', '/b', '--backup-id', 'a'], hang => ({
+      listSchemasJob: (_, signal) => hang(signal),
+    })),
+    await interrupted(['key', 'list', '--path', '/b', '--backup-id', 'a'], hang => ({
+      listKeysJob: (_, signal) => hang(signal),
+    })),
+  ]
+  for (const text of texts) assert.match(text, NOTHING_CHANGED)
+})
+
+test('an interrupted reset names the snapshot of the previous offsets', async () => {
+  const reset = [
+    'offsets',
+    'reset',
+    '--bootstrap-server',
+    'a:1',
+    '--path',
+    '/b',
+    '-g',
+    'g',
+    '--strategy',
+    'latest',
+    '--yes',
+  ]
+  const text = await interrupted(
+    reset,
+    offsetsWith(hang => ({
+      reset: (_, onSnapshot, signal) => {
+        onSnapshot('s1')
+        return hang(signal)
+      },
+    })),
+  )
+  assert.match(text, /^the previous offsets are saved as snapshot s1$/m)
+  assert.match(text, /help: Offsets that were set remain set/)
+})
+
+test('an interrupted rewrap does not promise that the previous keys still work', async () => {
+  const rewrap = ['key', 'rewrap', '--path', '/b', '--backup-id', 'a', '--recipient-file', 'k']
+  const text = await interrupted(rewrap, hang => ({ rewrapKeysJob: (_place, _request, signal) => hang(signal) }))
+  assert.match(text, /help: Either the previous or the new keys can decrypt the backup/)
 })
 
 test('removes its signal listeners after the command', async () => {

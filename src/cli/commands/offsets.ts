@@ -159,7 +159,9 @@ function showPlan(session: Session, plan: OffsetsPlan): number {
 /** Reported before the first offset is changed, so that an interrupted run shows the snapshot to roll back to. */
 function tell(session: Session, snapshotId: string): void {
   session.outcome.note({ totals: { snapshot_id: snapshotId } })
-  session.log.write('info', `the previous offsets are saved as snapshot ${snapshotId}`, { snapshot_id: snapshotId })
+  if (session.options.quiet) return
+  const text = `the previous offsets are saved as snapshot ${snapshotId}`
+  if (!session.tell(() => [text])) session.log.write('warn', text, { snapshot_id: snapshotId })
 }
 
 function showOutcome(session: Session, offsets: OffsetsSession, report: PlanReport): number {
