@@ -86,8 +86,8 @@ function startsOf(
 }
 
 export const DAMAGE_REMEDY =
-  'restore another generation (restore.generation), or leave the topic out (restore.topics.exclude); `verify` shows the ' +
-  'full extent'
+  'restore another generation (restore.generation), or leave the partition or topic out (restore.partitions, ' +
+  'restore.topics.exclude); `verify` shows the full extent'
 
 function describeDamage(problems: readonly Problem[]): Finding[] {
   const damage = { severity: 'error' as const, code: 'ARCHIVE_DAMAGED' as const, remedy: DAMAGE_REMEDY }
