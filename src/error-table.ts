@@ -149,7 +149,7 @@ export const errorTable = {
   OFFSETS_REFUSED: {
     retryable: false,
     exitCode: 1,
-    help: 'No position was changed. Correct what the message names, then run the command again.',
+    help: 'No committed offset was changed. Correct what the message names, then run the command again.',
   },
   OFFSETS_DIFFER: {
     retryable: false,

@@ -75,7 +75,7 @@ function messageOf(event: ProgressEvent): string {
     case 'groups_read':
       return `read ${plural(event.positions, 'committed offset')} of ${plural(event.groups, 'consumer group')}`
     case 'groups':
-      return `${event.done} of ${plural(event.total, 'consumer group')} at their positions`
+      return `${event.done} of ${plural(event.total, 'consumer group')} restored`
     case 'schemas':
       return `${event.done} of ${plural(event.total, 'schema version')} registered`
     case 'shard_written':

@@ -84,7 +84,7 @@ function assertPlaced(
   if (!without) return
   if (failure) throw failure
   const place = partitionKey({ topic: without.targetTopic, partition: without.targetPartition })
-  const what = `the offset map says nothing of ${place}, so that group ${target} has no position there`
+  const what = `the offset map says nothing of ${place}, so group ${target} has no committed offset there`
   throw new KafkaBackupError('KAFKA_NOT_READY', what, { help: 'Run the same command again.' })
 }
 

@@ -154,7 +154,7 @@ function findIdle({ include = [], mapping }: CarryOptions, planned: readonly Car
   return planned
     .filter(({ group, streams }) => streams.length === 0 && (include.includes(group) || mapping.has(group)))
     .map(({ group }) => {
-      const problem = 'has no position on what is restored, and is not carried over'
+      const problem = 'has no committed offset on the restored partitions, and is not restored'
       return { severity: 'warning', subject: `group ${group}`, problem, remedy: '', details: { group } }
     })
 }
@@ -171,8 +171,8 @@ function findShared(groups: readonly CarriedGroup[]): Finding[] {
 /** Of several incarnations those of one may have been read. */
 function unread({ group, error, positions }: StoredGroup): Finding[] {
   if (error === null) return []
-  const what = positions.length > 0 ? 'some of its positions' : 'its positions'
-  const problem = `${what} are not in the backup, and not carried over: ${error}`
+  const what = positions.length > 0 ? 'some of its committed offsets' : 'its committed offsets'
+  const problem = `${what} are not in the backup, and not restored: ${error}`
   return [{ severity: 'warning', subject: `group ${group}`, problem, remedy: '', details: { group } }]
 }
 

@@ -161,16 +161,16 @@ function perGroup<T>(
 }
 
 function nothingFound(group: string): KafkaBackupError {
-  const message = `no record shows by its headers that it is from a partition on which group ${group} has a position`
+  const message = `no record shows by its headers that it is from a partition on which group ${group} has a committed offset`
   return new KafkaBackupError('OFFSETS_REFUSED', message)
 }
 
 function nothingSelected(where: string, group: string): KafkaBackupError {
-  return new KafkaBackupError('GROUP_NOT_FOUND', `${where} has no positions of group ${group} that are selected`)
+  return new KafkaBackupError('GROUP_NOT_FOUND', `${where} has no selected committed offsets of group ${group}`)
 }
 
 export function needsOrigin(what: string): KafkaBackupError {
-  return new KafkaBackupError('USAGE', `${what} needs the positions at the source`, {
+  return new KafkaBackupError('USAGE', `${what} needs the committed offsets at the source`, {
     help: 'Name a snapshot of the source with --from-snapshot, or a backup with its groups with --backup-id.',
   })
 }

@@ -35,7 +35,10 @@ export function originGroup(origin: Origin, group: string): OriginGroup {
   const found = origin.groups.find(one => one.group === group)
   if (!found) throw new KafkaBackupError('GROUP_NOT_FOUND', `${origin.name} has no group ${group}`)
   if (found.error === undefined) return found
-  throw new KafkaBackupError('OFFSETS_REFUSED', `${origin.name} has no positions of group ${group}: ${found.error}`)
+  throw new KafkaBackupError(
+    'OFFSETS_REFUSED',
+    `${origin.name} has no committed offsets of group ${group}: ${found.error}`,
+  )
 }
 
 /** Offsets as they are mean something on their own cluster alone. */

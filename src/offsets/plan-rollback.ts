@@ -38,7 +38,7 @@ export async function planRollback(
       const then = known.get(now.group)
       if (then && then.error === undefined) return planGroupRollback(now, then, facts)
       const why = then?.error ?? 'it is not in it'
-      const message = `the snapshot ${snapshot.snapshot_id} has no positions of group ${now.group}: ${why}`
+      const message = `the snapshot ${snapshot.snapshot_id} has no committed offsets of group ${now.group}: ${why}`
       return { now, positions: [], error: new KafkaBackupError('OFFSETS_REFUSED', message) }
     }),
   }
@@ -74,7 +74,7 @@ export function planGroupRollback(now: GroupNow, then: SnapshotGroup, facts: Clu
   const gone = then.absent.flatMap(({ topic, partition }): PlannedPosition[] => {
     const from = present.get(partitionKey({ topic, partition }))?.offset
     if (from === undefined) return []
-    const note = 'the group had no position here'
+    const note = 'the group had no committed offset here'
     const problem = findUndecided({ topic, partition }, now)
     const plan = problem === undefined ? { isChange: true } : { isChange: false, problem }
     return [{ topic, partition, from, to: null, leaderEpoch: -1, metadata: '', note, ...plan }]

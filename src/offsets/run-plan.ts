@@ -58,7 +58,7 @@ export function refuseActive(plan: OffsetsPlan): void {
   const names = active.map(({ group, state, members }) => `${group} (${state}, ${members} members)`)
   const shown = names.length > 20 ? [...names.slice(0, 20), `and ${names.length - 20} more`] : names
   throw new KafkaBackupError('GROUP_ACTIVE', `consumer groups with active members: ${shown.join(', ')}`, {
-    help: 'No position was changed. Stop the consumers of these groups, or leave the groups out, then run the command again.',
+    help: 'No committed offset was changed. Stop the consumers of these groups, or leave the groups out, then run the command again.',
   })
 }
 
@@ -107,7 +107,7 @@ async function changeGroup(
 function explain(group: string, error: unknown): KafkaBackupError {
   const known = toKafkaBackupError(error)
   if (!hasCode(known, 'GROUP_ACTIVE')) return known
-  const message = `consumers joined group ${group} after the plan was made, so that not all of its positions were set`
+  const message = `consumers joined group ${group} after the plan was made, so not all of its offsets were set`
   return new KafkaBackupError('GROUP_ACTIVE', message, { cause: known })
 }
 

@@ -15,7 +15,7 @@ export function formatScript(plan: OffsetsPlan, options: ScriptOptions): string 
   const commands = plan.groups.flatMap(group => formatGroup(group, options))
   const lines = [
     '#!/bin/sh',
-    `# Sets positions of consumer groups on the cluster ${plainText(plan.clusterId ?? 'unknown')} by the strategy ${plan.strategy}.`,
+    `# Sets committed offsets of consumer groups on the cluster ${plainText(plan.clusterId ?? 'unknown')} by the strategy ${plan.strategy}.`,
     '# The offsets are those of the moment at which this was written. The groups must have no active members.',
     ...(options.isSecure
       ? ['# client.properties holds the security settings of this cluster for the tools of Kafka.']

@@ -162,7 +162,7 @@ function judgeGroup(
     return [groupError(one.target, members, `stop its consumers, ${OTHER_WAYS}`)]
   }
   if (hasBegun || missing.length === one.streams.length) return missing.length > 0 ? tellProtocol(one, state) : []
-  const problem = `it has positions on ${one.streams.length - missing.length} of the partitions already`
+  const problem = `it already has committed offsets on ${one.streams.length - missing.length} of the partitions`
   return [groupError(one.target, problem, `delete them, ${OTHER_WAYS}`)]
 }
 

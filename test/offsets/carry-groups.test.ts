@@ -205,7 +205,7 @@ describe('before the first write', () => {
 
   test('positions that are there before the restore has begun are not of it', async () => {
     assert.deepEqual(await survey({ g: fakeGroup(done) }, false), [
-      'error group g: it has positions on 2 of the partitions already',
+      'error group g: it already has committed offsets on 2 of the partitions',
     ])
     assert.deepEqual(await survey({ g: fakeGroup(done) }, true), [])
   })

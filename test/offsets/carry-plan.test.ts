@@ -108,7 +108,7 @@ describe('what cannot be met', () => {
   })
 
   test('a group that is named, and has no position on what is restored', () => {
-    const problem = 'warning group c: has no position on what is restored, and is not carried over'
+    const problem = 'warning group c: has no committed offset on the restored partitions, and is not restored'
     assert.deepEqual(told(desired({ include: ['a', 'c'] })), [problem])
     assert.deepEqual(told(desired({ mapping: new Map([['c', 'd']]) })), [problem])
     assert.deepEqual(told(desired({ include: ['*'] })), [], 'a pattern names none')
@@ -125,7 +125,7 @@ describe('what cannot be met', () => {
   test('a group that could not be read when it was backed up is told, and the others go on', () => {
     const from = source({ groups: [group('a', [['t', 0]]), group('x', [], 'the broker was away')] })
     assert.deepEqual(told(desired(), from), [
-      'warning group x: its positions are not in the backup, and not carried over: the broker was away',
+      'warning group x: its committed offsets are not in the backup, and not restored: the broker was away',
     ])
     assert.equal(planCarry(desired(), from).groups.length, 1)
   })
@@ -133,7 +133,7 @@ describe('what cannot be met', () => {
   test('a group of which only an older incarnation could be read keeps that, and is told', () => {
     const from = source({ groups: [group('x', [['t', 0]], 'denied')] })
     assert.deepEqual(told(desired(), from), [
-      'warning group x: some of its positions are not in the backup, and not carried over: denied',
+      'warning group x: some of its committed offsets are not in the backup, and not restored: denied',
     ])
     assert.deepEqual(
       planCarry(desired(), from).groups.map(one => [one.group, one.streams.length]),

@@ -122,7 +122,7 @@ test('one group of 200 that fails, and one that became active after the plan, ar
       [
         'g150',
         'GROUP_ACTIVE',
-        'consumers joined group g150 after the plan was made, so that not all of its positions were set',
+        'consumers joined group g150 after the plan was made, so not all of its offsets were set',
       ],
       ['g77', 'KAFKA_DENIED', 'g77 is not yours'],
     ],
@@ -213,5 +213,5 @@ test('a group whose consumers come back when a part is set is not told as one of
   const { groups } = await runPlan(back, { port: fake, book }, never)
   assert.deepEqual(fake.at('g0'), { 'orders/0': 1, 'orders/1': 10 })
   assert.equal(groups[0]?.outcome, 'failed')
-  assert.match(groups[0]?.error?.message ?? '', /so that not all of its positions were set$/)
+  assert.match(groups[0]?.error?.message ?? '', /so not all of its offsets were set$/)
 })

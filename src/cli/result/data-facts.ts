@@ -61,7 +61,7 @@ function problemOfRestore({ verification, schemas, consumerGroups }: ShownRestor
   const [first] = failed
   if (first) {
     const reason = `${first.group}: ${first.error ?? 'unknown'}`
-    return { message: `${plural(failed.length, 'consumer group')} did not get all positions; ${reason}` }
+    return { message: `${plural(failed.length, 'consumer group')} did not get all committed offsets; ${reason}` }
   }
   return problemOfSchemas(schemas)
 }

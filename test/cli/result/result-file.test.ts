@@ -122,7 +122,7 @@ describe('the result file', () => {
     })
     assert.deepEqual([result.exit, result.totals.records], [4, restoreReport.totals.records])
     assert.deepEqual([result.totals.groups, result.totals.groups_failed], [1, 1])
-    assert.match(result.message, /1 consumer group did not get all positions; g: came back/)
+    assert.match(result.message, /1 consumer group did not get all committed offsets; g: came back/)
   })
 
   test('of a refused restore names all blockers', async () => {
