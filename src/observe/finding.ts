@@ -22,6 +22,11 @@ export function topicWarning(topic: string, problem: string, remedy: string): Fi
   return { severity: 'warning', subject: `topic ${topic}`, problem, remedy, details: { topic } }
 }
 
+/** For a damaged or missing object of a backup. */
+export const DAMAGE_REMEDY =
+  'restore another generation (restore.generation), or leave the partition or topic out (restore.partitions, ' +
+  'restore.topics.exclude); `verify` shows the full extent'
+
 export function describeFinding({ subject, problem, remedy }: Finding): string {
   return remedy === '' ? `${subject}: ${problem}` : `${subject}: ${problem} (${remedy})`
 }

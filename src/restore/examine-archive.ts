@@ -3,7 +3,7 @@ import { findMisfits, gatherSegments, listSizes, type Problem } from '../archive
 import type { TimeWindow } from '../batch/needs.ts'
 import { largest } from '../lib/largest.ts'
 import { runPool } from '../lib/pool.ts'
-import type { Finding } from '../observe/finding.ts'
+import { DAMAGE_REMEDY, type Finding } from '../observe/finding.ts'
 import type { Storage } from '../storage/storage.ts'
 import { legsFrom } from './legs.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
@@ -84,10 +84,6 @@ function startsOf(
   }
   return starts
 }
-
-export const DAMAGE_REMEDY =
-  'restore another generation (restore.generation), or leave the partition or topic out (restore.partitions, ' +
-  'restore.topics.exclude); `verify` shows the full extent'
 
 function describeDamage(problems: readonly Problem[]): Finding[] {
   const damage = { severity: 'error' as const, code: 'ARCHIVE_DAMAGED' as const, remedy: DAMAGE_REMEDY }
