@@ -10,6 +10,7 @@ import type { Isolation } from './api/list-offsets.ts'
 import { brokerError } from './broker-errors.ts'
 import type { BrokerLink } from './broker-link.ts'
 import type { Cluster } from './cluster.ts'
+import { throttleWaitMs } from './throttle.ts'
 import type { BufferPool } from './wire/buffer-pool.ts'
 
 export interface FetcherOptions {
@@ -67,7 +68,7 @@ export class Fetcher {
       await this.#waitOutThrottle(signal)
       await limiter?.wait(signal)
       const answer = await this.#link.call(fetchApi, this.#request(targets), signal, { target, waitMs: maxWaitMs })
-      this.#throttledUntil = answer.throttleMs > 0 ? this.#cluster.clock.monotonic() + answer.throttleMs : 0
+      this.#throttledUntil = this.#cluster.clock.monotonic() + throttleWaitMs(answer.throttleMs)
       if (answer.errorCode !== 0) throw brokerError(answer.errorCode, `reading from ${this.#link.name}`)
       limiter?.spend(bytesOf(answer))
       return {

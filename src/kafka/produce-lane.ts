@@ -6,6 +6,7 @@ import { brokerError } from './broker-errors.ts'
 import type { BrokerLink } from './broker-link.ts'
 import type { Cluster } from './cluster.ts'
 import { partitionKey } from './offsets.ts'
+import { throttleWaitMs } from './throttle.ts'
 
 export interface ProduceLaneOptions {
   /** How long a leader may wait until the other replicas have the batch. */
@@ -66,7 +67,7 @@ export class ProduceLane {
     await limiter?.wait(signal)
     const link = await this.#open(signal)
     const answer = await link.call(produceApi, request, signal, { waitMs: timeoutMs })
-    this.#throttledUntil = answer.throttleMs > 0 ? this.#cluster.clock.monotonic() + answer.throttleMs : 0
+    this.#throttledUntil = this.#cluster.clock.monotonic() + throttleWaitMs(answer.throttleMs)
     limiter?.spend(bytesOf(request))
     return inOrderOf(entries, answer, link.name)
   }

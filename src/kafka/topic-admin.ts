@@ -3,6 +3,7 @@ import { type CreateTopicsResponse, createTopicsApi, type NewTopic } from './api
 import { type AlterConfigsResponse, type ConfigChange, incrementalAlterConfigs } from './api/topic-configs.ts'
 import { brokerError } from './broker-errors.ts'
 import { type Cluster, callController } from './cluster.ts'
+import { throttleWaitMs } from './throttle.ts'
 import { type EffectiveConfigs, toEffective } from './topic-configs.ts'
 
 export type { NewTopic } from './api/create-topics.ts'
@@ -102,7 +103,7 @@ async function askUntilFinal(
     }
     rest = rest.filter(({ name }) => !answers.has(name))
     if (rest[0] === undefined) return
-    if (answer.throttleMs > 0) await cluster.clock.sleep(answer.throttleMs, signal)
+    if (answer.throttleMs > 0) await cluster.clock.sleep(throttleWaitMs(answer.throttleMs), signal)
     throw passing[0] ?? new KafkaBackupError('KAFKA_PROTOCOL', `the broker did not say what became of ${rest[0].name}`)
   }, signal)
   return answers

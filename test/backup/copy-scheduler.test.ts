@@ -143,7 +143,7 @@ describe('the scheduler', () => {
       })
     })
 
-    test('gives a partition up whose brokers always point to each other', () => {
+    test('stops reading a partition whose brokers always point to each other', () => {
       const turning = fakePartition(runs(3), { leader: 0, nearest: 1, pointsOn: brokerId => 1 - brokerId })
       return withStage(fakeTopic('orders', [], { partitions: [turning] }), near, async ({ run }) => {
         await assert.rejects(run(), { code: 'KAFKA_NOT_READY', message: /orders\/0 points to broker 1/ })

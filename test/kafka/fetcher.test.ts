@@ -115,4 +115,22 @@ describe('a fetch', () => {
       next.release()
     })
   })
+
+  test('waits for no longer than an hour, whatever the broker asks for', () =>
+    withFetcher(new BufferPool(1, 1 << 20), async (fetcher, fake) => {
+      fake.state.intercept = ({ key, nth }) =>
+        key === API.fetch && nth === 0
+          ? new Writer()
+              .int32(2 ** 31 - 1)
+              .int16(0)
+              .int32(0)
+              .uvarint(1)
+              .noTags()
+          : undefined
+      const throttled = await fetcher.fetch([target(fake, 'a', 0, 0n)], never)
+      throttled.release()
+      const next = await fetcher.fetch([target(fake, 'a', 0, 0n)], never)
+      assert.deepEqual(fake.clock.slept, [3_600_000])
+      next.release()
+    }))
 })
