@@ -38,7 +38,9 @@ export function formatIdleLine(reading: Reading): string {
 
 export function formatStartLine({ task }: Reading): string {
   if (task === undefined) return ''
-  if ('objects' in task) return `${plural(task.objects, 'object')}, ${formatBytes(task.bytes)} to ${task.verb}`
+  if ('objects' in task) {
+    return `${plural(task.objects, nounOf(task))}, ${formatBytes(task.bytes)} to ${task.verb}`
+  }
   const { topics, partitions, offsets, unit, phase, isMost } = task
   const most = isMost ? 'at most ' : ''
   const work = phase === 'compare' ? 'compare' : 'copy'
@@ -53,9 +55,14 @@ export function formatEndLine(reading: Reading, isDone: boolean): string {
   return `${outcome}: ${amount}, ${bytes} in ${formatDuration(reading.elapsedMs)}`
 }
 
+/** A verification follows the segments; it reads manifests, indexes and schemas before, and its result counts all objects. */
+function nounOf({ verb }: { verb: 'read' | 'copy' }): string {
+  return verb === 'read' ? 'segment' : 'object'
+}
+
 function formatParts({ task, records, objects, bytes, bytesPerSecond, remainingMs }: Reading) {
   return {
-    amount: task !== undefined && 'objects' in task ? plural(objects, 'object') : plural(records, 'record'),
+    amount: task !== undefined && 'objects' in task ? plural(objects, nounOf(task)) : plural(records, 'record'),
     bytes: formatBytes(bytes),
     rate: `${formatBytes(Math.round(bytesPerSecond))}/s`,
     remaining: `ETA ${remainingMs === undefined ? '-' : formatRemaining(remainingMs)}`,

@@ -56,7 +56,7 @@ export function planCarry(options: CarryOptions, source: CarrySource): CarryPlan
   if (include.length === 0) {
     const reason = options.include
       ? 'restore.consumer_groups.include is empty'
-      : 'the target is the cluster that was backed up; restore.consumer_groups.include names groups all the same'
+      : 'the target is the cluster that was backed up; set restore.consumer_groups.include to restore groups anyway'
     return { groups: [], findings: options.include ? [] : [...options.mapping.keys()].map(notAsked), reason }
   }
   if (section?.state !== 'taken') return planWithout(section, generation, options.include !== undefined)

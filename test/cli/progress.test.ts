@@ -76,7 +76,7 @@ describe('the meter', () => {
   test('measures a verification by its bytes', () => {
     const meter = new ProgressMeter(0)
     meter.add({ type: 'checked', objects: 1, bytes: 300, totalObjects: 4, totalBytes: 1000 }, 1000)
-    assert.equal(formatPlainLine(meter.read(1000)), '30%, 1 object, 300 B, 300 B/s, ETA 3 s')
+    assert.equal(formatPlainLine(meter.read(1000)), '30%, 1 segment, 300 B, 300 B/s, ETA 3 s')
   })
 })
 
