@@ -196,7 +196,26 @@ export type Gap = z.output<typeof gap>
 export type AbortedTransaction = z.output<typeof abortedTransaction>
 export type IndexRef = z.output<typeof indexRef>
 export type PartitionIndex = z.output<typeof partitionIndexSchema>
-export type Segment = z.output<typeof segmentSchema>
+export type Segment = z.output<typeof segmentSchema> & {
+  /** Where it lies in an object that it shares with segments of other partitions, which is what `key` names. */
+  piece?: PiecePlace
+  /** When the newest of its records was stored; absent where that is when its object was. */
+  stored_at?: string
+}
+
+export interface PiecePlace {
+  position: number
+  /** How often its records were merged. */
+  level: number
+  pack: NamedObject
+}
+
+/** An object that a generation needs, with its recorded size and hash. */
+export interface NamedObject {
+  key: string
+  size: number
+  blake3: string
+}
 
 export function parseManifest(bytes: Buffer, key: string): Manifest {
   const { checksum: _, ...manifest } = parseSealed(manifestSchema, bytes, key)

@@ -1,14 +1,7 @@
 import type { TakenGroups } from './groups-section.ts'
 import { registryKey } from './layout.ts'
-import type { IndexRef, Manifest, ManifestPartition, ManifestTopic, PartitionIndex } from './manifest.ts'
+import type { IndexRef, Manifest, ManifestPartition, ManifestTopic, NamedObject, PartitionIndex } from './manifest.ts'
 import { type RegistrySection, registryFilesOf } from './registry-section.ts'
-
-/** An object that a generation needs, with what the archive vouches for. */
-export interface NamedObject {
-  key: string
-  size: number
-  blake3: string
-}
 
 /** An index that a manifest names, and what it must be the index of. */
 export interface OwnedIndex extends IndexRef {

@@ -1,5 +1,5 @@
 import { openHasher } from '../archive/hash.ts'
-import type { NamedObject } from '../archive/named-objects.ts'
+import type { NamedObject } from '../archive/manifest.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { readAhead } from '../lib/read-ahead.ts'
 import type { ObjectWriter, Storage } from '../storage/storage.ts'

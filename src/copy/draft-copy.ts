@@ -1,5 +1,5 @@
 import { backupNotFound, expiredBackup, scanManifests } from '../archive/catalog.ts'
-import type { NamedObject } from '../archive/named-objects.ts'
+import type { NamedObject } from '../archive/manifest.ts'
 import { listSizes, type Problem } from '../archive/verify-objects.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'

@@ -1,4 +1,4 @@
-import type { NamedObject } from '../archive/named-objects.ts'
+import type { NamedObject } from '../archive/manifest.ts'
 import type { Problem } from '../archive/verify-objects.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'

@@ -1,0 +1,109 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ManifestPartition } from '../manifest.ts'
+
+/** What is said of a list besides its segments. */
+export type ListRow = Omit<ManifestPartition, 'partition' | 'indexes' | 'reread'>
+
+/** Offsets: 64-bit integers that grow. */
+export const offsetFields = ['start_offset', 'end_offset', 'high_watermark', 'last_stable_offset'] as const
+/** Sums over the segments. */
+export const sumFields = ['records', 'aborted_records', 'batches', 'bytes', 'stored_bytes', 'segments'] as const
+/** Everything else is set as a whole. */
+export const setFields = [
+  'last_epoch',
+  'first_timestamp',
+  'last_timestamp',
+  'gaps',
+  'open_aborted',
+  'compaction',
+  'last_batch',
+  'read_to',
+] as const
+
+type OffsetField = (typeof offsetFields)[number]
+type SumField = (typeof sumFields)[number]
+type SetField = (typeof setFields)[number]
+
+/** Offsets and sums are added, in the order of their fields; what is not among `set` and `unset` stays. */
+export interface RowChange {
+  offsets: readonly bigint[]
+  sums: readonly number[]
+  set: Partial<Pick<ListRow, SetField>>
+  unset: readonly SetField[]
+}
+
+export const zeroRow: ListRow = {
+  start_offset: 0n,
+  end_offset: 0n,
+  high_watermark: 0n,
+  last_stable_offset: 0n,
+  last_epoch: -1,
+  records: 0,
+  aborted_records: 0,
+  batches: 0,
+  bytes: 0,
+  stored_bytes: 0,
+  segments: 0,
+  first_timestamp: null,
+  last_timestamp: null,
+  gaps: [],
+  open_aborted: [],
+}
+
+/** Pure. What makes one row of the other. */
+export function diffRows(before: ListRow, after: ListRow): RowChange {
+  const set: Partial<Record<SetField, unknown>> = {}
+  const unset: SetField[] = []
+  for (const field of setFields) {
+    if (isSame(before[field], after[field])) continue
+    if (after[field] === undefined) unset.push(field)
+    else set[field] = after[field]
+  }
+  return {
+    offsets: offsetFields.map(field => after[field] - before[field]),
+    sums: sumFields.map(field => after[field] - before[field]),
+    set: set as RowChange['set'],
+    unset,
+  }
+}
+
+function isSame(before: unknown, after: unknown): boolean {
+  return before === after || (typeof before === 'object' && isDeepStrictEqual(before, after))
+}
+
+export function isNoRowChange({ offsets, sums, set, unset }: RowChange): boolean {
+  return (
+    offsets.every(delta => delta === 0n) &&
+    sums.every(delta => delta === 0) &&
+    Object.keys(set).length + unset.length === 0
+  )
+}
+
+/** Pure. The row after a change. */
+export function applyRowChange(row: ListRow, change: RowChange): ListRow {
+  const changed: ListRow = { ...row, ...change.set }
+  for (const field of change.unset) delete (changed as Partial<ListRow>)[field]
+  offsetFields.forEach((field: OffsetField, i) => {
+    changed[field] = row[field] + (change.offsets[i] ?? 0n)
+  })
+  sumFields.forEach((field: SumField, i) => {
+    changed[field] = row[field] + (change.sums[i] ?? 0)
+  })
+  return changed
+}
+
+/** Pure. One change with the effect of both. */
+export function addRowChanges(first: RowChange, second: RowChange): RowChange {
+  const set = { ...first.set, ...second.set }
+  for (const field of second.unset) delete set[field]
+  const unset = [
+    ...first.unset.filter(field => !(field in second.set) && !second.unset.includes(field)),
+    ...second.unset,
+  ]
+  return {
+    offsets: first.offsets.map((delta, i) => delta + (second.offsets[i] ?? 0n)),
+    sums: first.sums.map((delta, i) => delta + (second.sums[i] ?? 0)),
+    set,
+    unset,
+  }
+}

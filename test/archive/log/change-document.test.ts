@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Change, composeChanges, emptyState, noChange } from '../../../src/archive/log/change.ts'
+import { changeSchema, decodeChange, encodeChange } from '../../../src/archive/log/change-document.ts'
+import { formatJson, parseJson } from '../../../src/lib/json.ts'
+import { type FullState, randomFrom, randomStep } from './random-state.ts'
+
+function throughText(change: Change): Change {
+  return decodeChange(changeSchema.parse(parseJson(formatJson(encodeChange(change)))), 'k')
+}
+
+test('a change is the same after it was written and read', () => {
+  for (let seed = 1; seed <= 60; seed++) {
+    const random = randomFrom(seed)
+    let state: FullState = { ...emptyState, segments: new Map() }
+    let composed = noChange
+    for (let i = 0; i < 8; i++) {
+      const { after, change } = randomStep(random, state)
+      assert.deepEqual(withFrames(throughText(change)), withFrames(change))
+      composed = composeChanges(composed, change)
+      state = after
+    }
+    assert.deepEqual(withFrames(throughText(composed)), withFrames(composed))
+  }
+})
+
+test('offsets beyond 2^53 keep all their digits', () => {
+  const big = 2n ** 62n + 1n
+  const row = { offsets: [0n, big, big, -big], sums: [0, 0, 0, 0, 0, 0], set: { read_to: big }, unset: [] }
+  const change: Change = { ...noChange, lists: new Map([[`${'a'.repeat(32)}/0`, { isNew: false, row }]]) }
+  assert.deepEqual(throughText(change), change)
+})
+
+test('a document that names a pack that it does not have, or lists one list twice, is damaged', () => {
+  const segment = [3, 0, 0, 1, 1, 'A'.repeat(43), 0, 0, 1, 1, 1, 0, null, null]
+  const list = ['a/0', 0, [0, 0, 0, 0], [0, 0, 0, 0, 0, 0], {}, [segment]]
+  const read = (document: unknown) => decodeChange(changeSchema.parse(document), 'b/commits/1')
+  assert.throws(() => read({ lists: [list] }), /b\/commits\/1 is damaged: it names pack 3 of 0/)
+  const twice = ['a/0', 0, [0, 0, 0, 0], [0, 0, 0, 0, 0, 0]]
+  assert.throws(() => read({ lists: [twice, twice] }), /lists a\/0 twice/)
+  assert.throws(() => read({ lists: [twice], removed_lists: ['a/0'] }), /lists a\/0 twice/)
+  const fresh = ['a/0', 1, [0, 0, 0, 0], [0, 0, 0, 0, 0, 0], {}, [[0, 3]]]
+  assert.throws(() => read({ lists: [fresh] }), /is new and names older segments/)
+  const pack = { key: 'b/packs/0a-1.pack', size: 10, blake3: 'a'.repeat(64) }
+  const beyond = [0, 8, 0, 3, 3, 'A'.repeat(43), 0, 0, 1, 1, 1, 0, null, null]
+  const one = ['a/0', 0, [0, 0, 0, 0], [0, 0, 0, 0, 0, 0], {}, [beyond]]
+  assert.throws(() => read({ packs: [pack], lists: [one] }), /a piece ends behind the end of b\/packs\/0a-1.pack/)
+})
+
+test('a change that says nothing is an empty document', () => {
+  assert.deepEqual(encodeChange(noChange), {})
+})
+
+/** A segment in one frame need not say so; a reader gets the frame. */
+function withFrames(change: Change): Change {
+  const lists = [...change.lists].map(([key, one]) => {
+    const parts = one?.parts?.map(part => {
+      if (!('key' in part)) return part
+      const { frames, ...rest } = part
+      return rest.compression === 'zstd' ? { ...rest, frames: frames ?? [[rest.size, rest.plain_size]] } : rest
+    })
+    return [key, one && { ...one, ...(parts && { parts }) }] as const
+  })
+  return { ...change, lists: new Map(lists) } as Change
+}
