@@ -238,7 +238,13 @@ export function parseSealed<T>(schema: z.ZodType<T>, bytes: Buffer, key: string)
 }
 
 /** `checkFurther` comes when the version is known to be one that this program can judge. */
-export function parseAs<T>(schema: z.ZodType<T>, text: string, key: string, checkFurther = (_: unknown) => {}): T {
+export function parseAs<T>(
+  schema: z.ZodType<T>,
+  text: string,
+  key: string,
+  checkFurther = (_: unknown) => {},
+  newest = FORMAT_VERSION,
+): T {
   let data: unknown
   try {
     data = parseJson(text)
@@ -246,7 +252,7 @@ export function parseAs<T>(schema: z.ZodType<T>, text: string, key: string, chec
     throw damaged(key, 'is not JSON', { cause })
   }
   refuseDepth(data, key)
-  refuseNewer(data, key)
+  refuseNewer(data, key, newest)
   checkFurther(data)
   const result = schema.safeParse(data)
   if (result.success) return result.data
@@ -261,10 +267,10 @@ export function refuseDepth(data: unknown, key: string): void {
   throw damaged(key, `is damaged: it is nested deeper than ${MAX_JSON_DEPTH} levels`)
 }
 
-export function refuseNewer(data: unknown, key: string): void {
+export function refuseNewer(data: unknown, key: string, newest = FORMAT_VERSION): void {
   const version = versionOf(data)
-  if (version === undefined || version <= FORMAT_VERSION) return
-  const known = `this version of kafka-backup reads up to ${FORMAT_VERSION}`
+  if (version === undefined || version <= newest) return
+  const known = `this version of kafka-backup reads up to ${newest}`
   throw tooNew(key, `has format version ${version}; ${known}`)
 }
 

@@ -92,6 +92,9 @@ const listRow = z.tuple([
   z.array(z.enum(setFields)).optional(),
 ])
 
+/** Lists with all their segments, as the pages of a checkpoint have them. */
+export const pageLists = z.array(z.tuple([listKey, z.array(segmentRow)]))
+
 const { partitions: _partitions, ...topicShape } = topicSchema.shape
 
 export const changeSchema = z.strictObject({

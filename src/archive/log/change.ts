@@ -83,8 +83,10 @@ function changedHead(head: Head, { head: set, unset }: Change): Head {
   return changed
 }
 
-/** Pure. The segments after a change of a list that had these before. */
-export function applyParts(segments: readonly Segment[], parts: readonly ListPart[]): Segment[] {
+/** Pure. The segments after a change of a list that had these before; undefined where it names more than were there. */
+export function applyParts(segments: readonly Segment[], parts: readonly ListPart[]): Segment[] | undefined {
+  const isWhole = parts.every(part => !isBaseRange(part) || (part[0] <= part[1] && part[1] <= segments.length))
+  if (!isWhole) return undefined
   return parts.flatMap(part => (isBaseRange(part) ? segments.slice(part[0], part[1]) : [part]))
 }
 

@@ -24,7 +24,7 @@ function segmentsAfter(
   const after = new Map(before)
   for (const [key, one] of change.lists) {
     if (one === null) after.delete(key)
-    else if (one.parts) after.set(key, applyParts(one.isNew ? [] : (before.get(key) ?? []), one.parts))
+    else if (one.parts) after.set(key, applyParts(one.isNew ? [] : (before.get(key) ?? []), one.parts) ?? assert.fail())
     else if (one.isNew) after.set(key, [])
   }
   return after

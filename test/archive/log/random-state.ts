@@ -108,19 +108,16 @@ export function randomStep(random: Random, before: FullState): { after: FullStat
     topics.set(id, topic)
     set.set(id, topic)
     const isNew = !lists.has(key) || random(6) === 0
-    const row = randomRow(random)
     const held = isNew ? [] : (segments.get(key) ?? [])
     const parts = random(4) === 0 && !isNew ? undefined : randomParts(random, held.length)
-    changes.set(key, {
-      isNew,
-      row: diffRows(isNew ? zeroRow : (lists.get(key) ?? zeroRow), row),
-      ...(parts && { parts }),
-    })
+    const after = parts
+      ? parts.flatMap(part => (Array.isArray(part) ? held.slice(part[0], part[1]) : [part as Segment]))
+      : held
+    const row = { ...randomRow(random), segments: after.length }
+    const change = diffRows(isNew ? zeroRow : (lists.get(key) ?? zeroRow), row)
+    changes.set(key, { isNew, row: change, ...(parts && { parts }) })
     lists.set(key, row)
-    segments.set(
-      key,
-      parts ? parts.flatMap(part => (Array.isArray(part) ? held.slice(part[0], part[1]) : [part as Segment])) : held,
-    )
+    segments.set(key, after)
   }
   const gone = [...topics.keys()].find(id => random(9) === 0 && !set.has(id))
   if (gone !== undefined) {

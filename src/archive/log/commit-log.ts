@@ -1,0 +1,185 @@
+import { hasCode, KafkaBackupError } from '../../errors.ts'
+import { runPool } from '../../lib/pool.ts'
+import type { Storage } from '../../storage/storage.ts'
+import { hashOf } from '../hash.ts'
+import type { NamedObject } from '../manifest.ts'
+import { type Chain, dueRollup, isCheckpointDue, withRollup } from './chain.ts'
+import { applyChange, type Change, composeChanges, emptyState, noChange, type State } from './change.ts'
+import { encodeChange } from './change-document.ts'
+import { createDocument, LOG_VERSION, packDocument } from './document.ts'
+import type { CheckpointRef, Commit } from './documents.ts'
+import { changeKey, commitKey, rollupKey } from './keys.ts'
+import {
+  type OpenedGeneration,
+  openGeneration,
+  type ReadCommit,
+  readChange,
+  readCommit,
+  readParts,
+} from './open-generation.ts'
+import { splitChange } from './split-change.ts'
+import { sizeOf, writeCheckpoint } from './write-checkpoint.ts'
+
+const CONCURRENCY = 4
+
+/** What a commit says besides its change. */
+export type CommitFacts = Pick<Commit, 'tool_version' | 'run' | 'complete' | 'created_at' | 'started_at'>
+
+/** Where a log begins: a generation of it, or a checkpoint of a backup of version 1, or nothing. */
+export interface LogStart {
+  generation: number
+  state: State
+  chain: Chain
+  previous: { size: number; blake3: string } | null
+  checkpointBytes: number
+}
+
+export const emptyStart: LogStart = {
+  generation: 0,
+  state: emptyState,
+  chain: { checkpoint: null, rollups: [] },
+  previous: null,
+  checkpointBytes: 0,
+}
+
+export function startOf({ commit, ref, state, checkpoint }: OpenedGeneration): LogStart {
+  const { generation, checkpoint: named, rollups } = commit
+  const checkpointBytes = named && checkpoint ? sizeOf([named, ...checkpoint.parts, ...checkpoint.pages]) : 0
+  return { generation, state, chain: { checkpoint: named, rollups }, previous: ref, checkpointBytes }
+}
+
+/**
+ * The generations that one writer adds to a backup. Only the holder of the writer's lease has one. Commits are made one
+ * after the other; roll-ups and checkpoints are made next to them, one at a time, and count from the next commit on.
+ */
+export class CommitLog {
+  readonly #storage: Storage
+  readonly #backupId: string
+  readonly #newWriter: () => string
+  #state: State
+  #generation: number
+  #chain: Chain
+  #previous: LogStart['previous']
+  #checkpointBytes: number
+
+  /** `newWriter` returns a random name, another one at each call. */
+  constructor(storage: Storage, backupId: string, newWriter: () => string, start: LogStart = emptyStart) {
+    this.#storage = storage
+    this.#backupId = backupId
+    this.#newWriter = newWriter
+    this.#state = start.state
+    this.#generation = start.generation
+    this.#chain = start.chain
+    this.#previous = start.previous
+    this.#checkpointBytes = start.checkpointBytes
+  }
+
+  get state(): State {
+    return this.#state
+  }
+
+  get generation(): number {
+    return this.#generation
+  }
+
+  /**
+   * Creates the commit of the next generation. Fails with WRITER_CONFLICT where another run has made it. `isEarlier`: an earlier
+   * attempt of the same run had taken effect without a reply; the state is that one's.
+   */
+  async commit(facts: CommitFacts, change: Change, signal: AbortSignal): Promise<{ isEarlier: boolean }> {
+    const generation = this.#generation + 1
+    const key = commitKey(this.#backupId, generation)
+    const [first, ...others] = splitChange(change)
+    const parts = await this.#writeParts(
+      others,
+      number => changeKey(this.#backupId, generation, this.#newWriter(), number),
+      signal,
+    )
+    const document: Omit<Commit, 'change'> = {
+      format: 'kafka-backup-commit',
+      format_version: LOG_VERSION,
+      ...facts,
+      backup_id: this.#backupId,
+      generation,
+      previous: this.#previous && { size: this.#previous.size, blake3: this.#previous.blake3 },
+      ...this.#chain,
+      parts,
+    }
+    const bytes = await packDocument({ ...document, change: encodeChange(first) })
+    try {
+      await this.#storage.create(key, bytes, signal)
+    } catch (error) {
+      if (!hasCode(error, 'STORAGE_EXISTS')) throw error
+      const existing = await readCommit(this.#storage, this.#backupId, generation, signal)
+      if (existing.commit.run !== facts.run) throw this.#conflict(generation, error)
+      if (existing.ref.blake3 !== hashOf(bytes)) {
+        this.#advance(generation, await readChange(this.#storage, existing, signal), existing.ref)
+        return { isEarlier: true }
+      }
+    }
+    this.#advance(generation, change, { size: bytes.length, blake3: hashOf(bytes) })
+    return { isEarlier: false }
+  }
+
+  /** Rolls up what is due, and writes a checkpoint where that serves readers better. Takes effect with the next commit. */
+  async tidy(signal: AbortSignal): Promise<void> {
+    const newest = this.#generation
+    for (let due = dueRollup(this.#chain, newest); due; due = dueRollup(this.#chain, newest)) {
+      const { from, to, sources } = due
+      const changes =
+        sources.length > 0 ? await this.#readRollups(sources, signal) : await this.#readCommits(from, to, signal)
+      const whole = changes.reduce(composeChanges, noChange)
+      const writer = this.#newWriter()
+      const keyOf = (number: number) => rollupKey(this.#backupId, from, to, writer, number)
+      const documents = await this.#writeParts(splitChange(whole), keyOf, signal)
+      this.#chain = withRollup(this.#chain, due, documents)
+    }
+    if (isCheckpointDue(this.#chain, newest, this.#checkpointBytes)) await this.checkpoint(signal)
+  }
+
+  /** Of the newest generation, as the store has it. */
+  async checkpoint(signal: AbortSignal): Promise<CheckpointRef> {
+    const opened = await openGeneration(this.#storage, this.#backupId, this.#generation, signal)
+    const { ref, bytes } = await writeCheckpoint(this.#storage, opened, this.#newWriter(), signal)
+    this.#chain = { checkpoint: ref, rollups: [] }
+    this.#checkpointBytes = bytes
+    return ref
+  }
+
+  #advance(generation: number, change: Change, ref: { size: number; blake3: string }): void {
+    this.#state = applyChange(this.#state, change)
+    this.#generation = generation
+    this.#previous = ref
+  }
+
+  async #readCommits(from: number, to: number, signal: AbortSignal): Promise<Change[]> {
+    const generations = Array.from({ length: to - from + 1 }, (_, i) => from + i)
+    return runPool(generations, CONCURRENCY, async generation => {
+      const read: ReadCommit = await readCommit(this.#storage, this.#backupId, generation, signal)
+      return readChange(this.#storage, read, signal)
+    })
+  }
+
+  async #readRollups(sources: readonly { documents: NamedObject[] }[], signal: AbortSignal): Promise<Change[]> {
+    const read = await runPool(sources, CONCURRENCY, ({ documents }) =>
+      readParts(this.#storage, this.#backupId, documents, signal),
+    )
+    return read.flat()
+  }
+
+  #writeParts(
+    changes: readonly Change[],
+    keyOf: (number: number) => string,
+    signal: AbortSignal,
+  ): Promise<NamedObject[]> {
+    const head = { format: 'kafka-backup-change', format_version: LOG_VERSION, backup_id: this.#backupId }
+    return runPool([...changes.entries()], CONCURRENCY, ([i, change]) =>
+      createDocument(this.#storage, keyOf(i + 1), { ...head, change: encodeChange(change) }, signal),
+    )
+  }
+
+  #conflict(generation: number, cause: unknown): KafkaBackupError {
+    const message = `another process committed generation ${generation} of backup \`${this.#backupId}\``
+    return new KafkaBackupError('WRITER_CONFLICT', `${message} at ${this.#storage.location}`, { cause })
+  }
+}
