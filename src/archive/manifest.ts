@@ -199,7 +199,8 @@ export type PartitionIndex = z.output<typeof partitionIndexSchema>
 export type Segment = z.output<typeof segmentSchema> & {
   /** Where it lies in an object that it shares with segments of other partitions, which is what `key` names. */
   piece?: PiecePlace
-  /** When the newest of its records was stored; absent where that is when its object was. */
+  /** When the oldest and the newest of its records were stored; absent where that is when its object was. */
+  stored_from?: string
   stored_at?: string
 }
 
@@ -207,7 +208,13 @@ export interface PiecePlace {
   position: number
   /** How often its records were merged. */
   level: number
-  pack: NamedObject
+  pack: PackRef
+}
+
+/** An object that holds pieces of many partitions. */
+export interface PackRef extends NamedObject {
+  /** When it was written; pieces that were merged say themselves when their records were stored. */
+  stored_at: string
 }
 
 /** An object that a generation needs, with its recorded size and hash. */

@@ -27,7 +27,11 @@ const frameBudget = new ByteBudget(2 * MAX_FRAME_BYTES, 8 << 20)
  * piece has been taken and the hash is not the recorded one, this throws. A caller that must not act on damaged bytes
  * checks each batch's own checksum, too.
  */
-export async function* readSegment(storage: Storage, segment: Segment, signal: AbortSignal): AsyncGenerator<Buffer> {
+export async function* readSegment(
+  storage: Pick<Storage, 'readRange'>,
+  segment: Segment,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
   const hasher = openHasher()
   let rest: Buffer = Buffer.alloc(0)
   let plainSize = 0
@@ -58,9 +62,13 @@ interface Piece {
   plain: Buffer
 }
 
-async function* readPieces(storage: Storage, segment: Segment, signal: AbortSignal): AsyncGenerator<Piece> {
+async function* readPieces(
+  storage: Pick<Storage, 'readRange'>,
+  segment: Segment,
+  signal: AbortSignal,
+): AsyncGenerator<Piece> {
   assertFrames(segment)
-  let position = 0
+  let position = segment.piece?.position ?? 0
   for (const [storedBytes, plainBytes] of segment.frames ?? chunksOf(segment.size)) {
     const release = await frameBudget.take(plainBytes, signal)
     try {
@@ -97,7 +105,7 @@ function* chunksOf(size: number): Generator<[number, number]> {
 }
 
 async function readExactly(
-  storage: Storage,
+  storage: Pick<Storage, 'readRange'>,
   segment: Segment,
   start: number,
   length: number,

@@ -69,38 +69,67 @@ export class SegmentWriter {
     const facts = this.#facts
     if (!facts) throw new Error('a segment without batches is never opened')
     await this.#writer.commit(signal)
-    return {
-      key: this.#key,
-      size: this.#size,
-      blake3: this.#hasher.finish(),
-      compression: this.#compressed ? 'zstd' : 'none',
-      plain_size: this.#plainSize,
-      ...(this.#compressed && { frames: this.#frames }),
-      start_offset: facts.startOffset,
-      end_offset: facts.endOffset,
-      batches: facts.batches,
-      records: facts.records,
-      aborted_records: facts.abortedRecords,
-      first_timestamp: facts.firstTimestamp,
-      last_timestamp: facts.lastTimestamp,
-      ...(facts.aborted.length > 0 && { aborted: facts.aborted }),
-    }
+    const stored = { key: this.#key, size: this.#size, blake3: this.#hasher.finish(), plain_size: this.#plainSize }
+    return describeSegment(stored, this.#compressed ? this.#frames : undefined, facts)
   }
 
   abort(): Promise<void> {
     return this.#writer.abort()
   }
 
-  /** Each piece becomes a separate zstd frame, so that a reader can start at any of them. */
   async #compressAll(batches: readonly Buffer[]): Promise<Buffer[]> {
-    const pieces = batches.flatMap(cutToFrames)
-    // A few at a time: each has memory of its own while it waits for a thread, too.
-    const frames = await runPool(pieces, COMPRESSIONS, compressPiece)
-    frames.forEach((frame, i) => {
-      this.#frames.push([frame.length, pieces[i]?.length ?? 0])
-    })
-    return frames
+    const { stored, frames } = await compressToFrames(batches)
+    this.#frames.push(...frames)
+    return stored
   }
+}
+
+/** Pure. The entry of a segment. `frames` are absent where nothing is compressed. */
+export function describeSegment(
+  stored: Pick<Segment, 'key' | 'size' | 'blake3' | 'plain_size'>,
+  frames: [number, number][] | undefined,
+  facts: ChunkFacts,
+): Segment {
+  return {
+    key: stored.key,
+    size: stored.size,
+    blake3: stored.blake3,
+    compression: frames ? 'zstd' : 'none',
+    plain_size: stored.plain_size,
+    ...(frames && { frames }),
+    start_offset: facts.startOffset,
+    end_offset: facts.endOffset,
+    batches: facts.batches,
+    records: facts.records,
+    aborted_records: facts.abortedRecords,
+    first_timestamp: facts.firstTimestamp,
+    last_timestamp: facts.lastTimestamp,
+    ...(facts.aborted.length > 0 && { aborted: facts.aborted }),
+  }
+}
+
+/** Pure. What the entry of a segment says of its batches. */
+export function factsOf(segment: Segment): ChunkFacts {
+  return {
+    startOffset: segment.start_offset,
+    endOffset: segment.end_offset,
+    batches: segment.batches,
+    records: segment.records,
+    abortedRecords: segment.aborted_records,
+    firstTimestamp: segment.first_timestamp,
+    lastTimestamp: segment.last_timestamp,
+    aborted: segment.aborted ?? [],
+  }
+}
+
+/** Each piece becomes a separate zstd frame, so that a reader can start at any of them. */
+export async function compressToFrames(
+  batches: readonly Buffer[],
+): Promise<{ stored: Buffer[]; frames: [number, number][] }> {
+  const pieces = batches.flatMap(cutToFrames)
+  // A few at a time: each has memory of its own while it waits for a thread, too.
+  const stored = await runPool(pieces, COMPRESSIONS, compressPiece)
+  return { stored, frames: stored.map((frame, i) => [frame.length, pieces[i]?.length ?? 0]) }
 }
 
 /** Only a batch larger than a frame may be is cut. */

@@ -1,14 +1,7 @@
 import * as z from 'zod'
 import { damaged } from '../damage.ts'
 import { incarnationKey } from '../incarnation.ts'
-import {
-  manifestSchema,
-  type NamedObject,
-  partitionSchema,
-  type Segment,
-  segmentSchema,
-  topicSchema,
-} from '../manifest.ts'
+import { manifestSchema, type PackRef, partitionSchema, type Segment, segmentSchema, topicSchema } from '../manifest.ts'
 import { count, hash, int64 } from '../scalars.ts'
 import { type Change, type HeadField, isBaseRange, type ListChange, type ListPart } from './change.ts'
 import { offsetFields, type RowChange, setFields, sumFields } from './row-change.ts'
@@ -30,10 +23,12 @@ const headFields = {
 const headNames = Object.keys(headFields) as [HeadField, ...HeadField[]]
 
 export const namedObject = z.strictObject({ key: z.string(), size: count, blake3: hash })
+export const packRef = z.strictObject({ ...namedObject.shape, stored_at: z.string() })
 
 const segmentExtras = z.strictObject({
   frames: segmentSchema.shape.frames,
   aborted: segmentSchema.shape.aborted,
+  stored_from: z.string().optional(),
   stored_at: z.string().optional(),
 })
 
@@ -102,7 +97,7 @@ export const changeSchema = z.strictObject({
   unset: z.array(z.enum(headNames)).optional(),
   topics: z.array(z.strictObject(topicShape)).optional(),
   removed_topics: z.array(z.string()).optional(),
-  packs: z.array(namedObject).optional(),
+  packs: z.array(packRef).optional(),
   lists: z.array(listRow).optional(),
   removed_lists: z.array(listKey).optional(),
   passing: z.array(namedObject).optional(),
@@ -111,14 +106,14 @@ export type ChangeDocument = z.input<typeof changeSchema>
 
 /** Numbers the packs of a document in the order in which they are first named. */
 export class PackTable {
-  readonly packs: NamedObject[] = []
+  readonly packs: PackRef[] = []
   readonly #numbers = new Map<string, number>()
 
-  numberOf(pack: NamedObject): number {
+  numberOf(pack: PackRef): number {
     const known = this.#numbers.get(pack.key)
     if (known !== undefined) return known
     this.#numbers.set(pack.key, this.packs.length)
-    this.packs.push({ key: pack.key, size: pack.size, blake3: pack.blake3 })
+    this.packs.push(pack)
     return this.packs.length - 1
   }
 }
@@ -155,11 +150,12 @@ function encodeList(key: string, { isNew, row, parts }: ListChange, table: PackT
 }
 
 export function encodeSegment(segment: Segment, table: PackTable): SegmentRow {
-  const { piece, frames, aborted, stored_at, first_timestamp: first, last_timestamp: last } = segment
+  const { piece, frames, aborted, stored_from, stored_at, first_timestamp: first, last_timestamp: last } = segment
   const isOneFrame = frames?.length === 1 && frames[0]?.[0] === segment.size && frames[0][1] === segment.plain_size
   const extras = {
     ...(frames && !isOneFrame && { frames }),
     ...(aborted && { aborted }),
+    ...(stored_from !== undefined && { stored_from }),
     ...(stored_at !== undefined && { stored_at }),
   }
   const row: SegmentRow = [
@@ -183,7 +179,7 @@ export function encodeSegment(segment: Segment, table: PackTable): SegmentRow {
 }
 
 /** Throws ARCHIVE_DAMAGED for a row that does not fit together; `at` is the key of the document. */
-export function decodeSegment(row: z.output<typeof segmentRow>, packs: readonly NamedObject[], at: string): Segment {
+export function decodeSegment(row: z.output<typeof segmentRow>, packs: readonly PackRef[], at: string): Segment {
   const [object, position, level, size, plainSize, blake3, compressed, start, offsets, batches, records, aborted] = row
   const [first, last, extras] = [row[12], row[13], row[14]]
   const pack = typeof object === 'number' ? packs[object] : undefined
@@ -205,6 +201,7 @@ export function decodeSegment(row: z.output<typeof segmentRow>, packs: readonly 
     last_timestamp: first === null || last === null ? last : first + last,
     ...(extras?.aborted && { aborted: extras.aborted }),
     ...(pack && { piece: { position, level, pack } }),
+    ...(extras?.stored_from !== undefined && { stored_from: extras.stored_from }),
     ...(extras?.stored_at !== undefined && { stored_at: extras.stored_at }),
   }
 }
@@ -230,7 +227,7 @@ export function decodeChange(document: z.output<typeof changeSchema>, at: string
   }
 }
 
-function decodeList(row: z.output<typeof listRow>, packs: readonly NamedObject[], at: string): ListChange {
+function decodeList(row: z.output<typeof listRow>, packs: readonly PackRef[], at: string): ListChange {
   const [key, isNew, offsets, sums, set = {}, parts, unset = []] = row
   const decoded = parts?.map((one): ListPart => (isRange(one) ? one : decodeSegment(one, packs, at)))
   if (isNew === 1 && decoded?.some(isBaseRange)) throw damaged(at, `is damaged: ${key} is new and names older segments`)

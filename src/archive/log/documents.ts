@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { count, hash } from '../scalars.ts'
-import { changeSchema, namedObject, pageLists } from './change-document.ts'
+import { changeSchema, namedObject, packRef, pageLists } from './change-document.ts'
 import { LOG_VERSION } from './document.ts'
 
 const generation = z.int().positive()
@@ -64,7 +64,7 @@ export const pageSchema = z.strictObject({
   format: z.literal('kafka-backup-page'),
   format_version: z.literal(LOG_VERSION),
   backup_id: z.string(),
-  packs: z.array(namedObject),
+  packs: z.array(packRef),
   lists: pageLists,
 })
 

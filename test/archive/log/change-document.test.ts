@@ -41,7 +41,7 @@ test('a document that names a pack that it does not have, or lists one list twic
   assert.throws(() => read({ lists: [twice], removed_lists: ['a/0'] }), /lists a\/0 twice/)
   const fresh = ['a/0', 1, [0, 0, 0, 0], [0, 0, 0, 0, 0, 0], {}, [[0, 3]]]
   assert.throws(() => read({ lists: [fresh] }), /is new and names older segments/)
-  const pack = { key: 'b/packs/0a-1.pack', size: 10, blake3: 'a'.repeat(64) }
+  const pack = { key: 'b/packs/0a-1.pack', size: 10, blake3: 'a'.repeat(64), stored_at: '' }
   const beyond = [0, 8, 0, 3, 3, 'A'.repeat(43), 0, 0, 1, 1, 1, 0, null, null]
   const one = ['a/0', 0, [0, 0, 0, 0], [0, 0, 0, 0, 0, 0], {}, [beyond]]
   assert.throws(() => read({ packs: [pack], lists: [one] }), /a piece ends behind the end of b\/packs\/0a-1.pack/)

@@ -26,7 +26,12 @@ export function randomSegment(random: Random, start = BigInt(random(1_000_000)))
   const hash = (serial++).toString(16).padStart(64, '0')
   const isPiece = random(3) > 0
   const number = random(4)
-  const pack = { key: `b/packs/0a0b0c0d-${number}.pack`, size: 9_000_000 + number, blake3: 'ab'.repeat(32) }
+  const pack = {
+    key: `b/packs/0a0b0c0d-${number}.pack`,
+    size: 9_000_000 + number,
+    blake3: 'ab'.repeat(32),
+    stored_at: '2026-11-15T10:13:45.239Z',
+  }
   return {
     key: isPiece ? pack.key : `b/kafka/t/0/${hash.slice(44)}.0a0b0c0d.log`,
     size,

@@ -1,0 +1,233 @@
+import type { Storage } from '../../storage/storage.ts'
+import { openHasher } from '../hash.ts'
+import type { PackRef, Segment } from '../manifest.ts'
+import { type ChunkFacts, compressToFrames, describeSegment, joinFacts } from '../segment-writer.ts'
+import { packKey } from './keys.ts'
+
+/** A pack is written when its pieces have this many bytes, or when the round ends. */
+const MAX_PACK_BYTES = 32 << 20
+/** Below this, compressing a piece on its own gains little. */
+const MIN_COMPRESSED_BYTES = 512
+
+/** What a partition's batches are written to: a segment or a piece. */
+export interface BatchWriter {
+  readonly plainSize: number
+  append(pieces: readonly Buffer[], facts: ChunkFacts, signal: AbortSignal): Promise<void>
+  finish(signal: AbortSignal): Promise<Segment>
+  abort(): Promise<void>
+}
+
+export interface PackOptions {
+  backupId: string
+  run: string
+  /** A piece that reaches this becomes a segment. */
+  maxPieceBytes: number
+  maxPackBytes?: number
+  /** The time, by the clock of the store. */
+  now: () => string
+}
+
+/** A piece that waits for its pack to be written. */
+interface WaitingPiece {
+  /** Pieces lie in the order of their lists: those who merge packs read each of them from its begin to its end. */
+  list: string
+  stored: readonly Buffer[]
+  frames: [number, number][] | undefined
+  plainSize: number
+  size: number
+  facts: ChunkFacts
+  level: number
+  written: PromiseWithResolvers<Segment>
+}
+
+/** The packs of a round. Small appends of many partitions become pieces of one object. */
+export class PackSet {
+  readonly maxPieceBytes: number
+  readonly #storage: Storage
+  readonly #options: PackOptions
+  readonly #storeSignal: AbortSignal
+  readonly #open = new Set<Promise<void>>()
+  #waiting: WaitingPiece[] = []
+  #waitingBytes = 0
+  #writing: Promise<void> = Promise.resolve()
+  #number = 0
+
+  constructor(storage: Storage, options: PackOptions, storeSignal: AbortSignal) {
+    this.maxPieceBytes = options.maxPieceBytes
+    this.#storage = storage
+    this.#options = options
+    this.#storeSignal = storeSignal
+  }
+
+  /** A writer for the next batches of a partition. `openSegment` opens a segment, for the case that they are many. */
+  open(list: string, compressed: boolean, openSegment: () => Promise<BatchWriter>): BatchWriter {
+    const left = Promise.withResolvers<void>()
+    this.#open.add(left.promise)
+    left.promise.then(() => this.#open.delete(left.promise))
+    return new PieceWriter(this, list, compressed, openSegment, left.resolve)
+  }
+
+  /** Resolves when the pack is durable that holds the piece. Its memory must not change until then. */
+  add(piece: Omit<WaitingPiece, 'written' | 'size'>): Promise<Segment> {
+    const size = piece.stored.reduce((sum, { length }) => sum + length, 0)
+    const waiting: WaitingPiece = { ...piece, size, written: Promise.withResolvers() }
+    this.#waiting.push(waiting)
+    this.#waitingBytes += size
+    if (this.#waitingBytes >= (this.#options.maxPackBytes ?? MAX_PACK_BYTES)) this.#writeWaiting()
+    return waiting.written.promise
+  }
+
+  /** Waits for the pieces that are open now, and writes all that wait. Failures reach those who wait for their pieces. */
+  async flush(): Promise<void> {
+    await Promise.all(this.#open)
+    this.#writeWaiting()
+    await this.#writing
+  }
+
+  #writeWaiting(): void {
+    const pieces = this.#waiting.sort((a, b) => (a.list < b.list ? -1 : a.list > b.list ? 1 : 0))
+    if (pieces.length === 0) return
+    this.#waiting = []
+    this.#waitingBytes = 0
+    const key = packKey(this.#options.backupId, this.#options.run, ++this.#number)
+    // One after the other: the memory of two packs at most is held.
+    this.#writing = this.#writing.then(async () => {
+      try {
+        const pack = await this.#write(key, pieces)
+        let position = 0
+        for (const piece of pieces) {
+          piece.written.resolve(describePiece(piece, position, pack))
+          position += piece.size
+        }
+      } catch (error) {
+        for (const { written } of pieces) written.reject(error)
+      }
+    })
+  }
+
+  async #write(key: string, pieces: readonly WaitingPiece[]): Promise<PackRef> {
+    const writer = await this.#storage.openWriter(key, this.#storeSignal)
+    const hasher = openHasher()
+    let size = 0
+    try {
+      const chunks = pieces.flatMap(({ stored }) => stored)
+      const writing = writer.write(chunks, this.#storeSignal)
+      for (const chunk of chunks) {
+        hasher.update(chunk)
+        size += chunk.length
+      }
+      await writing
+      await writer.commit(this.#storeSignal)
+    } catch (error) {
+      await writer.abort()
+      throw error
+    }
+    return { key, size, blake3: hasher.finish(), stored_at: this.#options.now() }
+  }
+}
+
+/** Compresses a piece as one frame where that pays, and adds it. Resolves before it is durable. */
+export async function storePiece(
+  packs: PackSet,
+  {
+    list,
+    level,
+    batches,
+    facts,
+    compressed,
+  }: { list: string; level: number; batches: readonly Buffer[]; facts: ChunkFacts; compressed: boolean },
+): Promise<{ durable: Promise<Segment> }> {
+  const plain = [Buffer.concat(batches)]
+  const plainSize = plain[0]?.length ?? 0
+  const isCompressed = compressed && plainSize >= MIN_COMPRESSED_BYTES
+  const { stored, frames } = isCompressed ? await compressToFrames(plain) : { stored: plain, frames: undefined }
+  return { durable: packs.add({ list, stored, frames, plainSize, facts, level }) }
+}
+
+function describePiece(piece: WaitingPiece, position: number, pack: PackRef): Segment {
+  const hasher = openHasher()
+  for (const chunk of piece.stored) hasher.update(chunk)
+  const stored = { key: pack.key, size: piece.size, blake3: hasher.finish(), plain_size: piece.plainSize }
+  return {
+    ...describeSegment(stored, piece.frames, piece.facts),
+    piece: { position, level: piece.level, pack },
+  }
+}
+
+/** Gathers the batches of a partition in memory; a segment takes over when they become many. */
+class PieceWriter implements BatchWriter {
+  readonly #packs: PackSet
+  readonly #list: string
+  readonly #compressed: boolean
+  readonly #openSegment: () => Promise<BatchWriter>
+  readonly #leave: () => void
+  #segment: BatchWriter | undefined
+  #batches: Buffer[] = []
+  #facts: ChunkFacts | undefined
+  #plainSize = 0
+
+  constructor(
+    packs: PackSet,
+    list: string,
+    compressed: boolean,
+    openSegment: () => Promise<BatchWriter>,
+    leave: () => void,
+  ) {
+    this.#packs = packs
+    this.#list = list
+    this.#compressed = compressed
+    this.#openSegment = openSegment
+    this.#leave = leave
+  }
+
+  get plainSize(): number {
+    return this.#segment?.plainSize ?? this.#plainSize
+  }
+
+  async append(pieces: readonly Buffer[], facts: ChunkFacts, signal: AbortSignal): Promise<void> {
+    const bytes = pieces.reduce((sum, { length }) => sum + length, 0)
+    if (!this.#segment && this.#plainSize + bytes >= this.#packs.maxPieceBytes) await this.#becomeSegment(signal)
+    if (this.#segment) return this.#segment.append(pieces, facts, signal)
+    // The caller uses the memory again.
+    this.#batches.push(...pieces.map(piece => Buffer.from(piece)))
+    this.#plainSize += bytes
+    this.#facts = this.#facts ? joinFacts(this.#facts, facts) : facts
+  }
+
+  async finish(signal: AbortSignal): Promise<Segment> {
+    if (this.#segment) return this.#segment.finish(signal)
+    try {
+      return await this.#hand()
+    } finally {
+      this.#leave()
+    }
+  }
+
+  async abort(): Promise<void> {
+    this.#leave()
+    this.#batches = []
+    await this.#segment?.abort()
+  }
+
+  async #hand(): Promise<Segment> {
+    const facts = this.#facts
+    if (!facts) throw new Error('a piece without batches is never opened')
+    const batches = this.#batches
+    const { durable } = await storePiece(this.#packs, {
+      list: this.#list,
+      level: 0,
+      batches,
+      facts,
+      compressed: this.#compressed,
+    })
+    this.#leave()
+    return durable
+  }
+
+  async #becomeSegment(signal: AbortSignal): Promise<void> {
+    this.#segment = await this.#openSegment()
+    this.#leave()
+    if (this.#facts) await this.#segment.append(this.#batches, this.#facts, signal)
+    this.#batches = []
+  }
+}

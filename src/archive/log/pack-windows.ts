@@ -1,0 +1,59 @@
+import type { Storage } from '../../storage/storage.ts'
+import type { Segment } from '../manifest.ts'
+
+/** What lies between two pieces that are read is read with them, up to this many bytes. */
+const MAX_SKIP_BYTES = 64 << 10
+const MAX_WINDOW_BYTES = 2 << 20
+
+interface Window {
+  start: number
+  end: number
+}
+
+/**
+ * Reads many pieces with few requests. The caller asks for the pieces that it has announced, those of each pack in the order
+ * of their positions. One window of each pack is kept.
+ */
+export class PackWindows implements Pick<Storage, 'readRange'> {
+  readonly #storage: Pick<Storage, 'readRange'>
+  readonly #windows: ReadonlyMap<string, readonly Window[]>
+  readonly #kept = new Map<string, Window & { bytes: Buffer }>()
+
+  constructor(storage: Pick<Storage, 'readRange'>, pieces: readonly Segment[]) {
+    this.#storage = storage
+    const byPack = Map.groupBy(
+      pieces.filter(({ piece }) => piece),
+      ({ key }) => key,
+    )
+    this.#windows = new Map([...byPack].map(([key, some]) => [key, planWindows(some.map(rangeOf))]))
+  }
+
+  async readRange(key: string, start: number, length: number, signal: AbortSignal): Promise<Buffer> {
+    const end = start + length
+    const kept = this.#kept.get(key)
+    if (kept && kept.start <= start && end <= kept.end) return kept.bytes.subarray(start - kept.start, end - kept.start)
+    const window = this.#windows.get(key)?.find(one => one.start <= start && end <= one.end)
+    if (!window) return this.#storage.readRange(key, start, length, signal)
+    this.#kept.delete(key)
+    const bytes = await this.#storage.readRange(key, window.start, window.end - window.start, signal)
+    this.#kept.set(key, { ...window, bytes })
+    return bytes.subarray(start - window.start, end - window.start)
+  }
+}
+
+function rangeOf({ piece, size }: Segment): Window {
+  const start = piece?.position ?? 0
+  return { start, end: start + size }
+}
+
+/** Pure. Ranges that are near to each other become one window; a range that is larger than a window has its own. */
+export function planWindows(ranges: readonly Window[]): Window[] {
+  const windows: Window[] = []
+  for (const range of ranges.toSorted((a, b) => a.start - b.start)) {
+    const last = windows.at(-1)
+    const end = Math.max(last?.end ?? 0, range.end)
+    if (last && range.start - last.end <= MAX_SKIP_BYTES && end - last.start <= MAX_WINDOW_BYTES) last.end = end
+    else windows.push({ ...range })
+  }
+  return windows
+}

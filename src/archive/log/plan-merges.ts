@@ -1,0 +1,117 @@
+import type { Segment } from '../manifest.ts'
+
+/** So many pieces that were never merged become one, and so many of each higher level. */
+const FRESH_FAN_IN = 4
+const FAN_IN = 3
+/** A piece that would leave the last level becomes a segment. */
+const LAST_LEVEL = 6
+/** Live pieces of a partition. Gaps and segments between pieces keep them from merging; the oldest become segments then. */
+const MAX_PIECES = 15
+
+/** The segments of a list from its first piece on, and how many come before them. */
+export interface ListTail {
+  start: number
+  segments: readonly Segment[]
+}
+
+export interface MergeRules {
+  /** What reaches this becomes a segment. */
+  maxPieceBytes: number
+  /** Pieces whose records were stored before this time become segments. */
+  olderThanMs: number
+}
+
+/** Neighbors in a list that become one: a piece of this level, or a segment. */
+export interface Merge {
+  list: string
+  /** In the whole list; `to` is the first that is not part of it. */
+  from: number
+  to: number
+  sources: readonly Segment[]
+  into: { kind: 'piece'; level: number } | { kind: 'segment' }
+}
+
+/** Pure. The part of a list that merges are planned with. */
+export function tailOf(segments: readonly Segment[]): ListTail {
+  const first = segments.findIndex(({ piece }) => piece)
+  const start = first === -1 ? segments.length : first
+  return { start, segments: segments.slice(start) }
+}
+
+/** Pure. What is due in a list, in the order of its segments. */
+export function planMerges(list: string, tail: ListTail, rules: MergeRules): Merge[] {
+  const runs = findRuns(tail.segments)
+  const merges: Merge[] = []
+  let pieces = runs.reduce((sum, run) => sum + run.to - run.from, 0)
+  for (const run of runs) {
+    const sources = tail.segments.slice(run.from, run.to)
+    const isLimit = pieces > MAX_PIECES
+    const due = isOld(sources, rules)
+      ? wholeRun(run)
+      : (dueInRun(sources, run, rules) ?? (isLimit ? wholeRun(run) : undefined))
+    if (!due) continue
+    const { from, to, into } = due
+    pieces -= to - from - (into.kind === 'piece' ? 1 : 0)
+    merges.push({ list, from: tail.start + from, to: tail.start + to, sources: tail.segments.slice(from, to), into })
+  }
+  return merges
+}
+
+interface Run {
+  from: number
+  to: number
+}
+
+/** Pieces that follow one another without a gap or a segment between them. */
+function findRuns(segments: readonly Segment[]): Run[] {
+  const runs: Run[] = []
+  for (const [i, segment] of segments.entries()) {
+    if (!segment.piece) continue
+    const last = runs.at(-1)
+    const before = segments[i - 1]
+    if (last?.to === i && before?.end_offset === segment.start_offset) last.to = i + 1
+    else runs.push({ from: i, to: i + 1 })
+  }
+  return runs
+}
+
+/** Pure. When the records of a piece were stored. */
+export function storedTimes({ piece, stored_from, stored_at }: Segment): { from: string; to: string } {
+  const packed = piece?.pack.stored_at ?? ''
+  return { from: stored_from ?? packed, to: stored_at ?? packed }
+}
+
+type Due = Run & Pick<Merge, 'into'>
+
+function wholeRun(run: Run): Due {
+  return { ...run, into: { kind: 'segment' } }
+}
+
+function isOld(sources: readonly Segment[], { olderThanMs }: MergeRules): boolean {
+  return sources.some(source => Date.parse(storedTimes(source).from) < olderThanMs)
+}
+
+function dueInRun(sources: readonly Segment[], run: Run, rules: MergeRules): Due | undefined {
+  const fresh = countTrailing(sources, sources.length, 0)
+  if (fresh < FRESH_FAN_IN) return undefined
+  let begin = sources.length - fresh
+  let level = 1
+  for (
+    let same = countTrailing(sources, begin, level);
+    same + 1 >= FAN_IN;
+    same = countTrailing(sources, begin, level)
+  ) {
+    begin -= same
+    level++
+  }
+  const bytes = sources.slice(begin).reduce((sum, { plain_size }) => sum + plain_size, 0)
+  if (level > LAST_LEVEL || bytes >= rules.maxPieceBytes) return wholeRun(run)
+  return { from: run.from + begin, to: run.to, into: { kind: 'piece', level } }
+}
+
+/** How many pieces before `end` have the level. */
+function countTrailing(sources: readonly Segment[], end: number, level: number): number {
+  let count = 0
+  while (count < end && sources[end - count - 1]?.piece?.level === level) count++
+  return count
+}

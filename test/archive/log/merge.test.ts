@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { mergePieces } from '../../../src/archive/log/merge-pieces.ts'
+import { PackSet } from '../../../src/archive/log/pack-set.ts'
+import { planWindows } from '../../../src/archive/log/pack-windows.ts'
+import { type Merge, planMerges, tailOf } from '../../../src/archive/log/plan-merges.ts'
+import type { Segment } from '../../../src/archive/manifest.ts'
+import { readSegment } from '../../../src/archive/segment-reader.ts'
+import { type ChunkFacts, SegmentWriter } from '../../../src/archive/segment-writer.ts'
+import type { Storage } from '../../../src/storage/storage.ts'
+import { encodeRun } from '../../fakes/batches.ts'
+import { openMemoryStorage } from '../../fakes/memory-storage.ts'
+import { randomFrom } from './random-state.ts'
+
+const { signal } = new AbortController()
+const MINUTE = 60_000
+const start = Date.parse('2026-11-15T00:00:00.000Z')
+
+function factsFor(from: bigint, count: number): ChunkFacts {
+  const times = { firstTimestamp: 5n, lastTimestamp: 9n }
+  return {
+    startOffset: from,
+    endOffset: from + BigInt(count),
+    batches: 1,
+    records: count,
+    abortedRecords: 0,
+    ...times,
+    aborted: [],
+  }
+}
+
+/** Rounds in which some lists get records; merges happen as a writer would do them. */
+class Rounds {
+  readonly storage = openMemoryStorage()
+  readonly lists = new Map<string, Segment[]>()
+  /** The bytes that each list must have. */
+  readonly expected = new Map<string, Buffer[]>()
+  nowMs = start
+  most = 0
+  merges = 0
+  #round = 0
+
+  async add(lists: readonly string[], count = 1): Promise<void> {
+    const packs = this.#packs(`r${++this.#round}`)
+    const added = lists.map(async list => {
+      const segments = this.lists.get(list) ?? []
+      const from = segments.at(-1)?.end_offset ?? 0n
+      const batch = encodeRun(from, count, { valueBytes: 100 })
+      const writer = packs.open(list, true, () => this.#openSegment(list, from))
+      await writer.append([batch], factsFor(from, count), signal)
+      this.lists.set(list, [...segments, await writer.finish(signal)])
+      this.expected.set(list, [...(this.expected.get(list) ?? []), Buffer.from(batch)])
+    })
+    await packs.flush()
+    await Promise.all(added)
+    this.nowMs += MINUTE
+  }
+
+  async merge(): Promise<Merge[]> {
+    const olderThanMs = this.nowMs - 24 * 60 * MINUTE
+    const due = [...this.lists].flatMap(([list, segments]) =>
+      planMerges(list, tailOf(segments), { maxPieceBytes: 100_000, olderThanMs }),
+    )
+    const packs = this.#packs(`m${this.#round}`)
+    const openSegment = ({ list, sources }: Merge) => this.#openSegment(list, sources[0]?.start_offset ?? 0n)
+    const parts = { storage: this.storage, packs, compression: 'auto' as const, openSegment }
+    for (const { list, from, to, result } of (await mergePieces(due, parts, signal)).toReversed()) {
+      const segments = this.lists.get(list) ?? []
+      this.lists.set(list, segments.toSpliced(from, to - from, result))
+      this.merges++
+    }
+    this.most = Math.max(this.most, ...[...this.lists.values()].map(some => some.filter(one => one.piece).length))
+    return due
+  }
+
+  async assertSame(): Promise<void> {
+    for (const [list, segments] of this.lists) {
+      const found: Buffer[] = []
+      let next = 0n
+      for (const segment of segments) {
+        assert.equal(segment.start_offset, next)
+        next = segment.end_offset
+        for await (const bytes of readSegment(this.storage, segment, signal)) found.push(Buffer.from(bytes))
+      }
+      assert.ok(Buffer.concat(found).equals(Buffer.concat(this.expected.get(list) ?? [])), list)
+    }
+  }
+
+  #packs(run: string): PackSet {
+    const now = () => new Date(this.nowMs).toISOString()
+    return new PackSet(this.storage, { backupId: 'b', run, maxPieceBytes: 100_000, now }, signal)
+  }
+
+  #openSegment(list: string, from: bigint): Promise<SegmentWriter> {
+    const key = `b/kafka/t/${list}/${from}-${this.#round}.log.zst`
+    return SegmentWriter.open(this.storage, key, true, signal)
+  }
+}
+
+test('merged pieces hold the bytes of their sources, and no list has more than 16', async () => {
+  const rounds = new Rounds()
+  const random = randomFrom(3)
+  const names = Array.from({ length: 12 }, (_, i) => `list${i}`)
+  for (let i = 0; i < 150; i++) {
+    await rounds.add(names.filter((_, n) => n < 3 || random(n) === 0))
+    await rounds.merge()
+  }
+  await rounds.assertSame()
+  assert.ok(rounds.most <= 16, `${rounds.most} pieces`)
+  assert.ok(rounds.merges > 100, `${rounds.merges} merges`)
+  const levels = new Set(rounds.lists.get('list0')?.map(({ piece }) => piece?.level))
+  assert.deepEqual([...levels], [4, 3, 1, 0])
+})
+
+test('a large append is a segment at once, and pieces become one when they are large or old', async () => {
+  const rounds = new Rounds()
+  await rounds.add(['large'], 2000)
+  assert.equal(rounds.lists.get('large')?.[0]?.piece, undefined)
+  for (let i = 0; i < 4; i++) await rounds.add(['middle', 'small'], i === 3 ? 900 : 20)
+  await rounds.merge()
+  assert.equal(rounds.lists.get('middle')?.[0]?.piece, undefined)
+  await rounds.add(['old'])
+  rounds.nowMs += 25 * 60 * MINUTE
+  await rounds.merge()
+  const [segment] = rounds.lists.get('old') ?? []
+  assert.equal(segment?.piece, undefined)
+  assert.equal(segment?.stored_at, new Date(start + 5 * MINUTE).toISOString())
+  await rounds.assertSame()
+})
+
+test('pieces that a gap or a segment divides do not merge with each other', async () => {
+  const rounds = new Rounds()
+  for (let i = 0; i < 3; i++) await rounds.add(['a'])
+  const [piece] = rounds.lists.get('a') ?? []
+  assert.ok(piece)
+  const at = (offset: number) => ({ ...piece, start_offset: BigInt(offset), end_offset: BigInt(offset + 1) })
+  const { piece: _, ...segment } = at(3)
+  const rules = { maxPieceBytes: 1e9, olderThanMs: 0 }
+  assert.deepEqual(planMerges('a', tailOf([at(0), at(1), at(5), at(6)]), rules), [])
+  assert.deepEqual(planMerges('a', tailOf([at(1), at(2), segment, at(4), at(5)]), rules), [])
+  const [merge] = planMerges('a', tailOf([segment, at(4), at(5), at(6), at(7)]), rules)
+  assert.deepEqual([merge?.from, merge?.to, merge?.into], [1, 5, { kind: 'piece', level: 1 }])
+})
+
+test('a list whose pieces cannot merge turns the oldest into segments, so that it has no more than 15', async () => {
+  const rounds = new Rounds()
+  await rounds.add(['a'])
+  const [piece] = rounds.lists.get('a') ?? []
+  assert.ok(piece)
+  const apart = Array.from({ length: 20 }, (_, i) => ({
+    ...piece,
+    start_offset: BigInt(10 * i),
+    end_offset: BigInt(10 * i + 1),
+  }))
+  const merges = planMerges('a', tailOf(apart), { maxPieceBytes: 1e9, olderThanMs: 0 })
+  assert.deepEqual(
+    merges.map(({ from, to, into }) => [from, to, into.kind]),
+    [0, 1, 2, 3, 4].map(i => [i, i + 1, 'segment']),
+  )
+})
+
+test('a pack that cannot be written fails every piece in it, and those only', async () => {
+  const storage = openMemoryStorage()
+  const failing: Storage = {
+    ...storage,
+    openWriter: (key, one) =>
+      key.endsWith('-2.pack') ? Promise.reject(new Error('no space')) : storage.openWriter(key, one),
+  }
+  const now = () => new Date(start).toISOString()
+  const packs = new PackSet(failing, { backupId: 'b', run: 'r', maxPieceBytes: 1e6, now }, signal)
+  const write = async (list: string) => {
+    const writer = packs.open(list, false, () => assert.fail())
+    await writer.append([encodeRun(0n, 1)], factsFor(0n, 1), signal)
+    return writer.finish(signal)
+  }
+  const first = write('a')
+  await packs.flush()
+  assert.equal((await first).piece?.pack.key, 'b/packs/r-1.pack')
+  const failed = Promise.allSettled([write('b'), write('c')])
+  await packs.flush()
+  assert.deepEqual(
+    (await failed).map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
+})
+
+test('near ranges are read at once, far and large ones for themselves', () => {
+  const near = [
+    { start: 0, end: 10 },
+    { start: 20, end: 30 },
+  ]
+  assert.deepEqual(planWindows(near.toReversed()), [{ start: 0, end: 30 }])
+  const far = { start: 1 << 20, end: (1 << 20) + 5 }
+  assert.deepEqual(planWindows([...near, far]), [{ start: 0, end: 30 }, far])
+  const large = { start: 30, end: 5 << 20 }
+  assert.deepEqual(planWindows([...near, large]), [{ start: 0, end: 30 }, large])
+})
