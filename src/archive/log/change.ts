@@ -163,6 +163,7 @@ function notePassing(before: readonly ListPart[], after: readonly ListPart[], pa
 }
 
 /** The object that a segment lies in. */
-export function objectOf({ key, size, blake3, piece }: Segment): NamedObject {
-  return piece?.pack ?? { key, size, blake3 }
+export function objectOf(segment: Segment): NamedObject {
+  const { key, size, blake3 } = segment.piece?.pack ?? segment
+  return { key, size, blake3 }
 }

@@ -61,6 +61,7 @@ export class CommitLog {
   #chain: Chain
   #previous: LogStart['previous']
   #checkpointBytes: number
+  #lastChange: Change = noChange
 
   /** `newWriter` returns a random name, another one at each call. */
   constructor(storage: Storage, backupId: string, newWriter: () => string, start: LogStart = emptyStart) {
@@ -76,6 +77,11 @@ export class CommitLog {
 
   get state(): State {
     return this.#state
+  }
+
+  /** The change of the newest generation. */
+  get lastChange(): Change {
+    return this.#lastChange
   }
 
   get generation(): number {
@@ -148,6 +154,7 @@ export class CommitLog {
 
   #advance(generation: number, change: Change, ref: { size: number; blake3: string }): void {
     this.#state = applyChange(this.#state, change)
+    this.#lastChange = change
     this.#generation = generation
     this.#previous = ref
   }

@@ -1,0 +1,61 @@
+import type { Segment } from '../manifest.ts'
+import { type Change, isBaseRange, type ListPart } from './change.ts'
+import { type ListTail, tailOf } from './plan-merges.ts'
+
+const noTail: ListTail = { start: 0, segments: [] }
+
+/**
+ * The segments of each list from its first piece on: what a writer needs to know of them to merge. It does not grow with
+ * the age of a backup, since pieces become segments.
+ */
+export class ListTails {
+  readonly #tails: Map<string, ListTail>
+
+  constructor(tails: Iterable<[string, ListTail]> = []) {
+    this.#tails = new Map(tails)
+  }
+
+  entries(): Iterable<[string, ListTail]> {
+    return this.#tails.entries()
+  }
+
+  /** Whether the list has these segments at this place. */
+  has(list: string, from: number, sources: readonly Segment[]): boolean {
+    const { start, segments } = this.#tails.get(list) ?? noTail
+    return from >= start && sources.every((source, i) => isSame(source, segments[from - start + i]))
+  }
+
+  /** Follows a change that was committed. */
+  apply({ lists }: Change): void {
+    for (const [list, change] of lists) {
+      if (change === null) this.#tails.delete(list)
+      else if (change.isNew || change.parts) {
+        const tail = change.isNew ? noTail : (this.#tails.get(list) ?? noTail)
+        this.#tails.set(list, tailAfter(tail, change.parts ?? []))
+      }
+    }
+  }
+}
+
+function isSame(one: Segment, other: Segment | undefined): boolean {
+  return one.key === other?.key && one.piece?.position === other.piece?.position
+}
+
+/** Pure. What lies before a tail is not known, except that there is no piece among it. */
+export function tailAfter({ start, segments }: ListTail, parts: readonly ListPart[]): ListTail {
+  let before = 0
+  const known: Segment[] = []
+  for (const part of parts) {
+    if (!isBaseRange(part)) {
+      known.push(part)
+      continue
+    }
+    const [from, to] = part
+    const unknown = Math.max(0, Math.min(to, start) - from)
+    if (known.length > 0 && unknown > 0) throw new Error('a change has put segments behind later ones')
+    before += unknown
+    for (const segment of segments.slice(Math.max(0, from - start), Math.max(0, to - start))) known.push(segment)
+  }
+  const tail = tailOf(known)
+  return { start: before + tail.start, segments: tail.segments }
+}

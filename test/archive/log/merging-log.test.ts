@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { applyParts, type Change, type ListChange, noChange } from '../../../src/archive/log/change.ts'
+import { CommitLog } from '../../../src/archive/log/commit-log.ts'
+import { ListTails } from '../../../src/archive/log/list-tails.ts'
+import { mergePieces } from '../../../src/archive/log/merge-pieces.ts'
+import { MergingLog } from '../../../src/archive/log/merging-log.ts'
+import { openGeneration, SegmentLists } from '../../../src/archive/log/open-generation.ts'
+import { PackSet } from '../../../src/archive/log/pack-set.ts'
+import type { Merge } from '../../../src/archive/log/plan-merges.ts'
+import { diffRows, zeroRow } from '../../../src/archive/log/row-change.ts'
+import type { Segment } from '../../../src/archive/manifest.ts'
+import { readSegment } from '../../../src/archive/segment-reader.ts'
+import { SegmentWriter } from '../../../src/archive/segment-writer.ts'
+import { withSegment } from '../../../src/archive/summary.ts'
+import { encodeRun } from '../../fakes/batches.ts'
+import { openMemoryStorage } from '../../fakes/memory-storage.ts'
+import { randomFrom } from './random-state.ts'
+
+const { signal } = new AbortController()
+const facts = { tool_version: '0.2.0', run: '0a0b0c0d', complete: true, created_at: '', started_at: '' }
+
+/** A backup of partitions that get a record now and then, on a store in memory. */
+class Backup {
+  readonly storage = openMemoryStorage()
+  readonly log: CommitLog
+  readonly merging: MergingLog
+  /** What each generation must hold: the end of each list. */
+  readonly ends: Map<string, bigint>[] = [new Map()]
+  puts = 0
+  #serial = 0
+  readonly #now = () => '2026-11-15T10:13:45.239Z'
+
+  constructor() {
+    const store = this.storage
+    const create = store.create.bind(store)
+    store.create = (...args) => {
+      this.puts++
+      return create(...args)
+    }
+    this.log = new CommitLog(store, 'b', () => `w${this.#serial++}`)
+    const rules = () => ({ maxPieceBytes: 20_000, olderThanMs: 0 })
+    this.merging = new MergingLog(this.log, new ListTails(), { merge: this.#merge, rules })
+  }
+
+  async round(lists: readonly string[]): Promise<void> {
+    const packs = this.#packs()
+    const ends = new Map(this.ends.at(-1))
+    const writing = lists.map(async (list): Promise<[string, ListChange]> => {
+      const from = ends.get(list) ?? 0n
+      ends.set(list, from + 1n)
+      const writer = packs.open(list, true, () => assert.fail())
+      const one = { startOffset: from, endOffset: from + 1n, batches: 1, records: 1, abortedRecords: 0 }
+      const times = { firstTimestamp: 1n, lastTimestamp: 1n, aborted: [] }
+      await writer.append([encodeRun(from, 1, { valueBytes: 50 })], { ...one, ...times }, signal)
+      return [list, this.#append(list, await writer.finish(signal))]
+    })
+    await packs.flush()
+    const change: Change = { ...noChange, lists: new Map(await Promise.all(writing)) }
+    await this.merging.commit(facts, change, signal)
+    this.ends.push(ends)
+    await this.merging.tidy(signal)
+  }
+
+  async assertGeneration(generation: number): Promise<number> {
+    const opened = await openGeneration(this.storage, 'b', generation, signal)
+    const lists = new SegmentLists(this.storage, opened)
+    let most = 0
+    for (const [list, end] of this.ends[generation] ?? []) {
+      const segments = await lists.read(list, signal)
+      const bytes: Buffer[] = []
+      for (const segment of segments) {
+        for await (const some of readSegment(this.storage, segment, signal)) bytes.push(Buffer.from(some))
+      }
+      const expected = Array.from({ length: Number(end) }, (_, i) => encodeRun(BigInt(i), 1, { valueBytes: 50 }))
+      assert.ok(Buffer.concat(bytes).equals(Buffer.concat(expected)), `${list} of ${generation}`)
+      const row = opened.state.lists.get(list)
+      assert.equal(
+        row?.stored_bytes,
+        segments.reduce((sum, { size }) => sum + size, 0),
+      )
+      most = Math.max(most, segments.filter(({ piece }) => piece).length)
+    }
+    return most
+  }
+
+  #append(list: string, segment: Segment): ListChange {
+    const row = this.log.state.lists.get(list)
+    const partition = { partition: 0, indexes: [], ...(row ?? zeroRow) }
+    const { partition: _, indexes: __, ...after } = withSegment(partition, segment, 0, [])
+    const parts = row ? [[0, row.segments] as const, segment] : [segment]
+    return { isNew: !row, row: diffRows(row ?? zeroRow, after), parts }
+  }
+
+  #packs(): PackSet {
+    const options = { backupId: 'b', run: `r${this.#serial++}`, maxPieceBytes: 20_000, now: this.#now }
+    return new PackSet(this.storage, options, signal)
+  }
+
+  readonly #merge = (merges: readonly Merge[]) => {
+    const openSegment = ({ list, from }: Merge) =>
+      SegmentWriter.open(
+        this.storage,
+        `b/kafka/t/0/${list.replace('/', '-')}.${from}.${this.#serial++}.log`,
+        true,
+        signal,
+      )
+    return mergePieces(
+      merges,
+      { storage: this.storage, packs: this.#packs(), compression: 'auto', openSegment },
+      signal,
+    )
+  }
+}
+
+test('whatever is merged, every generation holds the same records', async () => {
+  const backup = new Backup()
+  const random = randomFrom(5)
+  const names = Array.from({ length: 10 }, (_, i) => `${String(i).repeat(32)}/0`)
+  const rounds = 130
+  for (let i = 1; i <= rounds; i++) await backup.round(names.filter((_, n) => n < 4 || random(n) === 0))
+  const most: number[] = []
+  for (let generation = 1; generation <= rounds; generation += 3) most.push(await backup.assertGeneration(generation))
+  assert.ok(Math.max(...most) <= 16, `${Math.max(...most)} pieces`)
+  // A commit each, a roll-up for eight, and a few checkpoints with their pages. Packs are not counted here.
+  assert.ok(backup.puts < rounds * 1.35, `${backup.puts} documents in ${rounds} rounds`)
+})
+
+test('a merge of a list that was replaced meanwhile is dropped', async () => {
+  const backup = new Backup()
+  const list = `${'a'.repeat(32)}/0`
+  for (let i = 0; i < 4; i++) await backup.round([list])
+  const row = backup.log.state.lists.get(list) ?? zeroRow
+  const change: Change = {
+    ...noChange,
+    lists: new Map([[list, { isNew: true, row: diffRows(zeroRow, { ...row, segments: 0 }), parts: [] }]]),
+  }
+  await backup.merging.commit(facts, change, signal)
+  const opened = await openGeneration(backup.storage, 'b', 5, signal)
+  assert.deepEqual(await new SegmentLists(backup.storage, opened).read(list, signal), [])
+})
+
+test('a change that names more segments than a list had is not applied', () => {
+  assert.equal(applyParts([], [[0, 1]]), undefined)
+})
