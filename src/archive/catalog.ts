@@ -5,7 +5,14 @@ import { assertIndexKeys, assertManifestKeys } from './assert-keys.ts'
 import { damaged } from './damage.ts'
 import { hashOf } from './hash.ts'
 import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './layout.ts'
-import { type Manifest, type PartitionIndex, parseManifest, parsePartitionIndex } from './manifest.ts'
+import {
+  type Manifest,
+  type ManifestPartition,
+  type PartitionIndex,
+  parseManifest,
+  parsePartitionIndex,
+  type Segment,
+} from './manifest.ts'
 import { indexRefsOf, type OwnedIndex, ownIndexes, sectionObjectsOf } from './named-objects.ts'
 
 /** The ids of all backups at the location, in the order of their names, without expired ones. */
@@ -101,14 +108,16 @@ export async function readManifest(
 /** Each may have a hundred megabytes. */
 const INDEXES_AT_ONCE = 8
 
-/** All pages of the index of one list of segments. */
-export function readIndexes(
+/** The segments of a partition, or of its reread, in the order of their offsets. */
+export async function listSegments(
   storage: Storage,
   topic: Parameters<typeof ownIndexes>[0],
-  partition: Parameters<typeof ownIndexes>[1],
+  partition: Parameters<typeof ownIndexes>[1] & Pick<ManifestPartition, 'list'>,
   signal: AbortSignal,
-): Promise<PartitionIndex[]> {
-  return runPool(ownIndexes(topic, partition), INDEXES_AT_ONCE, ref => readIndex(storage, ref, signal))
+): Promise<readonly Segment[]> {
+  if (partition.list) return partition.list.read(signal)
+  const indexes = await runPool(ownIndexes(topic, partition), INDEXES_AT_ONCE, ref => readIndex(storage, ref, signal))
+  return indexes.flatMap(({ segments }) => segments)
 }
 
 /** The index as the manifest vouches for it: one that is gone, has other bytes, or is of another topic, is damage. */

@@ -2,9 +2,9 @@ import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
-import { readIndexes, readManifest } from './catalog.ts'
+import { listSegments, readManifest } from './catalog.ts'
 import { hashOf } from './hash.ts'
-import { type Incarnation, incarnationKey } from './incarnation.ts'
+import { freshKey, rereadKey } from './incarnation.ts'
 import { type FolderOf, indexKey, manifestCopyKey, manifestKey } from './layout.ts'
 import {
   FORMAT_VERSION,
@@ -50,16 +50,6 @@ const REREAD = 'reread'
 /** What stands for the run in keys of lists that are read again: two lists may have segments at the same offset. */
 export function rereadRun(run: string): string {
   return `${run}-${REREAD}`
-}
-
-/** Names a partition of one incarnation of a topic. */
-export function freshKey(topic: Incarnation, partition: number): string {
-  return `${incarnationKey(topic)}/${partition}`
-}
-
-/** Like `indexes`, for a reread that has not replaced the list of the partition yet. */
-export function rereadKey(topic: Incarnation, partition: number): string {
-  return `${REREAD}/${freshKey(topic, partition)}`
 }
 
 /**
@@ -192,9 +182,7 @@ async function extendIndexes(
   signal: AbortSignal,
 ): Promise<IndexRef[]> {
   const kept = indexes.slice(0, countKeptPages(indexes, fresh.length))
-  const carried = (
-    await readIndexes(storage, topic, { partition, indexes: indexes.slice(kept.length) }, signal)
-  ).flatMap(index => index.segments)
+  const carried = await listSegments(storage, topic, { partition, indexes: indexes.slice(kept.length) }, signal)
   const segments = [...carried, ...fresh]
   const { backup_id: backupId, generation } = draft.manifest
   // Shards may bring segments of a topic and of the one that it replaced: both have the same name.

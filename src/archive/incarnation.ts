@@ -11,6 +11,16 @@ export function incarnationKey({ id, incarnation = 1 }: Incarnation): string {
   return incarnation === 1 ? id : `${id}.${incarnation}`
 }
 
+/** Names the list of a partition of one incarnation of a topic. */
+export function freshKey(topic: Incarnation, partition: number): string {
+  return `${incarnationKey(topic)}/${partition}`
+}
+
+/** Names the list of a reread that has not replaced the list of the partition yet. */
+export function rereadKey(topic: Incarnation, partition: number): string {
+  return `reread/${freshKey(topic, partition)}`
+}
+
 export function isSameIncarnation(one: Incarnation, other: Incarnation): boolean {
   return incarnationKey(one) === incarnationKey(other)
 }

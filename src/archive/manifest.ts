@@ -182,14 +182,28 @@ export const partitionIndexSchema = z.strictObject({
   segments: z.array(segmentSchema),
 })
 
-export type Manifest = Omit<z.output<typeof manifestSchema>, 'checksum'>
+/** A generation as all readers see it. One of version 2 is put together from its log. */
+export type Manifest = Omit<z.output<typeof manifestSchema>, 'checksum' | 'format_version' | 'topics'> & {
+  format_version: number
+  topics: ManifestTopic[]
+}
 /** What a writer has to know of the encryption below it. */
 export interface ArchiveEncryption {
   section: NonNullable<Manifest['encryption']>
   folderOf?: FolderOf
 }
-export type ManifestTopic = z.output<typeof topicSchema>
-export type ManifestPartition = z.output<typeof partitionSchema>
+export type ManifestTopic = Omit<z.output<typeof topicSchema>, 'partitions'> & { partitions: ManifestPartition[] }
+type StoredPartition = z.output<typeof rereadSchema>
+/** The segments of a partition are listed by its indexes in version 1, and by its list in version 2. */
+export type ManifestPartition = StoredPartition & {
+  list?: SegmentList
+  reread?: StoredPartition & { list?: SegmentList }
+}
+
+export interface SegmentList {
+  /** In the order of their offsets. */
+  read(signal: AbortSignal): Promise<readonly Segment[]>
+}
 export type Compaction = z.output<typeof compaction>
 export type LastBatch = NonNullable<ManifestPartition['last_batch']>
 export type Gap = z.output<typeof gap>

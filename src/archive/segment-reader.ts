@@ -6,11 +6,10 @@ import { walkBatches } from '../batch/walk.ts'
 import { hasCode, type KafkaBackupError } from '../errors.ts'
 import { ByteBudget } from '../lib/byte-budget.ts'
 import type { Storage } from '../storage/storage.ts'
-import { readIndex } from './catalog.ts'
+import { listSegments } from './catalog.ts'
 import { damagedInside } from './damage.ts'
 import { openHasher } from './hash.ts'
 import type { ManifestPartition, ManifestTopic, Segment } from './manifest.ts'
-import { ownIndexes } from './named-objects.ts'
 import { MAX_FRAME_BYTES } from './segment-writer.ts'
 
 const decompress = promisify(zstdDecompress)
@@ -170,13 +169,12 @@ const MOST_KEYS = 100
 export async function readFirstKeys(
   storage: Storage,
   topic: Pick<ManifestTopic, 'name' | 'id'>,
-  partition: Pick<ManifestPartition, 'partition' | 'indexes'>,
+  partition: Pick<ManifestPartition, 'partition' | 'indexes' | 'list'>,
   signal: AbortSignal,
 ): Promise<(Buffer | null)[]> {
-  const [reference] = ownIndexes(topic, partition)
-  if (!reference) return []
-  const { segments } = await readIndex(storage, reference, signal)
-  return segments[0] ? keysOf(segments[0], storage, signal) : []
+  const { indexes } = partition
+  const [segment] = await listSegments(storage, topic, { ...partition, indexes: indexes.slice(0, 1) }, signal)
+  return segment ? keysOf(segment, storage, signal) : []
 }
 
 async function keysOf(segment: Segment, storage: Storage, signal: AbortSignal): Promise<(Buffer | null)[]> {

@@ -4,7 +4,7 @@ import type { Storage } from '../storage/storage.ts'
 import { readIndex } from './catalog.ts'
 import { problemOf } from './damage.ts'
 import { backupPrefix } from './layout.ts'
-import type { ManifestPartition, ManifestTopic, Segment } from './manifest.ts'
+import type { ManifestPartition, ManifestTopic, Segment, SegmentList } from './manifest.ts'
 import { ownIndexes } from './named-objects.ts'
 
 export interface Problem {
@@ -20,6 +20,7 @@ export async function gatherSegments(
   partition: ManifestPartition,
   signal: AbortSignal,
 ): Promise<{ segments: Segment[]; problems: Problem[] }> {
+  if (partition.list) return gatherFromLog(topic, partition, partition.list, signal)
   const segments: Segment[] = []
   const problems: Problem[] = []
   let isComplete = true
@@ -36,6 +37,22 @@ export async function gatherSegments(
   return { segments, problems }
 }
 
+async function gatherFromLog(
+  topic: ManifestTopic,
+  partition: ManifestPartition,
+  list: SegmentList,
+  signal: AbortSignal,
+): Promise<{ segments: Segment[]; problems: Problem[] }> {
+  try {
+    const segments = [...(await list.read(signal))]
+    return { segments, problems: checkPartition(topic, partition, segments) }
+  } catch (error) {
+    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
+    const key = error.details.key ?? `${topic.name}/${partition.partition}`
+    return { segments: [], problems: [{ key, problem: problemOf(error, key) }] }
+  }
+}
+
 /** Of all objects of the backup, by key. */
 export async function listSizes(
   storage: Storage,
@@ -49,8 +66,9 @@ export async function listSizes(
 
 /** Pure. The segments that are gone, or have another size than their index says. */
 export function findMisfits(segments: readonly Segment[], sizes: ReadonlyMap<string, number>): Problem[] {
-  return segments.flatMap(({ key, size: expected }) => {
+  return segments.flatMap(({ key, size: own, piece }) => {
     const size = sizes.get(key)
+    const expected = piece?.pack.size ?? own
     if (size === expected) return []
     return [
       { key, problem: size === undefined ? 'the object is missing' : `it has ${size} bytes instead of ${expected}` },

@@ -1,5 +1,5 @@
 import { latestManifest } from '../archive/catalog.ts'
-import { freshKey } from '../archive/commit.ts'
+import { freshKey } from '../archive/incarnation.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { readShards, type Shard, segmentsOf } from '../archive/shard.ts'
 import { formatUtc } from '../lib/clock.ts'

@@ -1,4 +1,4 @@
-import { freshKey, rereadKey } from '../archive/commit.ts'
+import { freshKey, rereadKey } from '../archive/incarnation.ts'
 import type { ManifestPartition, ManifestTopic, Segment } from '../archive/manifest.ts'
 import type { BackupPlan, PlannedPartition } from './backup-plan.ts'
 import type { PartitionCopy } from './partition-copy.ts'

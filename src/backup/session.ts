@@ -1,5 +1,6 @@
 import { assertUndisturbed, type PendingState } from '../archive/assert-undisturbed.ts'
-import { freshKey, rereadKey, rereadRun } from '../archive/commit.ts'
+import { rereadRun } from '../archive/commit.ts'
+import { freshKey, rereadKey } from '../archive/incarnation.ts'
 import type { ArchiveEncryption, Segment } from '../archive/manifest.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'

@@ -1,5 +1,4 @@
-import { freshKey } from '../archive/commit.ts'
-import { incarnationKey } from '../archive/incarnation.ts'
+import { freshKey, incarnationKey } from '../archive/incarnation.ts'
 import type { BackupOptions } from './backup-options.ts'
 import type { KnownState, PlannedTopic } from './backup-plan.ts'
 import { planBackup } from './plan.ts'

@@ -1,4 +1,4 @@
-import { readIndexes } from '../archive/catalog.ts'
+import { listSegments } from '../archive/catalog.ts'
 import type { ManifestPartition, Segment } from '../archive/manifest.ts'
 import type { Codec } from '../batch/header.ts'
 import type { EditRecord } from '../batch/record-editor.ts'
@@ -29,10 +29,7 @@ export async function readSegments(
   { topic, source }: PlannedLeg,
   signal: AbortSignal,
 ): Promise<readonly Segment[]> {
-  const known = segments?.get(source)
-  if (known) return known
-  const indexes = await readIndexes(storage, topic, source, signal)
-  return indexes.flatMap(index => index.segments)
+  return segments?.get(source) ?? listSegments(storage, topic, source, signal)
 }
 
 /** The batches of a stream from there on: those of one leg after the other, none of two. */

@@ -1,6 +1,7 @@
 import { readIndex } from '../archive/catalog.ts'
-import { commitGeneration, freshKey, indexWriter, renewManifestCopy } from '../archive/commit.ts'
+import { commitGeneration, indexWriter, renewManifestCopy } from '../archive/commit.ts'
 import { hashOf } from '../archive/hash.ts'
+import { freshKey } from '../archive/incarnation.ts'
 import { siblingIndexKey } from '../archive/layout.ts'
 import {
   FORMAT_VERSION,

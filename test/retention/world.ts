@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { latestManifest, ReferenceReader, readManifest, scanManifests } from '../../src/archive/catalog.ts'
-import { commitGeneration, freshKey, renewManifestCopy } from '../../src/archive/commit.ts'
+import { commitGeneration, renewManifestCopy } from '../../src/archive/commit.ts'
+import { freshKey } from '../../src/archive/incarnation.ts'
 import { type FolderOf, segmentKey } from '../../src/archive/layout.ts'
 import type { Manifest, Segment } from '../../src/archive/manifest.ts'
 import { emptyPartition, withSegment } from '../../src/archive/summary.ts'

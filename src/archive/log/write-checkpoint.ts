@@ -1,7 +1,10 @@
 import { runPool } from '../../lib/pool.ts'
 import type { Storage } from '../../storage/storage.ts'
+import { listSegments } from '../catalog.ts'
 import { damaged } from '../damage.ts'
-import type { NamedObject, Segment } from '../manifest.ts'
+import { freshKey, rereadKey } from '../incarnation.ts'
+import type { Manifest, NamedObject, Segment } from '../manifest.ts'
+import { stateOf } from './as-manifest.ts'
 import { applyParts, type Change, type ListChange, noChange, type State } from './change.ts'
 import { encodeChange, encodeSegment, PackTable } from './change-document.ts'
 import { createDocument, LOG_VERSION } from './document.ts'
@@ -32,14 +35,82 @@ export async function writeCheckpoint(
   signal: AbortSignal,
   maxPageSegments = MAX_PAGE_SEGMENTS,
 ): Promise<WrittenCheckpoint> {
-  const { backup_id: backupId, generation } = opened.commit
-  let number = 0
-  const nextKey = () => pageKey(backupId, generation, writer, ++number)
-  const pages = await writePages(storage, opened, nextKey, maxPageSegments, signal)
-  const [first, ...others] = splitChange(stateAsChange(opened.state))
+  const target: Target = {
+    storage,
+    backupId: opened.commit.backup_id,
+    generation: opened.commit.generation,
+    writer,
+    objects: 0,
+  }
+  return finishCheckpoint(target, opened.state, await renewPages(target, opened, maxPageSegments, signal), signal)
+}
+
+/** The same for a generation of version 1, whose lists are read one after the other. */
+export async function writeFirstCheckpoint(
+  storage: Storage,
+  manifest: Manifest,
+  writer: string,
+  signal: AbortSignal,
+  maxPageSegments = MAX_PAGE_SEGMENTS,
+): Promise<WrittenCheckpoint & { state: State }> {
+  const state = stateOf(manifest)
+  const target: Target = { storage, backupId: manifest.backup_id, generation: manifest.generation, writer, objects: 0 }
+  const pages: PageRef[] = []
+  let waiting: Lists = []
+  let count = 0
+  for (const [list, read] of sortedLists(storage, manifest)) {
+    const segments = await read(signal)
+    if (segments.length > 0) waiting.push([list, segments])
+    count += segments.length
+    if (count < maxPageSegments) continue
+    pages.push(await writePage(target, waiting, signal))
+    waiting = []
+    count = 0
+  }
+  if (waiting.length > 0) pages.push(await writePage(target, waiting, signal))
+  return { state, ...(await finishCheckpoint(target, state, pages, signal)) }
+}
+
+type ReadList = (signal: AbortSignal) => Promise<readonly Segment[]>
+
+function sortedLists(storage: Storage, { topics }: Manifest): [string, ReadList][] {
+  const lists = topics.flatMap(topic =>
+    topic.partitions.flatMap((one): [string, ReadList][] => {
+      const { reread, partition } = one
+      const own: [string, ReadList] = [freshKey(topic, partition), signal => listSegments(storage, topic, one, signal)]
+      if (!reread) return [own]
+      return [own, [rereadKey(topic, partition), signal => listSegments(storage, topic, reread, signal)]]
+    }),
+  )
+  return lists.sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+/** Where a checkpoint is written to. */
+interface Target {
+  storage: Storage
+  backupId: string
+  generation: number
+  writer: string
+  /** Pages and parts so far. */
+  objects: number
+}
+
+async function finishCheckpoint(
+  target: Target,
+  state: State,
+  pages: PageRef[],
+  signal: AbortSignal,
+): Promise<WrittenCheckpoint> {
+  const { storage, backupId, generation, writer } = target
+  const [first, ...others] = splitChange(stateAsChange(state))
   const head = { format_version: LOG_VERSION, backup_id: backupId }
   const parts = await runPool(others, CONCURRENCY, part =>
-    createDocument(storage, nextKey(), { format: 'kafka-backup-change', ...head, change: encodeChange(part) }, signal),
+    createDocument(
+      storage,
+      nextKey(target),
+      { format: 'kafka-backup-change', ...head, change: encodeChange(part) },
+      signal,
+    ),
   )
   const document = { format: 'kafka-backup-checkpoint', ...head, generation, parts, change: encodeChange(first), pages }
   const object = await createDocument(storage, checkpointKey(backupId, generation, writer), document, signal)
@@ -58,14 +129,13 @@ export function stateAsChange({ head, topics, lists }: State): Change {
 
 type Lists = [list: string, segments: readonly Segment[]][]
 
-async function writePages(
-  storage: Storage,
+async function renewPages(
+  target: Target,
   opened: OpenedGeneration,
-  nextKey: () => string,
   maxSegments: number,
   signal: AbortSignal,
 ): Promise<PageRef[]> {
-  const { backup_id: backupId } = opened.commit
+  const { storage, backupId } = target
   const pages: PageRef[] = []
   for (const { page, changed } of groupByPage(opened.checkpoint?.pages ?? [], opened.pending)) {
     if (page && changed.length === 0) {
@@ -78,7 +148,7 @@ async function writePages(
       else base.set(list, segmentsAfter(list, change, base.get(list) ?? [], opened.ref.key))
     }
     for (const lists of cutPages([...base], maxSegments)) {
-      pages.push(await writePage(storage, backupId, nextKey(), lists, signal))
+      pages.push(await writePage(target, lists, signal))
     }
   }
   return pages
@@ -135,22 +205,19 @@ export function cutPages(lists: Lists, maxSegments: number): Lists[] {
   return pages
 }
 
-async function writePage(
-  storage: Storage,
-  backupId: string,
-  key: string,
-  lists: Lists,
-  signal: AbortSignal,
-): Promise<PageRef> {
+async function writePage(target: Target, lists: Lists, signal: AbortSignal): Promise<PageRef> {
   const table = new PackTable()
   const rows = lists.map(([list, segments]) => [list, segments.map(one => encodeSegment(one, table))])
-  const document = {
-    format: 'kafka-backup-page',
-    format_version: LOG_VERSION,
-    backup_id: backupId,
-    packs: table.packs,
-    lists: rows,
-  }
-  const object = await createDocument(storage, key, document, signal)
+  const head = { format: 'kafka-backup-page', format_version: LOG_VERSION, backup_id: target.backupId }
+  const object = await createDocument(
+    target.storage,
+    nextKey(target),
+    { ...head, packs: table.packs, lists: rows },
+    signal,
+  )
   return { ...object, first: lists[0]?.[0] ?? '', last: lists.at(-1)?.[0] ?? '' }
+}
+
+function nextKey(target: Target): string {
+  return pageKey(target.backupId, target.generation, target.writer, ++target.objects)
 }
