@@ -5,6 +5,10 @@ import { assertIndexKeys, assertManifestKeys } from './assert-keys.ts'
 import { damaged } from './damage.ts'
 import { hashOf } from './hash.ts'
 import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './layout.ts'
+import { manifestOf } from './log/as-manifest.ts'
+import { commitKey } from './log/keys.ts'
+import { isLogMarker, MAX_MARKER_BYTES } from './log/marker.ts'
+import { findNewestCommit, listCommits, openGeneration } from './log/open-generation.ts'
 import {
   type Manifest,
   type ManifestPartition,
@@ -53,7 +57,11 @@ export async function scanManifests(
 export async function listGenerations(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
   const { manifests, mark } = await scanManifests(storage, backupId, signal)
   if (mark) throw expiredBackup(storage, backupId)
-  return [...manifests.keys()]
+  const generations = [...manifests.keys()]
+  const newest = [...manifests.values()].at(-1)
+  if (!newest || newest.size > MAX_MARKER_BYTES) return generations
+  if (!isLogMarker(await storage.read(newest.key, signal))) return generations
+  return [...generations.slice(0, -1), ...(await listCommits(storage, backupId, signal))]
 }
 
 /** The newest committed state; undefined without one. Refuses an expired backup. */
@@ -62,8 +70,21 @@ export async function latestManifest(
   backupId: string,
   signal: AbortSignal,
 ): Promise<Manifest | undefined> {
-  const generation = (await listGenerations(storage, backupId, signal)).at(-1)
-  return generation === undefined ? undefined : readManifest(storage, backupId, generation, signal)
+  const { manifests, mark } = await scanManifests(storage, backupId, signal)
+  if (mark) throw expiredBackup(storage, backupId)
+  const [newest, before] = [...manifests.keys()].reverse()
+  if (newest === undefined) return undefined
+  const key = manifestKey(backupId, newest)
+  const bytes = await storage.read(key, signal)
+  if (!isLogMarker(bytes)) return parseOwnManifest(bytes, backupId, newest)
+  const commit = await findNewestCommit(storage, backupId, signal)
+  if (commit !== undefined) return readLog(storage, backupId, commit, signal)
+  // The writer that began with version 2 has not committed anything: the state is still that of version 1.
+  return before === undefined ? undefined : readManifest(storage, backupId, before, signal)
+}
+
+async function readLog(storage: Storage, backupId: string, generation: number, signal: AbortSignal): Promise<Manifest> {
+  return manifestOf(storage, await openGeneration(storage, backupId, generation, signal))
 }
 
 export function expiredBackup({ location }: Storage, backupId: string): KafkaBackupError {
@@ -96,8 +117,21 @@ export async function readManifest(
   generation: number,
   signal: AbortSignal,
 ): Promise<Manifest> {
+  let bytes: Buffer
+  try {
+    bytes = await storage.read(manifestKey(backupId, generation), signal)
+  } catch (error) {
+    if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
+    if (!(await storage.stat(commitKey(backupId, generation), signal))) throw error
+    return readLog(storage, backupId, generation, signal)
+  }
+  if (isLogMarker(bytes)) return readLog(storage, backupId, generation, signal)
+  return parseOwnManifest(bytes, backupId, generation)
+}
+
+function parseOwnManifest(bytes: Buffer, backupId: string, generation: number): Manifest {
   const key = manifestKey(backupId, generation)
-  const manifest = parseManifest(await storage.read(key, signal), key)
+  const manifest = parseManifest(bytes, key)
   if (manifest.backup_id === backupId && manifest.generation === generation) {
     assertManifestKeys(manifest, key)
     return manifest

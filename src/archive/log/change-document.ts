@@ -74,7 +74,7 @@ const setShape = z.strictObject({
   read_to: rowShape.read_to,
 })
 
-const listKey = z.string().regex(/^(reread\/)?[0-9A-Za-z_-]+(\.[0-9]+)?\/[0-9]+$/)
+const listKey = z.string().regex(/^(reread\/)?[^/]{1,300}\/[0-9]{1,10}$/)
 const listRow = z.tuple([
   listKey,
   /** 1 where the list is new. */

@@ -42,19 +42,37 @@ export async function findNewestCommit(
   backupId: string,
   signal: AbortSignal,
 ): Promise<number | undefined> {
+  for (const folder of (await commitFolders(storage, backupId, signal)).reverse()) {
+    const newest = (await commitsIn(storage, backupId, folder, signal)).at(-1)
+    if (newest !== undefined) return newest
+  }
+  return undefined
+}
+
+/** All generations that are committed, oldest first. */
+export async function listCommits(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
+  const generations: number[] = []
+  for (const folder of await commitFolders(storage, backupId, signal)) {
+    for (const one of await commitsIn(storage, backupId, folder, signal)) generations.push(one)
+  }
+  return generations
+}
+
+async function commitFolders(storage: Storage, backupId: string, signal: AbortSignal): Promise<string[]> {
   const folders: string[] = []
   for await (const folder of storage.listFolders(commitsPrefix(backupId), signal)) {
     if (/^[0-9]{9}$/.test(folder)) folders.push(folder)
   }
-  for (const folder of folders.sort().reverse()) {
-    let newest: number | undefined
-    for await (const { key } of storage.list(`${commitsPrefix(backupId)}${folder}/`, signal)) {
-      const generation = parseCommitKey(key)
-      if (generation !== undefined && generation > (newest ?? 0)) newest = generation
-    }
-    if (newest !== undefined) return newest
+  return folders.sort()
+}
+
+async function commitsIn(storage: Storage, backupId: string, folder: string, signal: AbortSignal): Promise<number[]> {
+  const generations: number[] = []
+  for await (const { key } of storage.list(`${commitsPrefix(backupId)}${folder}/`, signal)) {
+    const generation = parseCommitKey(key)
+    if (generation !== undefined) generations.push(generation)
   }
-  return undefined
+  return generations.sort((a, b) => a - b)
 }
 
 /** The commit of a generation, without what it names. */
