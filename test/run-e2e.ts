@@ -15,7 +15,7 @@ import {
 } from './test-files.ts'
 
 /**
- * `make e2e`: the tests with servers, or those named, two files at a time and the longest first. It ends with the ten
+ * `make e2e`: the tests with servers, or those named, three files at a time and the longest first. It ends with the ten
  * slowest files and with what is left to `make test-full`, which sets TEST_FULL=1. With RECORD=1 it writes the durations
  * that decide on the order.
  */
@@ -29,7 +29,7 @@ const start = performance.now()
 keepCompiledModules()
 const lender = await openKafkaLender()
 process.env.KAFKA_LENDER = lender.socket
-const tests = run({ files: files.map(file => resolve(root, file)), concurrency: 2, isolation: 'process' })
+const tests = run({ files: files.map(file => resolve(root, file)), concurrency: 3, isolation: 'process' })
 
 tests.on('test:fail', () => {
   process.exitCode = 1
