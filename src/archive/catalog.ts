@@ -2,7 +2,7 @@ import { hasCode, KafkaBackupError } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 import { assertIndexKeys, assertManifestKeys } from './assert-keys.ts'
-import { damaged } from './damage.ts'
+import { damaged, tooNew } from './damage.ts'
 import { hashOf } from './hash.ts'
 import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './layout.ts'
 import { manifestOf } from './log/as-manifest.ts'
@@ -10,6 +10,7 @@ import { commitKey } from './log/keys.ts'
 import { isLogMarker, MAX_MARKER_BYTES } from './log/marker.ts'
 import { findNewestCommit, listCommits, openGeneration } from './log/open-generation.ts'
 import {
+  FORMAT_VERSION,
   type Manifest,
   type ManifestPartition,
   type PartitionIndex,
@@ -64,12 +65,23 @@ export async function listGenerations(storage: Storage, backupId: string, signal
   return [...generations.slice(0, -1), ...(await listCommits(storage, backupId, signal))]
 }
 
-/** The newest committed state; undefined without one. Refuses an expired backup. */
+/** The newest committed state for one who continues it; undefined without one. Refuses an expired backup. */
 export async function latestManifest(
   storage: Storage,
   backupId: string,
   signal: AbortSignal,
 ): Promise<Manifest | undefined> {
+  const newest = await openNewest(storage, backupId, signal)
+  if (newest && newest.format_version > FORMAT_VERSION) {
+    throw tooNew(
+      commitKey(backupId, newest.generation),
+      `has format version ${newest.format_version}, which this command does not write`,
+    )
+  }
+  return newest
+}
+
+async function openNewest(storage: Storage, backupId: string, signal: AbortSignal): Promise<Manifest | undefined> {
   const { manifests, mark } = await scanManifests(storage, backupId, signal)
   if (mark) throw expiredBackup(storage, backupId)
   const [newest, before] = [...manifests.keys()].reverse()
@@ -93,9 +105,9 @@ export function expiredBackup({ location }: Storage, backupId: string): KafkaBac
   return new KafkaBackupError('BACKUP_PRUNED', message, { help })
 }
 
-/** Like `latestManifest`, for a backup that must be there. */
+/** The newest committed state of a backup that must be there, for a reader. */
 export async function openBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Manifest> {
-  const manifest = await latestManifest(storage, backupId, signal)
+  const manifest = await openNewest(storage, backupId, signal)
   if (manifest) return manifest
   throw await backupNotFound(storage, backupId, signal)
 }
@@ -111,7 +123,18 @@ export async function backupNotFound(
   return new KafkaBackupError('BACKUP_NOT_FOUND', `no backup \`${backupId}\` at ${storage.location}; ${there}`)
 }
 
+/** A generation of version 1; ARCHIVE_TOO_NEW for the first one of version 2. */
 export async function readManifest(
+  storage: Storage,
+  backupId: string,
+  generation: number,
+  signal: AbortSignal,
+): Promise<Manifest> {
+  return parseOwnManifest(await storage.read(manifestKey(backupId, generation), signal), backupId, generation)
+}
+
+/** A generation of either version, for a reader. */
+export async function readGeneration(
   storage: Storage,
   backupId: string,
   generation: number,

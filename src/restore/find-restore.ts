@@ -1,4 +1,4 @@
-import { listGenerations, openBackup, readManifest } from '../archive/catalog.ts'
+import { listGenerations, openBackup, readGeneration as readStored } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { MetadataResponse } from '../kafka/api/metadata.ts'
@@ -96,7 +96,7 @@ export async function readGeneration(
 ): Promise<Manifest> {
   if (generation === newest.generation) return newest
   try {
-    return await readManifest(storage, newest.backup_id, generation, signal)
+    return await readStored(storage, newest.backup_id, generation, signal)
   } catch (cause) {
     if (!hasCode(cause, 'STORAGE_NOT_FOUND')) throw cause
     const message = `the backup ${newest.backup_id} has no generation ${generation}; its newest is ${newest.generation}`

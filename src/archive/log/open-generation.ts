@@ -1,6 +1,7 @@
 import { hasCode } from '../../errors.ts'
 import { runPool } from '../../lib/pool.ts'
 import type { Storage } from '../../storage/storage.ts'
+import { assertSegmentKeys } from '../assert-keys.ts'
 import { damaged } from '../damage.ts'
 import { hashOf } from '../hash.ts'
 import type { NamedObject, Segment } from '../manifest.ts'
@@ -211,11 +212,31 @@ export class SegmentLists {
     const change = pending.lists.get(list)
     const base = change?.isNew ? [] : await this.#readBase(list, signal)
     const segments = change?.parts ? applyParts(base, change.parts) : base
-    if (segments?.length === row.segments) return segments
+    if (segments?.length === row.segments) {
+      this.#assertKeys(list, segments)
+      return segments
+    }
     throw damaged(
       ref.key,
       `is damaged: ${list} has ${row.segments} segments, and ${segments?.length ?? 'less'} are named`,
     )
+  }
+
+  /** Each segment may only name an object of its own partition, or a pack. */
+  #assertKeys(list: string, segments: readonly Segment[]): void {
+    const { commit, state, ref } = this.#opened
+    const [topic = '', partition = ''] = list.replace(/^reread\//, '').split('/')
+    const owner = {
+      backupId: commit.backup_id,
+      topic: state.topics.get(topic)?.name ?? '',
+      partition: Number(partition),
+    }
+    assertSegmentKeys(
+      segments.filter(({ piece }) => !piece),
+      owner,
+      ref.key,
+    )
+    for (const { piece } of segments) if (piece) assertKey(piece.pack, commit.backup_id, 'pack', ref.key)
   }
 
   async #readBase(list: string, signal: AbortSignal): Promise<readonly Segment[]> {

@@ -92,7 +92,7 @@ test('a composed change names every object that a state in between named: in its
 
 test('an append behind an append is one range and both segments', () => {
   const random = randomFrom(7)
-  const [a, b] = [randomSegment(random), randomSegment(random)]
+  const [a, b] = [randomSegment(random, 'a/0'), randomSegment(random, 'a/0')]
   const first: ListPart[] = [[0, 4], a]
   assert.deepEqual(composeParts(first, [[0, 5], b]), [[0, 4], a, b])
   assert.deepEqual(

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { latestManifest, listGenerations, listSegments, readManifest } from '../../../src/archive/catalog.ts'
+import {
+  latestManifest,
+  listGenerations,
+  listSegments,
+  openBackup,
+  readGeneration,
+} from '../../../src/archive/catalog.ts'
 import { manifestKey } from '../../../src/archive/layout.ts'
 import { noChange } from '../../../src/archive/log/change.ts'
 import { CommitLog, type LogStart } from '../../../src/archive/log/commit-log.ts'
@@ -42,7 +48,7 @@ async function continued(): Promise<{ storage: Storage; before: Manifest; start:
 test('a backup of version 1 has the same state and the same segments after it was continued as version 2', async () => {
   const { storage, before, log } = await continued()
   await log.commit(facts, noChange, never)
-  const after = (await latestManifest(storage, 'b1', never)) ?? assert.fail()
+  const after = await openBackup(storage, 'b1', never)
   assert.deepEqual(await segmentsOf(storage, after), await segmentsOf(storage, before))
   const strip = ({ topics, ...rest }: Manifest) => ({
     ...rest,
@@ -53,7 +59,7 @@ test('a backup of version 1 has the same state and the same segments after it wa
   })
   assert.deepEqual(strip(after), strip({ ...before, ...facts, generation: 2, format_version: 2 }))
   assert.deepEqual(await listGenerations(storage, 'b1', never), [1, 2])
-  assert.deepEqual(strip(await readManifest(storage, 'b1', 1, never)), strip(before))
+  assert.deepEqual(strip(await readGeneration(storage, 'b1', 1, never)), strip(before))
 })
 
 test('what is appended in version 2 comes behind the segments of version 1', async () => {
@@ -63,7 +69,7 @@ test('what is appended in version 2 comes behind the segments of version 1', asy
   const { partition: _, indexes: __, ...changed } = withSegment({ partition: 1, indexes: [], ...row }, segment, 0, [])
   const change = { isNew: false, row: diffRows(row, changed), parts: [[0, 1] as const, segment] }
   await log.commit(facts, { ...noChange, lists: new Map([['id-orders/1', change]]) }, never)
-  const after = (await latestManifest(storage, 'b1', never)) ?? assert.fail()
+  const after = await openBackup(storage, 'b1', never)
   const [first = [], second = []] = await segmentsOf(storage, before)
   assert.deepEqual(await segmentsOf(storage, after), [first, [...second, segment]])
   const [topic] = after.topics
@@ -74,11 +80,11 @@ test('what is appended in version 2 comes behind the segments of version 1', asy
 
 test('a writer that dies before the first commit of version 2 leaves the state of version 1, and the next one continues', async () => {
   const { storage, before } = await continued()
-  assert.deepEqual(await latestManifest(storage, 'b1', never), before)
+  assert.deepEqual(await openBackup(storage, 'b1', never), before)
   assert.deepEqual(await listGenerations(storage, 'b1', never), [1])
   const start = await beginLog(storage, 'b1', before, 'w9', never)
   await new CommitLog(storage, 'b1', () => 'w8', start).commit(facts, noChange, never)
-  assert.equal((await latestManifest(storage, 'b1', never))?.generation, 2)
+  assert.equal((await openBackup(storage, 'b1', never)).generation, 2)
 })
 
 test('a backup that begins with version 2 has its first generation there', async () => {
@@ -86,7 +92,7 @@ test('a backup that begins with version 2 has its first generation there', async
   const start = await beginLog(storage, 'b1', undefined, 'w1', never)
   assert.equal(await latestManifest(storage, 'b1', never), undefined)
   await new CommitLog(storage, 'b1', () => 'w2', start).commit(facts, noChange, never)
-  assert.equal((await latestManifest(storage, 'b1', never))?.generation, 1)
+  assert.equal((await openBackup(storage, 'b1', never)).generation, 1)
   assert.deepEqual(await listGenerations(storage, 'b1', never), [1])
   assert.deepEqual([...storage.objects.keys()].sort(), [commitKey('b1', 1), manifestKey('b1', 1)].sort())
 })
@@ -100,5 +106,11 @@ test('a writer of version 1 that was faster keeps its generation, and the writer
 
 test('a generation that does not exist in either version is not found', async () => {
   const { storage } = await continued()
-  await assert.rejects(readManifest(storage, 'b1', 7, never), error => hasCode(error, 'STORAGE_NOT_FOUND'))
+  await assert.rejects(readGeneration(storage, 'b1', 7, never), error => hasCode(error, 'STORAGE_NOT_FOUND'))
+})
+
+test('a command that writes version 1 refuses a backup of version 2', async () => {
+  const { storage, log } = await continued()
+  await log.commit(facts, noChange, never)
+  await assert.rejects(latestManifest(storage, 'b1', never), error => hasCode(error, 'ARCHIVE_TOO_NEW'))
 })

@@ -20,7 +20,9 @@ export interface FullState extends State {
 
 let serial = 0
 
-export function randomSegment(random: Random, start = BigInt(random(1_000_000))): Segment {
+export function randomSegment(random: Random, list: string): Segment {
+  const start = BigInt(random(1_000_000))
+  const [id = '', partition = ''] = list.replace('reread/', '').split('/')
   const records = 1 + random(50)
   const size = 60 + random(100_000)
   const hash = (serial++).toString(16).padStart(64, '0')
@@ -33,7 +35,7 @@ export function randomSegment(random: Random, start = BigInt(random(1_000_000)))
     stored_at: '2026-11-15T10:13:45.239Z',
   }
   return {
-    key: isPiece ? pack.key : `b/kafka/t/0/${hash.slice(44)}.0a0b0c0d.log`,
+    key: isPiece ? pack.key : `b/kafka/topic-${id}/${partition}/${hash.slice(44)}.0a0b0c0d.log`,
     size,
     blake3: hash,
     compression: random(2) === 0 ? 'none' : 'zstd',
@@ -114,7 +116,7 @@ export function randomStep(random: Random, before: FullState): { after: FullStat
     set.set(id, topic)
     const isNew = !lists.has(key) || random(6) === 0
     const held = isNew ? [] : (segments.get(key) ?? [])
-    const parts = random(4) === 0 && !isNew ? undefined : randomParts(random, held.length)
+    const parts = random(4) === 0 && !isNew ? undefined : randomParts(random, held.length, key)
     const after = parts
       ? parts.flatMap(part => (Array.isArray(part) ? held.slice(part[0], part[1]) : [part as Segment]))
       : held
@@ -128,6 +130,11 @@ export function randomStep(random: Random, before: FullState): { after: FullStat
   if (gone !== undefined) {
     topics.delete(gone)
     removedTopics.add(gone)
+    for (const key of [...lists.keys()].filter(one => one.includes(`${gone}/`))) {
+      lists.delete(key)
+      segments.delete(key)
+      changes.set(key, null)
+    }
   }
   const unset = before.head.lineage !== undefined && head.lineage === undefined ? (['lineage'] as const) : []
   return {
@@ -136,15 +143,15 @@ export function randomStep(random: Random, before: FullState): { after: FullStat
   }
 }
 
-function randomParts(random: Random, length: number): ListPart[] {
+function randomParts(random: Random, length: number, list: string): ListPart[] {
   const parts: ListPart[] = []
   for (let at = 0; at < length; ) {
     const to = Math.min(length, at + 1 + random(3))
     const kind = random(4)
     if (kind > 0) parts.push([at, to])
-    if (kind === 1) parts.push(randomSegment(random))
+    if (kind === 1) parts.push(randomSegment(random, list))
     at = to
   }
-  for (let more = random(3); more > 0; more--) parts.push(randomSegment(random))
+  for (let more = random(3); more > 0; more--) parts.push(randomSegment(random, list))
   return parts
 }
