@@ -1,8 +1,8 @@
 import { findKeyFault } from '../lib/object-key.ts'
 import { damaged } from './damage.ts'
+import { keptGroupsOf } from './kept-groups.ts'
 import { currentRegistryPath, registryKey } from './layout.ts'
 import type { Manifest, ManifestTopic, PartitionIndex, Segment } from './manifest.ts'
-import { keptGroupsOf } from './named-objects.ts'
 import { registryFilesOf } from './registry-section.ts'
 
 const indexFile = /^index-[0-9]+\.[A-Za-z0-9._-]+\.json$/

@@ -1,24 +1,13 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
-import { runPool } from '../lib/pool.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
-import { assertIndexKeys, assertManifestKeys } from './assert-keys.ts'
+import { assertManifestKeys } from './assert-keys.ts'
 import { damaged, tooNew } from './damage.ts'
-import { hashOf } from './hash.ts'
 import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './layout.ts'
 import { manifestOf } from './log/as-manifest.ts'
 import { commitKey } from './log/keys.ts'
 import { isLogMarker, MAX_MARKER_BYTES } from './log/marker.ts'
 import { findNewestCommit, listCommits, openGeneration } from './log/open-generation.ts'
-import {
-  FORMAT_VERSION,
-  type Manifest,
-  type ManifestPartition,
-  type PartitionIndex,
-  parseManifest,
-  parsePartitionIndex,
-  type Segment,
-} from './manifest.ts'
-import { indexRefsOf, type OwnedIndex, ownIndexes, sectionObjectsOf } from './named-objects.ts'
+import { FORMAT_VERSION, type Manifest, parseManifest } from './manifest.ts'
 
 /** The ids of all backups at the location, in the order of their names, without expired ones. */
 export async function listBackupIds(storage: Storage, signal: AbortSignal): Promise<string[]> {
@@ -162,46 +151,6 @@ function parseOwnManifest(bytes: Buffer, backupId: string, generation: number): 
   throw damaged(key, `belongs to generation ${manifest.generation} of backup \`${manifest.backup_id}\``)
 }
 
-/** Each may have a hundred megabytes. */
-const INDEXES_AT_ONCE = 8
-
-/** The segments of a partition, or of its reread, in the order of their offsets. */
-export async function listSegments(
-  storage: Storage,
-  topic: Parameters<typeof ownIndexes>[0],
-  partition: Parameters<typeof ownIndexes>[1] & Pick<ManifestPartition, 'list'>,
-  signal: AbortSignal,
-): Promise<readonly Segment[]> {
-  if (partition.list) return partition.list.read(signal)
-  const indexes = await runPool(ownIndexes(topic, partition), INDEXES_AT_ONCE, ref => readIndex(storage, ref, signal))
-  return indexes.flatMap(({ segments }) => segments)
-}
-
-/** The index as the manifest vouches for it: one that is gone, has other bytes, or is of another topic, is damage. */
-export async function readIndex(storage: Storage, ref: OwnedIndex, signal: AbortSignal): Promise<PartitionIndex> {
-  let bytes: Buffer
-  try {
-    bytes = await storage.read(ref.key, signal)
-  } catch (error) {
-    if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-    throw damaged(ref.key, 'is missing', { cause: error })
-  }
-  if (bytes.length !== ref.size || hashOf(bytes) !== ref.blake3) {
-    throw damaged(ref.key, 'is not the object that the manifest recorded')
-  }
-  const index = parsePartitionIndex(bytes.toString('utf8'), ref.key)
-  assertOwner(index, ref)
-  assertIndexKeys(index, ref.key)
-  return index
-}
-
-function assertOwner({ topic, topic_id, partition }: PartitionIndex, { key, owner }: OwnedIndex): void {
-  if (topic === owner.topic && topic_id === owner.topicId && partition === owner.partition) return
-  const stated = `${topic}/${partition} with the topic ID ${topic_id}`
-  const expected = `${owner.topic}/${owner.partition} with the topic ID ${owner.topicId}`
-  throw damaged(key, `belongs to ${stated}, and the manifest names it for ${expected}`)
-}
-
 /** Fails where the location is the folder of one backup, in which no backups are: the folder above it is meant. */
 export async function refuseBackupFolder(storage: Storage, signal: AbortSignal): Promise<void> {
   for await (const { key } of storage.list('manifests/', signal)) {
@@ -214,33 +163,5 @@ export async function refuseBackupFolder(storage: Storage, signal: AbortSignal):
         help: `Give ${above}${query} as the location (--path or storage), and ${id} as the backup id.`,
       },
     )
-  }
-}
-
-const CONCURRENCY = 8
-
-/** Reads which objects manifests name, directly or by their indexes. An index that many of them share is read once. */
-export class ReferenceReader {
-  readonly #storage: Storage
-  readonly #segments = new Map<string, readonly string[]>()
-
-  constructor(storage: Storage) {
-    this.#storage = storage
-  }
-
-  async read(manifest: Manifest, signal: AbortSignal): Promise<Set<string>> {
-    const keys = new Set([...sectionObjectsOf(manifest)].map(({ key }) => key))
-    const listed = await runPool(indexRefsOf(manifest), CONCURRENCY, ref => this.#segmentsOf(ref, signal))
-    for (const key of listed.flat()) keys.add(key)
-    return keys
-  }
-
-  async #segmentsOf(ref: OwnedIndex, signal: AbortSignal): Promise<readonly string[]> {
-    const known = this.#segments.get(ref.key)
-    if (known) return known
-    const { segments } = await readIndex(this.#storage, ref, signal)
-    const keys = segments.map(({ key }) => key)
-    this.#segments.set(ref.key, keys)
-    return keys
   }
 }

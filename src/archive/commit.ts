@@ -1,11 +1,12 @@
-import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
-import { listSegments, readManifest } from './catalog.ts'
+import { readManifest } from './catalog.ts'
 import { hashOf } from './hash.ts'
 import { freshKey, rereadKey } from './incarnation.ts'
-import { type FolderOf, indexKey, manifestCopyKey, manifestKey } from './layout.ts'
+import { listSegments } from './indexes.ts'
+import { type FolderOf, indexKey, manifestKey } from './layout.ts'
 import {
   FORMAT_VERSION,
   type IndexRef,
@@ -18,7 +19,6 @@ import {
   type Segment,
   topicSchema,
 } from './manifest.ts'
-import { renewRegistryCopies } from './registry-copies.ts'
 import { sealJson } from './seal.ts'
 
 /** A generation on its way: the manifest to be, and the segments that no index names yet. */
@@ -80,21 +80,6 @@ function lineageOf({ generation, backup_id, run, created_at, lineage }: Draft['m
   return { lineage: hashOf(Buffer.from(JSON.stringify([backup_id, run, created_at]))).slice(0, 32) }
 }
 
-/**
- * Brings everything that is a copy of the newest generation up to date: `manifest.json` and the files of the registry under
- * their plain names. The generation is committed already and does not depend on them, so failures are returned as warnings.
- */
-export async function renewCopies(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<string[]> {
-  const warnings: string[] = []
-  try {
-    await renewManifestCopy(storage, manifest, signal)
-  } catch (error) {
-    warnings.push(`manifest.json is not the newest generation: ${toKafkaBackupError(error).message}`)
-  }
-  const stale = await renewRegistryCopies(storage, manifest, signal)
-  return stale === undefined ? warnings : [...warnings, stale]
-}
-
 /** Its fields in the order in which a reader gets them: a copy that is made of what was read has the same bytes. */
 function inOrder<T extends object>({ shape }: { shape: object }, value: T): T {
   const entries = new Map(Object.entries(value))
@@ -118,11 +103,6 @@ function withIndexes(
       }),
     }),
   }
-}
-
-/** Only a copy for people: commands read the generations. */
-export async function renewManifestCopy(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<void> {
-  await storage.replace(manifestCopyKey(manifest.backup_id), sealJson(manifest), signal)
 }
 
 async function createManifest(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<Committed> {

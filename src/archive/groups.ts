@@ -2,9 +2,9 @@ import { KafkaBackupError } from '../errors.ts'
 import { append } from '../lib/largest.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type GroupsFile, type GroupsSection, groupsFileSchema, type TakenGroups } from './groups-section.ts'
+import { keptGroupsOf } from './kept-groups.ts'
 import { groupsKey } from './layout.ts'
 import { type Manifest, parseAs } from './manifest.ts'
-import { keptGroupsOf } from './named-objects.ts'
 import {
   type ObjectFindings,
   readRecorded,

@@ -9,7 +9,7 @@ import { registrySectionSchema } from './registry-section.ts'
 import { count, hash, int64, kafkaText, topicName } from './scalars.ts'
 import { checkSeal } from './seal.ts'
 
-/** The newest format this program writes, and reads. */
+/** The newest format of these documents. */
 export const FORMAT_VERSION = 1
 
 const gap = z.strictObject({
@@ -225,11 +225,8 @@ export interface PiecePlace {
   pack: PackRef
 }
 
-/** An object that holds pieces of many partitions. */
-export interface PackRef extends NamedObject {
-  /** When it was written; pieces that were merged say themselves when their records were stored. */
-  stored_at: string
-}
+/** An object that holds pieces, and when it was written; pieces that were merged say when their records were stored. */
+export type PackRef = NamedObject & { stored_at: string }
 
 /** An object that a generation needs, with its recorded size and hash. */
 export interface NamedObject {

@@ -1,27 +1,8 @@
-import type { TakenGroups } from './groups-section.ts'
+import { indexRefsOf } from './indexes.ts'
+import { keptGroupsOf } from './kept-groups.ts'
 import { registryKey } from './layout.ts'
-import type { IndexRef, Manifest, ManifestPartition, ManifestTopic, NamedObject, PartitionIndex } from './manifest.ts'
+import type { Manifest, NamedObject, PartitionIndex } from './manifest.ts'
 import { type RegistrySection, registryFilesOf } from './registry-section.ts'
-
-/** An index that a manifest names, and what it must be the index of. */
-export interface OwnedIndex extends IndexRef {
-  owner: { topic: string; topicId: string; partition: number }
-}
-
-/** Pure. The indexes that a manifest names: read these first to find all objects of a generation. */
-export function indexRefsOf({ topics }: Pick<Manifest, 'topics'>): OwnedIndex[] {
-  return topics.flatMap(topic =>
-    topic.partitions.flatMap(one => [...ownIndexes(topic, one), ...(one.reread ? ownIndexes(topic, one.reread) : [])]),
-  )
-}
-
-/** Pure. The indexes of one list of segments. */
-export function ownIndexes(
-  { name, id }: Pick<ManifestTopic, 'name' | 'id'>,
-  { partition, indexes }: Pick<ManifestPartition, 'partition' | 'indexes'>,
-): OwnedIndex[] {
-  return indexes.map(ref => ({ ...ref, owner: { topic: name, topicId: id, partition } }))
-}
 
 /**
  * Pure. Every object that a generation names, besides its own manifest: segments first, then what names them, then all
@@ -68,11 +49,6 @@ const namers: Record<keyof Manifest, (manifest: Manifest) => Iterable<NamedObjec
 
 function vouchFor({ key, size, blake3 }: NamedObject): NamedObject {
   return { key, size, blake3 }
-}
-
-/** Pure. Committed offsets of groups that belong to topics which are not current any more. An object may come more than once. */
-export function keptGroupsOf({ topics }: Pick<Manifest, 'topics'>): TakenGroups[] {
-  return topics.flatMap(({ consumer_groups }) => consumer_groups ?? [])
 }
 
 function registryFiles(backupId: string, section: RegistrySection): NamedObject[] {

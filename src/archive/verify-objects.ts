@@ -1,11 +1,10 @@
 import { hasCode } from '../errors.ts'
 import { append } from '../lib/largest.ts'
 import type { Storage } from '../storage/storage.ts'
-import { readIndex } from './catalog.ts'
 import { problemOf } from './damage.ts'
+import { ownIndexes, readIndex } from './indexes.ts'
 import { backupPrefix } from './layout.ts'
 import type { ManifestPartition, ManifestTopic, Segment, SegmentList } from './manifest.ts'
-import { ownIndexes } from './named-objects.ts'
 
 export interface Problem {
   /** The object, or `topic/partition` where its objects do not fit together. */

@@ -1,4 +1,4 @@
-import { listSegments } from '../archive/catalog.ts'
+import { listSegments } from '../archive/indexes.ts'
 import type { ManifestPartition, Segment } from '../archive/manifest.ts'
 import type { Codec } from '../batch/header.ts'
 import type { EditRecord } from '../batch/record-editor.ts'

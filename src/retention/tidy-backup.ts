@@ -1,4 +1,4 @@
-import { ReferenceReader, readManifest, scanManifests } from '../archive/catalog.ts'
+import { readManifest, scanManifests } from '../archive/catalog.ts'
 import { manifestKey } from '../archive/layout.ts'
 import type { FoundLease } from '../archive/lease.ts'
 import type { Manifest } from '../archive/manifest.ts'
@@ -8,6 +8,7 @@ import type { StoredObject } from '../storage/storage.ts'
 import { amountOf } from './outcome.ts'
 import { classify, planSuperseded, planSweep, type SweepPlan, shardGeneration } from './plan-objects.ts'
 import type { PruneContext } from './prune-context.ts'
+import { ReferenceReader } from './reference-reader.ts'
 import { readNewest } from './survey.ts'
 import { commitAgain, commitTrim, namesCut, planTrim, renewCopy } from './trim-backup.ts'
 

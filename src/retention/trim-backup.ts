@@ -1,7 +1,7 @@
-import { readIndex } from '../archive/catalog.ts'
-import { commitGeneration, indexWriter, renewManifestCopy } from '../archive/commit.ts'
+import { commitGeneration, indexWriter } from '../archive/commit.ts'
 import { hashOf } from '../archive/hash.ts'
 import { freshKey } from '../archive/incarnation.ts'
+import { ownIndexes, readIndex } from '../archive/indexes.ts'
 import { siblingIndexKey } from '../archive/layout.ts'
 import {
   FORMAT_VERSION,
@@ -11,7 +11,7 @@ import {
   type ManifestTopic,
   type PartitionIndex,
 } from '../archive/manifest.ts'
-import { ownIndexes } from '../archive/named-objects.ts'
+import { renewManifestCopy } from '../archive/newest-copies.ts'
 import { hasCode } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
 import { runPool } from '../lib/pool.ts'

@@ -1,4 +1,4 @@
-import { commitGeneration, renewManifestCopy } from '../../src/archive/commit.ts'
+import { commitGeneration } from '../../src/archive/commit.ts'
 import type {
   AbortedTransaction,
   Manifest,
@@ -8,6 +8,7 @@ import type {
   Segment,
 } from '../../src/archive/manifest.ts'
 import { parsePartitionIndex } from '../../src/archive/manifest.ts'
+import { renewManifestCopy } from '../../src/archive/newest-copies.ts'
 import { type ChunkFacts, SegmentWriter } from '../../src/archive/segment-writer.ts'
 import { emptyPartition, withSegment } from '../../src/archive/summary.ts'
 import { walkBatches } from '../../src/batch/walk.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { commitGeneration, renewManifestCopy } from '../../src/archive/commit.ts'
+import { commitGeneration } from '../../src/archive/commit.ts'
+import { renewManifestCopy } from '../../src/archive/newest-copies.ts'
 import { findRestore, readGeneration } from '../../src/restore/find-restore.ts'
 import { fingerprintOf, planRestore } from '../../src/restore/plan.ts'
 import type { RestoreProgress } from '../../src/restore/progress.ts'

@@ -35,7 +35,7 @@ const segmentExtras = z.strictObject({
 const segmentRow = z.tuple([
   /** A key, or the number of a pack. */
   z.union([z.string(), count]),
-  /** In the pack; 0 for an object of its own. */
+  /** In the pack; 0 where the object is only this segment. */
   count,
   /** How often it was merged. */
   z.int().min(0).max(99),

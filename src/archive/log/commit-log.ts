@@ -5,8 +5,7 @@ import { hashOf } from '../hash.ts'
 import type { NamedObject } from '../manifest.ts'
 import { type Chain, dueRollup, isCheckpointDue, withRollup } from './chain.ts'
 import { applyChange, type Change, composeChanges, emptyState, noChange, type State } from './change.ts'
-import { encodeChange } from './change-document.ts'
-import { createDocument, LOG_VERSION, packDocument } from './document.ts'
+import { LOG_VERSION, packDocument } from './document.ts'
 import type { CheckpointRef, Commit } from './documents.ts'
 import { changeKey, commitKey, rollupKey } from './keys.ts'
 import {
@@ -17,7 +16,7 @@ import {
   readCommit,
   readParts,
 } from './open-generation.ts'
-import { splitChange } from './split-change.ts'
+import { writeChange, writeOverflow } from './write-change.ts'
 import { sizeOf, writeCheckpoint } from './write-checkpoint.ts'
 
 const CONCURRENCY = 4
@@ -95,13 +94,10 @@ export class CommitLog {
   async commit(facts: CommitFacts, change: Change, signal: AbortSignal): Promise<{ isEarlier: boolean }> {
     const generation = this.#generation + 1
     const key = commitKey(this.#backupId, generation)
-    const [first, ...others] = splitChange(change)
-    const parts = await this.#writeParts(
-      others,
-      number => changeKey(this.#backupId, generation, this.#newWriter(), number),
-      signal,
-    )
-    const document: Omit<Commit, 'change'> = {
+    const writer = this.#newWriter()
+    const keyOf = (number: number) => changeKey(this.#backupId, generation, writer, number)
+    const written = await writeOverflow({ storage: this.#storage, backupId: this.#backupId, keyOf }, change, signal)
+    const document: Omit<Commit, 'change' | 'parts'> = {
       format: 'kafka-backup-commit',
       format_version: LOG_VERSION,
       ...facts,
@@ -109,9 +105,8 @@ export class CommitLog {
       generation,
       previous: this.#previous && { size: this.#previous.size, blake3: this.#previous.blake3 },
       ...this.#chain,
-      parts,
     }
-    const bytes = await packDocument({ ...document, change: encodeChange(first) })
+    const bytes = await packDocument({ ...document, ...written })
     try {
       await this.#storage.create(key, bytes, signal)
     } catch (error) {
@@ -137,7 +132,8 @@ export class CommitLog {
       const whole = changes.reduce(composeChanges, noChange)
       const writer = this.#newWriter()
       const keyOf = (number: number) => rollupKey(this.#backupId, from, to, writer, number)
-      const documents = await this.#writeParts(splitChange(whole), keyOf, signal)
+      const target = { storage: this.#storage, backupId: this.#backupId, keyOf }
+      const documents = await writeChange(target, whole, signal)
       this.#chain = withRollup(this.#chain, due, documents)
     }
     if (isCheckpointDue(this.#chain, newest, this.#checkpointBytes)) await this.checkpoint(signal)
@@ -172,17 +168,6 @@ export class CommitLog {
       readParts(this.#storage, this.#backupId, documents, signal),
     )
     return read.flat()
-  }
-
-  #writeParts(
-    changes: readonly Change[],
-    keyOf: (number: number) => string,
-    signal: AbortSignal,
-  ): Promise<NamedObject[]> {
-    const head = { format: 'kafka-backup-change', format_version: LOG_VERSION, backup_id: this.#backupId }
-    return runPool([...changes.entries()], CONCURRENCY, ([i, change]) =>
-      createDocument(this.#storage, keyOf(i + 1), { ...head, change: encodeChange(change) }, signal),
-    )
   }
 
   #conflict(generation: number, cause: unknown): KafkaBackupError {

@@ -71,14 +71,6 @@ function isSame(before: unknown, after: unknown): boolean {
   return before === after || (typeof before === 'object' && isDeepStrictEqual(before, after))
 }
 
-export function isNoRowChange({ offsets, sums, set, unset }: RowChange): boolean {
-  return (
-    offsets.every(delta => delta === 0n) &&
-    sums.every(delta => delta === 0) &&
-    Object.keys(set).length + unset.length === 0
-  )
-}
-
 /** Pure. The row after a change. */
 export function applyRowChange(row: ListRow, change: RowChange): ListRow {
   const changed: ListRow = { ...row, ...change.set }

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  latestManifest,
-  listGenerations,
-  listSegments,
-  openBackup,
-  readGeneration,
-} from '../../../src/archive/catalog.ts'
+import { latestManifest, listGenerations, openBackup, readGeneration } from '../../../src/archive/catalog.ts'
+import { listSegments } from '../../../src/archive/indexes.ts'
 import { manifestKey } from '../../../src/archive/layout.ts'
 import { noChange } from '../../../src/archive/log/change.ts'
 import { CommitLog, type LogStart } from '../../../src/archive/log/commit-log.ts'
