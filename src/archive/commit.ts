@@ -14,6 +14,7 @@ import {
   type ManifestPartition,
   type ManifestTopic,
   manifestSchema,
+  type PartitionIndex,
   partitionSchema,
   rereadSchema,
   type Segment,
@@ -169,11 +170,21 @@ async function extendIndexes(
   const writer = indexWriter(topic, `${run}${draft.attempt === 1 ? '' : `-${draft.attempt}`}`)
   const place = { backupId, topic: topic.name, partition, folderOf: draft.folderOf }
   const key = indexKey(place, generation, writer)
+  const owner = { topic: topic.name, topic_id: topic.id, partition }
+  return [...kept, await createIndex(storage, key, { ...owner, segments: [...segments] }, signal)]
+}
+
+/** Writes a page of an index, and returns what names it. */
+export async function createIndex(
+  storage: Storage,
+  key: string,
+  { topic, topic_id, partition, segments }: Omit<PartitionIndex, 'format' | 'format_version'>,
+  signal: AbortSignal,
+): Promise<IndexRef> {
   const head = { format: 'kafka-backup-index', format_version: FORMAT_VERSION }
-  const index = { ...head, topic: topic.name, topic_id: topic.id, partition, segments }
-  const bytes = Buffer.from(`${formatJson(index, 1)}\n`)
+  const bytes = Buffer.from(`${formatJson({ ...head, topic, topic_id, partition, segments }, 1)}\n`)
   await storage.create(key, bytes, signal)
-  return [...kept, { key, size: bytes.length, blake3: hashOf(bytes), segments: segments.length }]
+  return { key, size: bytes.length, blake3: hashOf(bytes), segments: segments.length }
 }
 
 /** Pure. Incarnations of one name share a folder: the writer's part of the key keeps those that were replaced apart. */

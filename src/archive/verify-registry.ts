@@ -4,8 +4,8 @@ import type { Storage } from '../storage/storage.ts'
 import { problemOf } from './damage.ts'
 import { registryCopiesKey, registryKey } from './layout.ts'
 import type { Manifest } from './manifest.ts'
+import { currentFilesOf } from './newest-copies.ts'
 import { readJson, readMetadata, readStored } from './read-registry.ts'
-import { currentFilesOf } from './registry-copies.ts'
 import {
   globalConfigSchema,
   type RegistrySection,

@@ -1,7 +1,7 @@
 import { assertManifestKeys } from '../archive/assert-keys.ts'
 import { manifestCopyKey, manifestKey } from '../archive/layout.ts'
 import { type Manifest, parseManifest } from '../archive/manifest.ts'
-import { renewRegistryCopies } from '../archive/registry-copies.ts'
+import { renewRegistryCopies } from '../archive/newest-copies.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { isSameGeneration } from './compare-histories.ts'

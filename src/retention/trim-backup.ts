@@ -1,19 +1,10 @@
-import { commitGeneration, indexWriter } from '../archive/commit.ts'
-import { hashOf } from '../archive/hash.ts'
+import { commitGeneration, createIndex, indexWriter } from '../archive/commit.ts'
 import { freshKey } from '../archive/incarnation.ts'
 import { ownIndexes, readIndex } from '../archive/indexes.ts'
 import { siblingIndexKey } from '../archive/layout.ts'
-import {
-  FORMAT_VERSION,
-  type IndexRef,
-  type Manifest,
-  type ManifestPartition,
-  type ManifestTopic,
-  type PartitionIndex,
-} from '../archive/manifest.ts'
+import type { IndexRef, Manifest, ManifestPartition, ManifestTopic, PartitionIndex } from '../archive/manifest.ts'
 import { renewManifestCopy } from '../archive/newest-copies.ts'
 import { hasCode } from '../errors.ts'
-import { formatJson } from '../lib/json.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { judgeTrim, type PartitionTrim, trimPartition } from './plan-trim.ts'
@@ -160,10 +151,7 @@ async function writePages(
     }
     // In the folder of the page that it follows: names of topics may be hidden.
     const key = siblingIndexKey(ref.key, generation, indexWriter(topic, run))
-    const page = { ...index, format_version: FORMAT_VERSION, segments: index.segments.slice(left) }
-    const bytes = Buffer.from(`${formatJson(page, 1)}\n`)
-    await storage.create(key, bytes, signal)
-    kept.push({ key, size: bytes.length, blake3: hashOf(bytes), segments: page.segments.length })
+    kept.push(await createIndex(storage, key, { ...index, segments: index.segments.slice(left) }, signal))
     left = 0
   }
   return kept
