@@ -178,6 +178,15 @@ test('a failed group is not listed as one that was not set, because it may be se
   assert.doesNotMatch(io.stdout.text, /not set/)
 })
 
+test('offsets rollback to a snapshot without groups succeeds, because there is nothing to set', async () => {
+  const line = ['rollback', ...at, '--snapshot-id', 's1']
+  const answers = { planRollback: async () => plan(), rollback: async () => ({ ...report(), snapshotId: null }) }
+  const done = await offsets([...line, '--yes'], answers)
+  assert.equal(done.code, 0)
+  assert.match(done.io.stdout.text, /^earliest: 0 groups$/m)
+  assert.equal((await offsets([...line, '--dry-run'], answers)).code, 0)
+})
+
 test('offsets prints its result on separate lines after the progress', async () => {
   const io = new FakeIo({ columns: 80 })
   Object.assign(io, { stdout: io.stderr })

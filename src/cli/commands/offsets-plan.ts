@@ -42,7 +42,10 @@ export function formatOutcome(report: PlanReport, requests: Record<string, numbe
     .map(outcome => paintOutcome(outcome, `${formatCount(count(outcome))} ${words[outcome]}`, look))
   const shown = report.groups.filter(({ outcome }) => outcome !== 'failed')
   return [
-    `${look.bold(report.strategy)}: ${plural(report.groups.length, 'group')}: ${parts.join(', ')}`,
+    [
+      `${look.bold(report.strategy)}: ${plural(report.groups.length, 'group')}`,
+      ...(parts.length > 0 ? [parts.join(', ')] : []),
+    ].join(': '),
     report.snapshotId === null
       ? '  nothing to change, so no snapshot was taken'
       : `  the previous offsets are saved as snapshot ${look.bold(report.snapshotId)}; \`offsets rollback\` restores them`,

@@ -68,7 +68,7 @@ const acts: Record<OffsetAction, Act> = {
       () => [script.trimEnd()],
       () => ({ ...planDocument(plan), script }),
     )
-    return plan.groups.every(({ error }) => error) ? FAILED : 0
+    return isHopeless(plan) ? FAILED : 0
   },
   reset: async (session, offsets) => {
     const request = await requestOf(session.options, offsets, session.signal)
@@ -153,7 +153,12 @@ function showPlan(session: Session, plan: OffsetsPlan): number {
     () => formatPlan(plan, session.look),
     () => planDocument(plan),
   )
-  return plan.groups.every(({ error }) => error) ? FAILED : 0
+  return isHopeless(plan) ? FAILED : 0
+}
+
+/** No group can be set. A snapshot of a cluster without groups has none to set. */
+function isHopeless({ groups }: OffsetsPlan): boolean {
+  return groups.length > 0 && groups.every(({ error }) => error)
 }
 
 /** Reported before the first offset is changed, so that an interrupted run shows the snapshot to roll back to. */
@@ -172,6 +177,6 @@ function showOutcome(session: Session, offsets: OffsetsSession, report: PlanRepo
     () => outcomeDocument(report, requests),
   )
   const { groups } = report
-  if (groups.every(({ outcome }) => outcome === 'failed')) return FAILED
+  if (groups.length > 0 && groups.every(({ outcome }) => outcome === 'failed')) return FAILED
   return groups.some(({ outcome }) => outcome === 'failed' || outcome === 'partly') ? PARTLY_DONE : 0
 }
