@@ -5,6 +5,7 @@ import type { OnProgress } from '../../observe/progress.ts'
 import type { RegistryClient } from '../client/client.ts'
 import { identityOf } from '../client/flavour.ts'
 import { clearUp, type FailedRun, partKey, partOf } from './clear-up.ts'
+import { indexReferences } from './delete-in-order.ts'
 import type { JournalBook } from './journal.ts'
 import { type Attempt, explain, isOwed, learn, refuseLeft, refuseOwed, unfaithful } from './learn.ts'
 import { countLessons, mergeLessons, noLessons } from './plan/lessons.ts'
@@ -132,6 +133,7 @@ class RestoreRun implements FailedRun {
     let isCurrent = false
     const stepParts = {
       ...{ writer: this.writer, clock, concurrency: this.client.concurrency },
+      references: indexReferences(this.#survey.target.versions, this.steps),
       unproven: new Set((['metadata', 'ruleSet'] as const).filter(part => !this.lessons.drops.includes(part))),
       keepJournal: async (written: RestoreJournal) => {
         await journal.write(written, signal)

@@ -2,6 +2,7 @@ import type { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { runPool } from '../../lib/pool.ts'
 import { RegistryError } from '../client/registry-error.ts'
+import { type Deletion, deleteInOrder, isDeletion, type ReferenceIndex } from './delete-in-order.ts'
 import type { ContractPart, Lift, RegisterStep, RestoreJournal, RestoreStep, Scope } from './plan/restore-step.ts'
 import {
   IdsIgnored,
@@ -16,8 +17,10 @@ import type { RegistryWriter } from './registry-writer.ts'
 interface StepParts {
   writer: RegistryWriter
   clock: Clock
-  /** Registrations under way at a time. */
+  /** Writes under way at a time. */
   concurrency: number
+  /** What versions refer to: a version is deleted after those that refer to it. */
+  references: ReferenceIndex
   /** Resolves when the journal is durable. */
   keepJournal: (journal: RestoreJournal) => Promise<void>
   /** Compares the registry with the plan, of which these steps are still to come. False: the rest waits for another plan. */
@@ -44,7 +47,7 @@ export class PartsDropped extends Error {
 
 /**
  * Carries a plan out. Registrations that follow one another run side by side as far as they do not need each other, and so
- * do settings of different subjects. What the registry refuses is answered for and left out, with what needs it; anything
+ * do deletions, and settings of different subjects. What the registry refuses is answered for and left out, with what needs it; anything
  * else ends the run.
  */
 export async function runSteps(steps: readonly RestoreStep[], parts: StepParts, signal: AbortSignal): Promise<void> {
@@ -78,6 +81,13 @@ class StepRun {
         at += alone
         continue
       }
+      const deletions = this.#deletionsFrom(steps, at)
+      if (deletions.length > 0) {
+        const { concurrency, references } = this.#parts
+        await deleteInOrder(deletions, concurrency, references, step => this.#write(step))
+        at += deletions.length
+        continue
+      }
       const settings = subjectSettingsFrom(steps, at)
       if (settings.length > 0) {
         const bySubject = Map.groupBy(settings, ({ scope }) => JSON.stringify(scope))
@@ -93,6 +103,12 @@ class StepRun {
       else if (step.type !== 'verify') await this.#write(step)
       else if (!(await this.#parts.verify(steps.slice(at)))) return
     }
+  }
+
+  /** The first write of a run is made alone: until one has succeeded, a refusal may be that of the whole registry. */
+  #deletionsFrom(steps: readonly RestoreStep[], start: number): Deletion[] {
+    const row = deletionsFrom(steps, start)
+    return this.#isTouched ? row : row.slice(0, 1)
   }
 
   /** Subjects whose level had to be lifted have their own again afterwards. After a failure the caller restores them. */
@@ -198,6 +214,15 @@ function registrationsFrom(steps: readonly RestoreStep[], start: number): Regist
   for (let at = start; ; at++) {
     const step = steps[at]
     if (step?.type !== 'register') return row
+    row.push(step)
+  }
+}
+
+function deletionsFrom(steps: readonly RestoreStep[], start: number): Deletion[] {
+  const row: Deletion[] = []
+  for (let at = start; ; at++) {
+    const step = steps[at]
+    if (!isDeletion(step)) return row
     row.push(step)
   }
 }

@@ -19,7 +19,7 @@ import type { Storage } from '../../../src/storage/storage.ts'
 import { FixedModeStore } from '../../fakes/fixed-mode-store.ts'
 import { JumpingClock } from '../../fakes/jumping-clock.ts'
 import { type MemoryStorage, openMemoryStorage } from '../../fakes/memory-storage.ts'
-import { isWrite, type ProxiedCall, startRegistryProxy, type Treatment } from '../../fakes/registry-proxy.ts'
+import { isWrite, type ProxiedCall, startRegistryProxy } from '../../fakes/registry-proxy.ts'
 import { startVendor } from '../../fakes/vendors/start-vendor.ts'
 import type { VendorName } from '../../fakes/vendors/vendor-script.ts'
 
@@ -49,7 +49,7 @@ export interface Stage {
   /** Told of every request of a run before it takes effect; what it throws is the registry's answer. */
   onRequest: ((call: Request) => void) | undefined
   /** Stands between runs and the registry. */
-  setProxy(treat: (call: ProxiedCall, nth: number) => Treatment): Promise<void>
+  setProxy(treat: Parameters<typeof startRegistryProxy>[1]): Promise<void>
   /** Requests that could change the registry, since the last time they were asked for. */
   takeWrites(): Request[]
   survey(options?: Partial<SchemaOptions>): Promise<Survey>

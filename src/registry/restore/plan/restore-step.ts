@@ -12,8 +12,8 @@ import type { LossKind } from '../../loss-kinds.ts'
 export type Scope = { kind: 'global' } | { kind: 'context'; context: string } | { kind: 'subject'; subject: string }
 
 /**
- * One write to the target. Steps are carried out one after the other, those of a row of registrations that do not need
- * each other excepted. Each may be repeated: what is done already is done.
+ * One write to the target. Steps are carried out in their order; those of a row of registrations, deletions or settings that
+ * do not need each other run side by side. Each may be repeated: what is done already is done.
  */
 export type RestoreStep =
   /** Made durable before anything is touched. */
