@@ -199,6 +199,7 @@ test('registry probe only reads, unless --write allows test schemas', () =>
       registry_flavour: 'confluent',
       registry_version: '8.0.0',
       left_behind: [],
+      left_behind_details: [],
     })
     assert.ok(document.features.every(({ has }: { has: boolean }) => has))
     assert.ok(document.schemas_registered > 10)
@@ -211,13 +212,17 @@ test('registry probe uses the registry and login of a job', async () => {
     loadSchemaJob: async () => registryJob,
     probeRegistryJob: async (side, options) => {
       seen.push(side, options.isWriting)
-      return { ...registryProbe, registrations: 12, leftBehind: ['kafka-backup-probe-1-a'] }
+      return {
+        ...registryProbe,
+        registrations: 12,
+        leftBehind: [{ subject: 'kafka-backup-probe-1-a', parts: ['versions'], reason: 'access denied' }],
+      }
     },
   })
   const { code, io } = await probe(['--config', 'job.yaml', '--write'], actions)
   assert.equal(code, 4)
   assert.match(io.stdout.text, /^12 schemas registered, not all of them removed again\.$/m)
-  assert.match(io.stdout.text, /not removed: subject kafka-backup-probe-1-a/)
+  assert.match(io.stdout.text, /not removed: subject kafka-backup-probe-1-a \(versions\): access denied/)
   assert.match(io.stdout.text, /DELETE \/subjects\/<name>/)
   assert.partialDeepStrictEqual(seen, [{ kind: 'registry' }, true])
 })

@@ -125,7 +125,7 @@ const commands: Record<string, [argv: string[], answers?: Partial<Actions>]> = {
       probeRegistryJob: async () => ({
         ...registryProbe,
         registrations: 33,
-        leftBehind: ['kafka-backup-probe-1-mode'],
+        leftBehind: [{ subject: 'kafka-backup-probe-1-mode', parts: ['versions', 'mode'], reason: 'access denied' }],
       }),
     },
   ],

@@ -1,5 +1,6 @@
 import { KafkaBackupError } from '../../errors.ts'
 import { jobRegistrySide, type SchemaSide, urlSide } from '../../jobs/schema-sides.ts'
+import type { LeftBehind } from '../../registry/probe/clear-scope.ts'
 import type { RegistryProbe } from '../../registry/probe/probe-registry.ts'
 import type { FeatureResult } from '../../registry/probe/probe-scope.ts'
 import type { Look } from '../look.ts'
@@ -8,7 +9,9 @@ import { formatTable, formatText } from '../table.ts'
 import { plural, printable } from '../text.ts'
 
 const LEFT_BEHIND = 4
-const REMOVAL = 'delete each with DELETE /subjects/<name>, then again with ?permanent=true'
+const REMOVAL =
+  'delete each with DELETE /subjects/<name>, then again with ?permanent=true; a level with DELETE /config/<name>, a mode with ' +
+  'DELETE /mode/<name>'
 
 /** `registry probe`. */
 export async function run(session: Session): Promise<number> {
@@ -17,8 +20,9 @@ export async function run(session: Session): Promise<number> {
   const onWrite = (place: string) => {
     session.tell(look => [...formatText(printable(announce(place)), look)])
   }
-  const onLeftBehind = (subjects: readonly string[]) => {
-    session.log.write('warn', `the probe could not remove its test schemas: ${subjects.join(', ')}; ${REMOVAL}`)
+  const onLeftBehind = (left: readonly LeftBehind[]) => {
+    for (const one of left) session.log.write('warn', `the probe did not remove ${describeLeft(one)}`)
+    session.log.write('warn', `to remove what the probe left, ${REMOVAL}`)
   }
   const probing = { isWriting: options.write, onWrite, onLeftBehind }
   const probe = await session.actions.probeRegistryJob(side, probing, signal)
@@ -51,7 +55,8 @@ function documentOf({ registry, flavour, version, features, registrations, leftB
     registry_version: version,
     features: features.map(({ name, label, has, detail }) => ({ name, label, has, detail })),
     schemas_registered: registrations,
-    left_behind: leftBehind,
+    left_behind: leftBehind.map(({ subject }) => subject),
+    left_behind_details: leftBehind.map(({ subject, parts, reason }) => ({ subject, parts, reason })),
   }
 }
 
@@ -81,9 +86,13 @@ function formatProbe(probe: RegistryProbe, look: Look): string[] {
         : `${plural(registrations, 'schema')} registered, ${leftBehind.length === 0 ? 'all of them' : 'not all of them'} removed again.`,
       look,
     ),
-    ...leftBehind.flatMap(subject => formatText(look.bad(printable(`not removed: subject ${subject}`)), look)),
+    ...leftBehind.flatMap(one => formatText(look.bad(printable(`not removed: ${describeLeft(one)}`)), look)),
     ...(leftBehind.length === 0 ? [] : formatText(`To remove them, ${REMOVAL}.`, look)),
   ]
+}
+
+function describeLeft({ subject, parts, reason }: LeftBehind): string {
+  return `subject ${subject} (${parts.join(', ')})${reason === null ? '' : `: ${reason}`}`
 }
 
 function usage(message: string): KafkaBackupError {

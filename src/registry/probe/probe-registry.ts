@@ -3,6 +3,7 @@ import { contextPath, pathOf } from '../client/address.ts'
 import type { RegistryClient } from '../client/client.ts'
 import { detectFlavour } from '../client/flavour.ts'
 import { asList, asRecord } from '../client/parse-answers.ts'
+import type { LeftBehind } from './clear-scope.ts'
 import { type FeatureCheck, type FeatureResult, found, ProbeScope } from './probe-scope.ts'
 import { schemaChecks } from './schema-checks.ts'
 import { settingsChecks } from './settings-checks.ts'
@@ -12,8 +13,8 @@ export interface ProbeOptions {
   isWriting: boolean
   /** Called before the first write, with where it writes. */
   onWrite(place: string): void
-  /** Called with the subjects that may still be there where the probe itself fails. */
-  onLeftBehind(subjects: readonly string[]): void
+  /** Called with what may still be there where the probe itself fails. */
+  onLeftBehind(left: readonly LeftBehind[]): void
 }
 
 export interface RegistryProbe {
@@ -23,8 +24,8 @@ export interface RegistryProbe {
   features: readonly FeatureResult[]
   /** Schemas that were registered: each may have used up an ID for good. */
   registrations: number
-  /** Subjects of the probe that could not be removed. */
-  leftBehind: string[]
+  /** What the probe could not remove. */
+  leftBehind: readonly LeftBehind[]
 }
 
 /** Finds out what a registry can do that restores rely on. It writes to a separate scope, which it removes afterwards. */

@@ -5,6 +5,7 @@ import type { RegistryCall, RegistryClient } from '../client/client.ts'
 import type { Identity } from '../client/flavour.ts'
 import { asList, asRecord } from '../client/parse-answers.ts'
 import { RegistryError } from '../client/registry-error.ts'
+import { clearScope, type LeftBehind } from './clear-scope.ts'
 
 interface ProbeAnswer {
   isOk: boolean
@@ -27,8 +28,6 @@ interface Schema {
 /** These come from the network or from a login, and say nothing of a feature. */
 const passing = new Set([401, 403, 408, 425, 429, 502, 503, 504])
 
-const CLEAR_MS = 60_000
-
 /** The scope of one probe in a registry: a separate context or, without contexts, a prefix of subjects. */
 export class ProbeScope {
   readonly identity: Identity
@@ -38,11 +37,13 @@ export class ProbeScope {
   registrations = 0
   readonly #client: RegistryClient
   readonly #name: string
-  #signal: AbortSignal
+  readonly #signal: AbortSignal
   /** A subject of this probe that holds a schema and has no settings; undefined before the first registration. */
   ownSample: string | undefined
   /** In the order of their first use. */
   readonly #subjects = new Set<string>()
+  /** Settings of subjects that the registry took. */
+  readonly #settings = new Map<string, ('config' | 'mode')[]>()
 
   constructor(
     client: RegistryClient,
@@ -98,8 +99,11 @@ export class ProbeScope {
     return this.ask({ path: pathOf(this.identity, resource, subject, rest), subject, query })
   }
 
-  put(resource: 'config' | 'mode', subject: string, body: object, query = {}): Promise<ProbeAnswer> {
-    return this.ask({ method: 'PUT', path: pathOf(this.identity, resource, subject), subject, body, query })
+  async put(resource: 'config' | 'mode', subject: string, body: object, query = {}): Promise<ProbeAnswer> {
+    const path = pathOf(this.identity, resource, subject)
+    const answer = await this.ask({ method: 'PUT', path, subject, body, query })
+    if (answer.isOk) this.#settings.set(subject, [...(this.#settings.get(subject) ?? []), resource])
+    return answer
   }
 
   async register(subject: string, schema: Schema, query = {}): Promise<ProbeAnswer & { id: number | undefined }> {
@@ -141,46 +145,12 @@ export class ProbeScope {
     return asRecord((await this.get('subjects', subject, `/versions/${version}`, { deleted: true })).body)
   }
 
-  /**
-   * Removes everything that was written, what refers to others first. The subjects that are still there, or that may be
-   * because the registry has stopped answering.
-   */
-  async clear(): Promise<string[]> {
-    // Also after an interruption, but not for as long as a slow registry takes.
-    const stop = new AbortController()
-    this.#signal = stop.signal
-    const cancel = this.#client.clock.after(CLEAR_MS, () => stop.abort(new Error('the time to clear up is over')))
-    const all = [...this.#subjects].reverse()
-    try {
-      await this.#removeAll(all)
-      return await this.#stillThere(all)
-    } catch (error) {
-      if (stop.signal.aborted || error instanceof KafkaBackupError) return all
-      throw error
-    } finally {
-      cancel()
-    }
-  }
-
-  async #removeAll(all: readonly string[]): Promise<void> {
-    for (const subject of all) {
-      const unset = (resource: 'mode' | 'config') =>
-        this.ask({ method: 'DELETE', path: pathOf(this.identity, resource, subject), subject })
-      const { isOk, status } = await unset('mode')
-      if (!isOk && status !== 404) await this.put('mode', subject, { mode: 'READWRITE' })
-      await unset('config')
-      await this.remove(subject)
-      await this.remove(subject, '', { permanent: true })
-    }
-  }
-
-  async #stillThere(all: readonly string[]): Promise<string[]> {
-    const left: string[] = []
-    for (const subject of all) {
-      const { isOk, body } = await this.get('subjects', subject, '/versions', { deleted: true })
-      if (isOk && Array.isArray(body) && body.length > 0) left.push(subject)
-    }
-    return left
+  /** Removes everything that was written, what refers to others first, and returns what is left. */
+  clear(): Promise<LeftBehind[]> {
+    const written = [...this.#subjects]
+      .reverse()
+      .map(subject => ({ subject, settings: this.#settings.get(subject) ?? [] }))
+    return clearScope(written, { client: this.#client, identity: this.identity })
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { openRegistryClient, type RegistryCall, type RegistryClient } from '../../../src/registry/client/client.ts'
+import type { LeftBehind } from '../../../src/registry/probe/clear-scope.ts'
 import { featureChecks, probeRegistry } from '../../../src/registry/probe/probe-registry.ts'
 import { ProbeScope } from '../../../src/registry/probe/probe-scope.ts'
 import { openRegistryServer } from '../../../src/registry/serve/open-registry-server.ts'
@@ -14,14 +15,14 @@ import type { VendorName } from '../../fakes/vendors/vendor-script.ts'
 
 const start = snapshotOf([versionOf('theirs', 1, 7), versionOf('gone', 1, 8, { isDeleted: true })])
 
-interface DesiredOffset {
+interface ProbeWish {
   isWriting?: boolean
   signal?: AbortSignal
   onWrite?: (place: string) => void
-  onLeftBehind?: (subjects: readonly string[]) => void
+  onLeftBehind?: (left: readonly LeftBehind[]) => void
 }
 
-async function probe(t: TestContext, url: string, wish: DesiredOffset = {}) {
+async function probe(t: TestContext, url: string, wish: ProbeWish = {}) {
   const { isWriting = true, signal = new AbortController().signal } = wish
   const { onWrite = () => undefined, onLeftBehind = () => undefined } = wish
   const client = await openRegistryClient({ urls: [url] }, { clock: new JumpingClock() })
@@ -29,7 +30,11 @@ async function probe(t: TestContext, url: string, wish: DesiredOffset = {}) {
   return probeRegistry(client, { isWriting, onWrite, onLeftBehind }, signal)
 }
 
-async function vendor(t: TestContext, name: VendorName, onRequest?: (call: { method: string }) => void) {
+async function vendor(
+  t: TestContext,
+  name: VendorName,
+  onRequest?: (call: { method: string; target: string }) => void,
+) {
   const registry = await startVendor(name, { start, ...(onRequest && { onRequest }) })
   t.after(() => registry.close())
   return registry
@@ -114,9 +119,13 @@ describe('a probe that may write', () => {
       if (method === 'POST') writes++
       if (writes >= 5) throw new RegistryFault(50301, 'not now')
     })
-    const left: string[] = []
+    const left: LeftBehind[] = []
     await assert.rejects(probe(t, registry.url, { onLeftBehind: some => left.push(...some) }), /not now/)
-    assert.ok(left.some(subject => subject.endsWith(':text')))
+    assert.deepEqual(
+      left.map(({ subject, parts }) => `${subject.split(':').at(-1)} ${parts}`),
+      ['odd $+@=&:,; name', 'docs', 'text', 'first'].map(name => `${name.split(':').at(-1)} versions`),
+    )
+    assert.ok(left.every(({ reason }) => reason?.includes('not now')))
   })
 
   test('does not try for long to remove what it wrote where the registry is slow', async () => {
@@ -131,14 +140,14 @@ describe('a probe that may write', () => {
     const identity = { flavour: 'confluent', version: null, contexts: ['.'] } as const
     const scope = new ProbeScope(client, { identity, hasContexts: false, name: 'p' }, new AbortController().signal)
     scope.subject('a')
-    let result: string[] | undefined
+    let result: LeftBehind[] | undefined
     void scope.clear().then(left => {
       result = left
     })
     assert.equal(await isSettled(), false)
     await time.pass(60_000)
     assert.ok(await isSettled())
-    assert.deepEqual(result, ['p-a'])
+    assert.deepEqual(result, [{ subject: 'p-a', parts: ['versions'], reason: 'not finished within 60 s' }])
   })
 
   test('names what it could not remove', async t => {
@@ -148,8 +157,29 @@ describe('a probe that may write', () => {
     store.deleteSubject = (subject, isPermanent) =>
       subject.endsWith(':text') ? [] : deleteSubject(subject, isPermanent)
     const { leftBehind } = await probe(t, registry.url)
-    assert.equal(leftBehind.length, 1)
-    assert.match(leftBehind.join(), /^:\.kafka-backup-probe-\w+:text$/)
+    const [left, ...others] = leftBehind
+    assert.deepEqual([left?.parts, left?.reason, others], [['versions'], null, []])
+    assert.match(left?.subject ?? '', /^:\.kafka-backup-probe-\w+:text$/)
+  })
+
+  test('tries to remove everything after a refusal, and reports each refusal with what is left', async t => {
+    const registry = await vendor(t, 'confluent', ({ method, target }) => {
+      if (method === 'DELETE' && /\/(subjects|config)\/[^/]*%3A(text|early|level)(\?|$)/.test(target))
+        throw new RegistryFault(40301, 'no deletions for this user')
+    })
+    const before = held(registry)
+    const { leftBehind } = await probe(t, registry.url)
+    assert.deepEqual(
+      leftBehind.map(({ subject, parts }) => [subject.split(':').at(-1), parts]),
+      [
+        ['early', ['level']],
+        ['level', ['versions', 'level']],
+        ['text', ['versions']],
+      ],
+    )
+    for (const { reason } of leftBehind) assert.match(reason ?? '', /no deletions for this user/)
+    const names = leftBehind.filter(({ parts }) => parts.includes('versions')).map(({ subject }) => subject)
+    assert.deepEqual(held(registry).toSorted(), [...before, ...names].toSorted())
   })
 })
 
