@@ -2,13 +2,17 @@ import assert from 'node:assert/strict'
 import { readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { listGenerations } from '../../src/archive/catalog.ts'
 import { describeBackup } from '../../src/archive/describe.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
+import { copyBackup } from '../../src/index.ts'
 import { dryRunJob } from '../../src/jobs/backup.ts'
 import { checkJob } from '../../src/jobs/check.ts'
 import { openLocation } from '../../src/jobs/parts.ts'
 import { pruneAt } from '../../src/jobs/prune.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { readArchivedTopic } from '../oracle/archive.ts'
+import { assertSameRecords } from '../oracle/records.ts'
 import type { KafkaDriver } from '../servers/driver.ts'
 import { backUp, jobText, makeJob, withFolder } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
@@ -101,11 +105,14 @@ describe('keys that were deleted at the source', () => {
       assert.equal(own?.['cleanup.policy'], 'compact')
     }))
 
-  test('stay deleted if a backup missed their tombstones', () =>
-    withFolder(async path => {
+  test('stay deleted if a backup or an older copy of it missed their tombstones', () =>
+    withFolder(async folder => {
+      const [path, copied] = [join(folder, 'here'), join(folder, 'copied')]
+      const copy = () => copyBackup({ from: { location: path }, to: { location: copied }, backupId: 'b1' })
       await source.driver.createTopic('users', { partitions: 1, configs: quicklyCleaned })
       await seed('users', { alice: 'a1', bob: 'b1' })
       await backUp(specOf(path, 'users'))
+      assert.deepEqual((await copy()).generations, [1])
       await seed('users', { alice: null })
       await untilGone('users', 'alice')
 
@@ -138,6 +145,16 @@ describe('keys that were deleted at the source', () => {
       await assertIntact(path)
       const left = (await readdir(path, { recursive: true })).filter(name => name.includes('.log'))
       assert.deepEqual([left.length, left.every(name => name.includes('-reread.'))], [1, true])
+
+      // The copy has neither a generation nor a segment in common with the backup now, only its lineage.
+      const remaining = await listGenerations(openLocation(path), 'b1', never)
+      assert.ok(!remaining.includes(1))
+      assert.deepEqual((await copy()).generations, remaining)
+      await assertIntact(copied)
+      await restoreTo(copied, 'users', 'users-copied')
+      const found = await target.driver.consume('users-copied', { isolation: 'read_committed' })
+      assertSameRecords(await readArchivedTopic(path, 'b1', 'users'), found)
+      assert.deepEqual(await stateOf(target.driver, 'users-copied'), await stateOf(source.driver, 'users'))
     }))
 
   test('lose nothing by a SIGKILL while the topic is re-read, and the next run finishes it', () =>

@@ -4,7 +4,8 @@ import type { Identities } from './kube-identities.ts'
 /** Kubernetes' default cluster IP range is not routed here; the API server wants one nevertheless. */
 const serviceRange = '10.0.0.0/24'
 
-const controllers = [
+/** Those that do not need a node. */
+const usualControllers = [
   'clusterrole-aggregation-controller',
   'cronjob-controller',
   'deployment-controller',
@@ -54,6 +55,7 @@ export function formatControllerFlags(
   kubeconfig: string,
   port: number,
   folder: string,
+  controllers: readonly string[] = usualControllers,
 ): string[] {
   return [
     `--kubeconfig=${kubeconfig}`,

@@ -42,6 +42,8 @@ export interface Kube {
   kubeconfigFor(subject: KubeSubject): Promise<string>
   /** Makes a namespace with a name of its own, and gives the name once pods can be made in it. */
   makeNamespace(prefix: string, labels?: Record<string, string>): Promise<string>
+  /** Starts another controller manager with these controllers alone, which ends with the rest. */
+  startControllers(names: readonly string[], flags?: readonly string[]): Promise<void>
   pids: { etcd: number; apiServer: number; controllerManager: number }
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -113,6 +115,11 @@ async function startServers(
     api,
     ...openAccess(folder, subject => identities.credentialsFor(subject, api, url, ca)),
     makeNamespace: (prefix, labels = {}) => makeNamespace(api, prefix, labels),
+    startControllers: async (names, flags = []) => {
+      const [free = 0] = await findFreePorts(1)
+      const own = formatControllerFlags(identities, kubeconfig, free, folder, names)
+      start(binaries.controllerManager, `controllers-${names.join('-')}`, [...own, ...flags])
+    },
     pids: { etcd: etcd.pid, apiServer: apiServer.server.pid, controllerManager: controllers.server.pid },
   }
 }

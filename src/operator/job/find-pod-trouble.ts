@@ -97,14 +97,20 @@ function isReadyItself(pod: Pod): boolean {
   return containerOf(pod) !== undefined && containerStatuses.every(({ ready }) => ready === true)
 }
 
+/**
+ * With this taint, as with the deletion of the node, Kubernetes ends the pod as failed, and the Job starts another one. A pod that is
+ * only deleted by force stays, because a Job replaces pods only after they have failed.
+ */
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service=nodeshutdown:NoExecute'
+
 function messageOf({ metadata, spec }: Pod, sinceMs: number): string {
   const { name } = metadata
   const node = typeof spec?.nodeName === 'string' ? spec.nodeName : 'unknown'
   const since = `${new Date(sinceMs).toISOString().slice(0, 19)}Z`
   const safe = 'The pod may still be writing, so it is not replaced.'
   const gone = `If the node is gone for good, delete it: \`kubectl delete node ${node}\`.`
-  const force = `Only if you are sure that the process has ended: \`${kubectlIn(metadata)} delete pod ${name} --force\`.`
-  return `Pod ${name} has not been observed since ${since}: node ${node} does not report. ${safe} ${gone} ${force}`
+  const down = `If it is switched off and comes back later: \`kubectl taint node ${node} ${OUT_OF_SERVICE}\`.`
+  return `Pod ${name} has not been observed since ${since}: node ${node} does not report. ${safe} ${gone} ${down}`
 }
 
 /** Pure. Since when a running pod is ready; readiness means nothing without a probe. */
