@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -89,6 +89,23 @@ describe('the command line', () => {
     const wrong = await run(launcher, ['check', '--config', config, '--set', `source.bootstrap_servers=${controller}`])
     assert.equal(wrong.code, 1)
     assert.match(wrong.stderr, /is a controller listener of KRaft, which serves no clients/)
+  })
+
+  test('a location where nothing can be stored fails the check, and a backup before it copies', async () => {
+    await symlink(join(folder, 'nowhere'), join(folder, 'dangling'))
+    for (const [path, why] of [
+      [join(folder, 'dangling'), /dangling is a symbolic link to a folder that does not exist/],
+      ['/proc/backups/all', /\/proc/],
+      [config, /job\.yaml is (a file, )?not a folder/],
+    ] as const) {
+      const checked = await run(launcher, ['check', '--config', config, '--set', `storage.path=${path}`])
+      assert.equal(checked.code, 1, checked.stdout)
+      assert.match(checked.stdout + checked.stderr, why)
+      const stored = await run(launcher, ['backup', '--config', config, '--set', `storage.path=${path}`])
+      assert.notEqual(stored.code, 0)
+      assert.match(stored.stderr, why)
+      assert.doesNotMatch(stored.stderr, /offsets to copy/)
+    }
   })
 
   for (const [signal, exitCode] of [

@@ -84,6 +84,11 @@ describe('consumer-group offsets are reset and rolled back', () => {
         [null, 50, null],
       ],
     )
+    const dry = await offsets('reset', ...asked, ...when, '--dry-run')
+    assert.deepEqual([dry.code, dry.out.groups], [0, plan.out.groups], dry.stderr)
+    const unconfirmed = await run(launcher, ['offsets', 'reset', ...asked, ...when])
+    assert.equal(unconfirmed.code, 2)
+    assert.match(unconfirmed.stderr, /nothing was changed: no terminal to confirm on/)
     assert.deepEqual(await positions('billing'), [5, 6, 7])
     const reset = await offsets('reset', ...asked, ...when)
     assert.equal(reset.code, 0, reset.stderr)

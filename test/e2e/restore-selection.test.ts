@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { parseJob } from '../../src/config/load-job.ts'
 import { runRestoreJob } from '../../src/jobs/restore.ts'
@@ -7,26 +9,39 @@ import { assertSameRecords } from '../oracle/records.ts'
 import type { ConsumedRecord, SeedRecord } from '../servers/driver.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
+import { restoreJobText } from './restore-job.ts'
+import { launcher, run } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const quiet = { onProgress: () => undefined }
 const DAY_MS = 86_400_000
 
+interface DryRun {
+  text: string
+  document: { totals: { records: number; records_precision: string }; time_window: { start: string } }
+}
+
 describe('a restore of a selection', () => {
   const kafka = useKafka()
   const consume = (topic: string) => kafka.driver.consume(topic, { isolation: 'read_committed' })
 
+  const jobText = (path: string, restore: Record<string, unknown>) =>
+    restoreJobText({ servers: kafka.server.bootstrapServers, path, restore })
+
   async function restore(path: string, options: Record<string, unknown>): Promise<RestoreReport> {
-    const document = {
-      mode: 'restore',
-      backup_id: 'b1',
-      target: { bootstrap_servers: kafka.server.bootstrapServers },
-      storage: { backend: 'filesystem', path },
-      restore: options,
-    }
-    const job = parseJob(JSON.stringify(document), { source: 'test job', env: {}, mode: 'restore' })
+    const job = parseJob(jobText(path, options), { source: 'test job', env: {}, mode: 'restore' })
     return runRestoreJob(job, quiet, never)
+  }
+
+  async function dryRun(path: string, options: Record<string, unknown>): Promise<DryRun> {
+    const file = join(path, 'restore.yaml')
+    await writeFile(file, jobText(path, options))
+    const [text, json] = await Promise.all(
+      [[], ['--format', 'json']].map(format => run(launcher, ['restore', '--config', file, '--dry-run', ...format])),
+    )
+    assert.deepEqual([text?.code, json?.code], [0, 0], text?.stderr)
+    return { text: text?.stdout ?? '', document: JSON.parse(json?.stdout ?? '') }
   }
 
   const withBackup = (topic: string, work: (path: string) => Promise<void>) =>
@@ -88,7 +103,14 @@ describe('a restore of a selection', () => {
       ]
       for (const [name, options, expected] of windows) {
         const target = `window-${name}`
-        const { totals } = await restore(path, { topic_mapping: { window: target }, verify: true, ...options })
+        const restoring = { topic_mapping: { window: target }, verify: true, ...options }
+        if (name === 'iso') {
+          const { text, document } = await dryRun(path, restoring)
+          assert.match(text, new RegExp(`Time window +only records from .*to ${iso(end).slice(0, 19)}`))
+          assert.deepEqual(document.totals.records, expected.flat().length)
+          assert.deepEqual([document.totals.records_precision, document.time_window.start], ['exact', iso(start)])
+        }
+        const { totals } = await restore(path, restoring)
         assertSameRecords(expected, await consume(target))
         assert.equal(totals.records, expected.flat().length, name)
         assert.ok(totals.records > 0 && totals.records < source.flat().length, name)

@@ -61,5 +61,7 @@ export const faults = {
   referenceExists: (subject: string, version: number) =>
     new RegistryFault(42206, `One or more references exist to the schema {subject=${subject},version=${version}}.`),
   invalidSubject: (subject: string) => new RegistryFault(42208, `The specified subject '${subject}' is not valid.`),
+  formatUnsupported: () =>
+    new RegistryFault(422, 'This registry serves Protobuf schemas as text only, not with format=serialized'),
   badRequest: (why: string) => new RegistryFault(400, why),
 } as const

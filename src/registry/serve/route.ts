@@ -94,6 +94,13 @@ export class Call {
     return this.flag('deleted') ? 'all' : 'live'
   }
 
+  /** Throws 422 for a representation that this server does not make; clients would take the text for it. */
+  inFormat(version: StoredVersion): StoredVersion {
+    const isSerialized = this.query.get('format') === 'serialized'
+    if (isSerialized && version.schemaType === 'PROTOBUF') throw faults.formatUnsupported()
+    return version
+  }
+
   /** Throws 400 where the body is not a JSON object. */
   get body(): JsonObject {
     let body: JsonValue

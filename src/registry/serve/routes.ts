@@ -1,6 +1,7 @@
 import { splitSubject } from '../../archive/registry-model.ts'
 import { schemaTypes } from './parse-schema.ts'
 import { type Answer, type Call, type Route, readSchemaRequest, renderSchema, renderVersion } from './route.ts'
+import type { StoredVersion } from './version-index.ts'
 
 /** Schemas by id and by guid, and the list of all. */
 export const schemaRoutes: readonly Route[] = [
@@ -28,7 +29,7 @@ export const schemaRoutes: readonly Route[] = [
     method: 'GET',
     path: '/schemas/ids/{id}',
     handle: call => {
-      const found = call.store.byId(call.id, call.idSubject)
+      const found = call.inFormat(call.store.byId(call.id, call.idSubject))
       const maxId = call.flag('fetchMaxId') ? { maxId: call.store.maxId(splitSubject(found.subject).context) } : {}
       return { json: { ...renderSchema(found), ...maxId } }
     },
@@ -36,7 +37,7 @@ export const schemaRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/schemas/ids/{id}/schema',
-    handle: call => ({ text: call.store.byId(call.id, call.idSubject).schema }),
+    handle: call => ({ text: call.inFormat(call.store.byId(call.id, call.idSubject)).schema }),
   },
   {
     method: 'GET',
@@ -59,7 +60,7 @@ export const schemaRoutes: readonly Route[] = [
     path: '/schemas/guids/{guid}',
     handle: call => {
       const [found] = call.store.byGuid(call.param('guid'))
-      return { json: found ? renderSchema(found) : null }
+      return { json: found ? renderSchema(call.inFormat(found)) : null }
     },
   },
   {
@@ -159,12 +160,12 @@ export const subjectRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/subjects/{subject}/versions/{version}',
-    handle: call => ({ json: renderVersion(call.store.version(call.subject, call.version, liveOrAll(call))) }),
+    handle: call => ({ json: renderVersion(versionOf(call)) }),
   },
   {
     method: 'GET',
     path: '/subjects/{subject}/versions/{version}/schema',
-    handle: call => ({ text: call.store.version(call.subject, call.version, liveOrAll(call)).schema }),
+    handle: call => ({ text: versionOf(call).schema }),
   },
   {
     method: 'GET',
@@ -177,6 +178,10 @@ export const subjectRoutes: readonly Route[] = [
     handle: call => ({ json: call.store.deleteVersion(call.subject, call.version, call.flag('permanent')) }),
   },
 ]
+
+function versionOf(call: Call): StoredVersion {
+  return call.inFormat(call.store.version(call.subject, call.version, liveOrAll(call)))
+}
 
 function liveOrAll(call: Call): 'live' | 'all' {
   return call.flag('deleted') ? 'all' : 'live'

@@ -10,6 +10,7 @@ import { RegistryStore } from '../../../src/registry/serve/registry-store.ts'
 import { readSchemaRequest } from '../../../src/registry/serve/route.ts'
 import type { StoredVersion } from '../../../src/registry/serve/version-index.ts'
 import { segmentsOfGo } from './go-path.ts'
+import { serializing } from './serialized-protobuf.ts'
 import {
   isFlag,
   pass,
@@ -30,7 +31,7 @@ export function scriptAxonops({ start, firstId, version = '1.2.0' }: VendorOptio
   const store = new RegistryStore({ ...(firstId !== undefined && { firstId }) }, start)
   const axonops = new AxonOps(store, version)
   for (const one of start?.versions ?? []) axonops.note(one)
-  return { store, answer: request => axonops.answer(request) }
+  return { store, answer: serializing(request => axonops.answer(request)) }
 }
 
 class AxonOps {

@@ -1,5 +1,6 @@
 import { splitSubject } from '../../../src/archive/registry-model.ts'
 import { RegistryStore } from '../../../src/registry/serve/registry-store.ts'
+import { serializing } from './serialized-protobuf.ts'
 import { pass, readBody, refuse, type VendorOptions, type VendorRequest, type VendorScript } from './vendor-script.ts'
 
 /** The largest record that Kafka takes with default settings. */
@@ -10,11 +11,11 @@ export function scriptConfluent({ start, firstId }: VendorOptions): VendorScript
   const store = new RegistryStore({ ...(firstId !== undefined && { firstId }) }, start)
   return {
     store,
-    answer: request => {
+    answer: serializing(request => {
       const subject = postedSubject(request)
       if (subject === undefined) return pass(store, request)
       return pass(store, request, JSON.stringify(readSchema(request, subject)))
-    },
+    }),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue, RegistrySnapshot } from '../../../src/archive/registry-model.ts'
 import { RegistryFault } from '../../../src/registry/serve/registry-fault.ts'
 import { RegistryStore } from '../../../src/registry/serve/registry-store.ts'
+import { ignoringFormat } from './serialized-protobuf.ts'
 import {
   isFlag,
   pass,
@@ -21,7 +22,7 @@ const HIDDEN_COLON = '\ue000'
 export function scriptKarapace({ start, firstId, version = '6.2.0' }: VendorOptions): VendorScript {
   const store = new RegistryStore({ ...(firstId !== undefined && { firstId }) }, start && hideContexts(start))
   const karapace = new Karapace(store, version)
-  return { store, answer: request => karapace.answer(request) }
+  return { store, answer: request => karapace.answer(ignoringFormat(request)) }
 }
 
 class Karapace {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import descriptor from 'protobufjs/ext/descriptor/index.js'
 import { avroRecord, type Json, RegistryClient } from '../../suites/registry-client.ts'
 import { startVendor, type VendorRegistry } from './start-vendor.ts'
 import type { VendorName } from './vendor-script.ts'
@@ -47,6 +48,18 @@ const startsAgain: Check = async registry => {
   for (const number of [1, 2]) await deleteForGood(registry, `/subjects/num/versions/${number}`)
   await registry.register('num', marked('Num', '3'))
   assert.deepEqual(await versionsOf(registry, 'num'), [1])
+}
+
+const protobuf = { schemaType: 'PROTOBUF', schema: 'syntax = "proto3"; package acme; message Order { string id = 1; }' }
+
+const isSerialized: Check = async registry => {
+  const id = await registry.register('proto', protobuf)
+  for (const path of [`/schemas/ids/${id}`, '/subjects/proto/versions/1']) {
+    const { schema } = await registry.get<{ schema: string }>(`${path}?format=serialized`)
+    const { package: name, messageType } = descriptor.FileDescriptorProto.decode(Buffer.from(schema, 'base64')).toJSON()
+    assert.deepEqual([name, messageType.map((each: { name: string }) => each.name)], ['acme', ['Order']])
+    assert.equal((await registry.get<{ schema: string }>(path)).schema, protobuf.schema)
+  }
 }
 
 const facts: Fact[] = [
@@ -255,6 +268,10 @@ const facts: Fact[] = [
   },
   {
     fact: 'a config without a level',
+    karapace: async registry => {
+      await registry.register('l', avroRecord('L'))
+      assert.equal(await status(registry, 'PUT', '/config/l', { alias: 'other' }), 422)
+    },
     confluent: async registry => {
       await put(registry, '/config/l', { alias: 'other' })
       assert.deepEqual(await registry.get('/config/l'), { alias: 'other', compatibilityLevel: 'BACKWARD' })
@@ -301,6 +318,15 @@ const facts: Fact[] = [
       const schema = marked('Large', 'd'.repeat(2 ** 20))
       await registry.refused(42209, 'POST', '/subjects/large/versions', { schema })
     },
+  },
+  {
+    fact: 'a Protobuf schema in the serialized format',
+    confluent: isSerialized,
+    karapace: async registry => {
+      await registry.register('proto', protobuf)
+      assert.equal((await registry.get<{ schema: string }>('/schemas/ids/1?format=serialized')).schema, protobuf.schema)
+    },
+    axonops: isSerialized,
   },
   {
     fact: 'JSON Schemas that refer to others',

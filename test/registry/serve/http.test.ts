@@ -63,6 +63,26 @@ test('the text of a schema is answered as it is', async () => {
   assert.deepEqual(await registry.get(`/schemas/ids/${id}/subjects`), ['a'])
 })
 
+test('a Protobuf schema is refused in the serialized format, and never answered as text in its place', async () => {
+  const registry = new RegistryClient((await open()).url)
+  const schema = 'syntax = "proto3"; message Order { string id = 1; }'
+  const id = await registry.register('proto', { schemaType: 'PROTOBUF', schema })
+  await registry.register('avro', avroRecord('A'))
+  const { guid } = await registry.get<{ guid: string }>(`/schemas/ids/${id}`)
+  const paths = [
+    `/schemas/ids/${id}`,
+    `/schemas/ids/${id}/schema`,
+    `/schemas/guids/${guid}`,
+    '/subjects/proto/versions/1',
+  ]
+  for (const path of [...paths, '/subjects/proto/versions/latest/schema'])
+    assert.match(await registry.refused(422, 'GET', `${path}?format=serialized`), /Protobuf schemas as text only/)
+  assert.equal(
+    (await registry.get<{ schema: string }>('/subjects/avro/versions/1?format=serialized')).schema,
+    avroRecord('A'),
+  )
+})
+
 test('a schema is found by its guid in every context', async () => {
   const registry = new RegistryClient((await open()).url)
   await registry.register(':.c:b', avroRecord('B'))
