@@ -144,7 +144,9 @@ export function listSubjects(
   { versions }: RegistryState,
   { prefix, including, offset, limit }: Omit<SchemaFilter, 'latestOnly'>,
 ): string[] {
-  const names = versions.subjects(including).filter(hasPrefix(prefix))
+  // With deleted versions alone: a subject that has live ones as well is not a deleted subject.
+  const isListed = (subject: string) => including !== 'deleted' || versions.versions(subject, 'live').length === 0
+  const names = versions.subjects(including).filter(hasPrefix(prefix)).filter(isListed)
   return names.slice(offset, limit > 0 ? offset + limit : undefined)
 }
 
