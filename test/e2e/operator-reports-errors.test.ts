@@ -210,7 +210,7 @@ describe('the operator reports errors', () => {
   test('a lost node is reported, and the command of the message replaces its pod', async t => {
     const { stage } = world
     const { api } = stage.kube
-    const more = { backup: { continuous: true, commitInterval: '1s' } }
+    const more = { backup: { continuous: true, commitInterval: '1s' }, job: { terminationGracePeriodSeconds: 5 } }
     const ref = await stage.apply('backup', 'loses-its-node', spec({ more }))
     await stage.until(ref, 'ready', isReady)
     await waitFor('the readiness of its pod', async () =>
