@@ -8,10 +8,11 @@ import { RegistryError } from '../client/registry-error.ts'
 /** How long a probe tries to remove what it wrote. */
 const CLEAR_MS = 60_000
 
-/** What a probe has written under a subject. */
+/** What a probe has written under a subject: whether it has set a level, and the mode that it has set last. */
 interface Written {
   subject: string
-  settings: readonly ('config' | 'mode')[]
+  hasLevel: boolean
+  mode: string | undefined
 }
 
 /** What a probe could not remove, or may not have removed because the registry has stopped answering. */
@@ -77,16 +78,20 @@ class Clearing {
   }
 
   /** The parts that the registry shows, and those that it does not answer for. */
-  async remaining({ subject, settings }: Written): Promise<LeftPart[]> {
+  async remaining({ subject, hasLevel, mode }: Written): Promise<LeftPart[]> {
     const { identity } = this.#parts
     const path = pathOf(identity, 'subjects', subject, '/versions')
     const versions = await this.#ask({ path, subject, query: { deleted: true } })
     const isThere = versions.refusal !== undefined || (asList(versions.body ?? null)?.length ?? 0) > 0
     const left: LeftPart[] = isThere ? ['versions'] : []
-    for (const resource of new Set(settings)) {
-      const { refusal, body } = await this.#ask({ path: pathOf(identity, resource, subject), subject })
-      const isUnset = body === undefined || (resource === 'mode' && asRecord(body)?.mode === 'READWRITE')
-      if (refusal !== undefined || !isUnset) left.push(resource === 'config' ? 'level' : 'mode')
+    if (hasLevel) {
+      const { refusal, body } = await this.#ask({ path: pathOf(identity, 'config', subject), subject })
+      if (refusal !== undefined || body !== undefined) left.push('level')
+    }
+    if (mode !== undefined && mode !== 'READWRITE') {
+      // Apicurio shows a mode for every name, and not the one that was set.
+      const { refusal, body } = await this.#ask({ path: pathOf(identity, 'mode', subject), subject })
+      if (refusal !== undefined || asRecord(body)?.mode === mode) left.push('mode')
     }
     return left
   }

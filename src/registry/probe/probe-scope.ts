@@ -42,8 +42,9 @@ export class ProbeScope {
   ownSample: string | undefined
   /** In the order of their first use. */
   readonly #subjects = new Set<string>()
-  /** Settings of subjects that the registry took. */
-  readonly #settings = new Map<string, ('config' | 'mode')[]>()
+  /** Subjects whose level the registry took, and the modes that it took. */
+  readonly #leveled = new Set<string>()
+  readonly #modes = new Map<string, string>()
 
   constructor(
     client: RegistryClient,
@@ -102,7 +103,8 @@ export class ProbeScope {
   async put(resource: 'config' | 'mode', subject: string, body: object, query = {}): Promise<ProbeAnswer> {
     const path = pathOf(this.identity, resource, subject)
     const answer = await this.ask({ method: 'PUT', path, subject, body, query })
-    if (answer.isOk) this.#settings.set(subject, [...(this.#settings.get(subject) ?? []), resource])
+    if (answer.isOk && resource === 'config') this.#leveled.add(subject)
+    if (answer.isOk && 'mode' in body) this.#modes.set(subject, String(body.mode))
     return answer
   }
 
@@ -147,9 +149,11 @@ export class ProbeScope {
 
   /** Removes everything that was written, what refers to others first, and returns what is left. */
   clear(): Promise<LeftBehind[]> {
-    const written = [...this.#subjects]
-      .reverse()
-      .map(subject => ({ subject, settings: this.#settings.get(subject) ?? [] }))
+    const written = [...this.#subjects].reverse().map(subject => ({
+      subject,
+      hasLevel: this.#leveled.has(subject),
+      mode: this.#modes.get(subject),
+    }))
     return clearScope(written, { client: this.#client, identity: this.identity })
   }
 }

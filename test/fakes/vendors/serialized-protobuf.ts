@@ -1,10 +1,8 @@
-import protobuf from 'protobufjs'
-import descriptor from 'protobufjs/ext/descriptor/index.js'
 import type { VendorAnswer, VendorRequest } from './vendor-script.ts'
 
 /**
- * For `format=serialized` Confluent and AxonOps answer with a Protobuf schema as a FileDescriptorProto in base64. Imports
- * are not resolved.
+ * For `format=serialized` Confluent and AxonOps answer with a Protobuf schema as a FileDescriptorProto in base64. This has
+ * the names of it alone: a package, and messages without their fields.
  */
 export function serializing(
   answer: (request: VendorRequest) => VendorAnswer,
@@ -14,7 +12,7 @@ export function serializing(
     if (request.query.get('format') !== 'serialized' || !('json' in plain)) return plain
     const { schema, schemaType, ...rest } = Object(plain.json)
     if (schemaType !== 'PROTOBUF') return plain
-    return { ...plain, json: { ...rest, schemaType, schema: serialize(String(schema)) } }
+    return { ...plain, json: { ...rest, schemaType, schema: serialize(String(schema)).toString('base64') } }
   }
 }
 
@@ -24,15 +22,19 @@ export function ignoringFormat(request: VendorRequest): VendorRequest {
   return { ...request, query }
 }
 
-function serialize(text: string): string {
-  const { root } = protobuf.parse(text)
-  const { file } = (root as unknown as Describable).toDescriptor('proto3')
-  const [last] = file.slice(-1)
-  if (!last) throw new Error('the schema has no types')
-  return Buffer.from(descriptor.FileDescriptorProto.encode(last).finish()).toString('base64')
+/**
+ *   FileDescriptorProto => 1 name, 2 package, 4 message types, 12 syntax
+ *   DescriptorProto     => 1 name
+ */
+function serialize(text: string): Buffer {
+  const [, name = ''] = /\bpackage\s+([\w.]+)\s*;/.exec(text) ?? []
+  const [, syntax = 'proto2'] = /\bsyntax\s*=\s*"(\w+)"/.exec(text) ?? []
+  const messages = [...text.matchAll(/\bmessage\s+(\w+)/g)].map(([, message = '']) => field(4, field(1, message)))
+  return Buffer.concat([field(1, 'default.proto'), field(2, name), ...messages, field(12, syntax)])
 }
 
-/** What the extension adds to a root, which its types do not tell. */
-interface Describable {
-  toDescriptor(syntax: string): { file: protobuf.Message[] }
+/** With a length, which is below 128 here. */
+function field(number: number, content: string | Buffer): Buffer {
+  const bytes = Buffer.from(content)
+  return Buffer.concat([Buffer.from([(number << 3) | 2, bytes.length]), bytes])
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import descriptor from 'protobufjs/ext/descriptor/index.js'
 import { avroRecord, type Json, RegistryClient } from '../../suites/registry-client.ts'
 import { startVendor, type VendorRegistry } from './start-vendor.ts'
 import type { VendorName } from './vendor-script.ts'
@@ -56,8 +55,10 @@ const isSerialized: Check = async registry => {
   const id = await registry.register('proto', protobuf)
   for (const path of [`/schemas/ids/${id}`, '/subjects/proto/versions/1']) {
     const { schema } = await registry.get<{ schema: string }>(`${path}?format=serialized`)
-    const { package: name, messageType } = descriptor.FileDescriptorProto.decode(Buffer.from(schema, 'base64')).toJSON()
-    assert.deepEqual([name, messageType.map((each: { name: string }) => each.name)], ['acme', ['Order']])
+    assert.match(schema, /^[A-Za-z0-9+/]+=*$/)
+    const descriptor = Buffer.from(schema, 'base64').toString('latin1')
+    assert.match(descriptor, /acme.*Order/s)
+    assert.doesNotMatch(descriptor, /syntax =/)
     assert.equal((await registry.get<{ schema: string }>(path)).schema, protobuf.schema)
   }
 }
