@@ -1,7 +1,14 @@
-import type { ManifestTopic } from './manifest.ts'
-
 /** What tells one incarnation of a topic from every other: the topic ID, and a number where one ID has several. */
-export type Incarnation = Pick<ManifestTopic, 'id' | 'incarnation'>
+export interface Incarnation {
+  id: string
+  incarnation?: number | undefined
+}
+
+/** The fields of a topic entry that labels need. */
+interface LabeledTopic extends Incarnation {
+  name: string
+  state: string
+}
 
 /** Of the ID in labels: enough to tell the incarnations of one name apart. */
 const LABEL_DIGITS = 8
@@ -26,8 +33,8 @@ export function isSameIncarnation(one: Incarnation, other: Incarnation): boolean
 }
 
 /** Pure. The newest incarnation of each topic ID. */
-export function newestById(topics: readonly ManifestTopic[]): Map<string, ManifestTopic> {
-  const newest = new Map<string, ManifestTopic>()
+export function newestById<T extends Incarnation>(topics: readonly T[]): Map<string, T> {
+  const newest = new Map<string, T>()
   for (const topic of topics) {
     const known = newest.get(topic.id)
     if (!known || numberOf(known) < numberOf(topic)) newest.set(topic.id, topic)
@@ -39,12 +46,12 @@ export function newestById(topics: readonly ManifestTopic[]): Map<string, Manife
  * Pure. The name that selects this incarnation in a job file: the plain name for the newest one, `name@id` for one that
  * was replaced, with its number where the ID has several.
  */
-export function labelOf(topic: ManifestTopic, topics: readonly ManifestTopic[]): string {
+export function labelOf(topic: LabeledTopic, topics: readonly LabeledTopic[]): string {
   return topic.state === 'replaced' ? exactLabelOf(topic, topics) : topic.name
 }
 
 /** Pure. The same with the ID also for the newest one. */
-export function exactLabelOf(topic: ManifestTopic, topics: readonly ManifestTopic[]): string {
+export function exactLabelOf(topic: LabeledTopic, topics: readonly LabeledTopic[]): string {
   const siblings = topics.filter(({ name, id }) => name === topic.name && id === topic.id)
   const digits = topic.id.slice(0, LABEL_DIGITS)
   const isShort = !topics.some(({ name, id }) => name === topic.name && id !== topic.id && id.startsWith(digits))
@@ -52,6 +59,6 @@ export function exactLabelOf(topic: ManifestTopic, topics: readonly ManifestTopi
   return `${topic.name}@${isShort ? digits : topic.id}${number}`
 }
 
-export function numberOf({ incarnation = 1 }: Pick<ManifestTopic, 'incarnation'>): number {
+export function numberOf({ incarnation = 1 }: Pick<Incarnation, 'incarnation'>): number {
   return incarnation
 }

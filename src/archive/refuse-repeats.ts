@@ -1,6 +1,5 @@
 import { damaged } from './damage.ts'
-import { incarnationKey } from './incarnation.ts'
-import type { Manifest, ManifestTopic } from './manifest.ts'
+import { type Incarnation, incarnationKey } from './incarnation.ts'
 
 /** A list with a duplicate name is ambiguous, and a reader would silently restore one of the entries. */
 export function refuseRepeats(what: string, names: Iterable<string | number>, at: string): void {
@@ -17,11 +16,25 @@ function findRepeat(names: Iterable<string | number>): string | number | undefin
   return undefined
 }
 
+interface Topic extends Incarnation {
+  name: string
+  state: string
+  partitions: readonly { partition: number }[]
+}
+
+interface Listed {
+  topics: readonly Topic[]
+  schema_registry?:
+    | { subjects: readonly { name: string; versions: readonly { version: number }[] }[] }
+    | null
+    | undefined
+}
+
 /** Topics, partitions, subjects and versions of a manifest: each is there once. Only replaced topics share their name. */
-export function refuseRepeatsOf({ topics, schema_registry: registry }: Manifest, at: string): void {
+export function refuseRepeatsOf({ topics, schema_registry: registry }: Listed, at: string): void {
+  const subjects = registry?.subjects ?? []
   refuseRepeats('topic', namesOf(topics.filter(({ state }) => state !== 'replaced')), at)
   refuseRepeatedIncarnations(topics, at)
-  const subjects = registry?.subjects ?? []
   refuseRepeats('subject', quoted(subjects), at)
   for (const { name, versions } of subjects) {
     const numbers = versions.map(({ version }) => version)
@@ -30,7 +43,7 @@ export function refuseRepeatsOf({ topics, schema_registry: registry }: Manifest,
 }
 
 /** Of one name there may be several: incarnations that were replaced, or that two runs of a shard have seen. */
-export function refuseRepeatedIncarnations(topics: readonly ManifestTopic[], at: string): void {
+export function refuseRepeatedIncarnations(topics: readonly Topic[], at: string): void {
   const incarnations = topics.map(topic => `${topic.name} with the ID ${incarnationKey(topic)}`)
   refuseRepeats('topic', incarnations, at)
   refuseRepeats('the topic ID', topics.map(incarnationKey), at)

@@ -2,9 +2,9 @@ import { AZURE_CONTAINER_PATTERN } from '../lib/name-patterns.ts'
 import { backendField, connectionFields, prefixField, transferFields, transferNames } from './bucket-fields.ts'
 import { camelKeys } from './camel-keys.ts'
 import { any, checkRules, type FieldRule, forbidden, has, not, required } from './field-rules.ts'
-import { fields } from './leaf.ts'
+import { fields, type TextRule } from './leaf.ts'
 import { isMap, type Problem, valueAt } from './problem.ts'
-import { anyText, file, httpUrl, type TextRule, text, wrongUrl } from './text-leaves.ts'
+import { anyText, file, httpUrl, text, wrongUrl } from './text-leaves.ts'
 
 const containerName: TextRule = {
   type: 'text',

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { S3_BUCKET_PATTERN } from '../lib/name-patterns.ts'
+import type { TextRule } from './leaf.ts'
 import { duration, integer, size } from './scalar-leaves.ts'
-import { file, httpUrl, keyPrefix, type TextRule, text, wrongUrl } from './text-leaves.ts'
+import { file, httpUrl, keyPrefix, text, wrongUrl } from './text-leaves.ts'
 
 const MiB = 2 ** 20
 

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { endpointUrl, regionName } from './bucket-fields.ts'
 import { camelKeys } from './camel-keys.ts'
-import { fields } from './leaf.ts'
+import { fields, type TextRule } from './leaf.ts'
 import { isMap, type Problem, valueAt } from './problem.ts'
 import { flag } from './scalar-leaves.ts'
-import { anyText, backupId, file, type TextRule, text } from './text-leaves.ts'
+import { anyText, backupId, file, text } from './text-leaves.ts'
 
 const variableName: TextRule = {
   type: 'text',

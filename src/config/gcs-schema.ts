@@ -12,10 +12,10 @@ import {
 } from './bucket-fields.ts'
 import { camelKeys } from './camel-keys.ts'
 import { any, checkRules, type FieldRule, forbidden, has, not, on } from './field-rules.ts'
-import { fields } from './leaf.ts'
+import { fields, type TextRule } from './leaf.ts'
 import { isMap, type Problem, valueAt } from './problem.ts'
 import { flag } from './scalar-leaves.ts'
-import { file, type TextRule, text } from './text-leaves.ts'
+import { file, text } from './text-leaves.ts'
 
 const gcsBucketName: TextRule = {
   type: 'text',

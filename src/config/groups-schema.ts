@@ -1,5 +1,5 @@
-import { fields, type Item, mapOf } from './leaf.ts'
-import { anyText, jsonOfText, readText, type TextRule, textList } from './text-leaves.ts'
+import { fields, type Item, mapOf, type TextRule } from './leaf.ts'
+import { anyText, jsonOfText, readText, textList } from './text-leaves.ts'
 
 /** Kafka takes any text as the name of a group. */
 const groupPattern: TextRule = {

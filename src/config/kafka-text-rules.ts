@@ -1,5 +1,6 @@
+import type { TextRule } from './leaf.ts'
 import { parseTime } from './scalar-leaves.ts'
-import { type TextRule, topicPattern } from './text-leaves.ts'
+import { topicPattern } from './text-leaves.ts'
 
 /** One topic by its name; where several may be meant, `topicPattern` is the rule. */
 export const topicName: TextRule = {

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { type FieldPath, isMap, type Problem } from './problem.ts'
-import type { TextRule } from './text-leaves.ts'
 
 /** What a reader says of a value; the leaf adds the field's own part, and hides the value where it must not be shown. */
 export interface Complaint extends Partial<Omit<Problem, 'path'>> {
@@ -171,4 +170,13 @@ export function distinctList<T, Written>(item: Item<T, Written>, allowed: string
       return [...seen]
     },
   }
+}
+
+/** What a text must be. `pattern` is for editors and may let pass what `wrong` refuses, never the other way round. */
+export interface TextRule {
+  type: string
+  allowed: string
+  pattern: string
+  /** What is wrong with the text; undefined where nothing is. */
+  wrong(text: string): string | undefined
 }

@@ -1,8 +1,8 @@
 import { type LossKind, lossKindNames } from '../registry/loss-kinds.ts'
 import { camelKeys } from './camel-keys.ts'
-import { distinctList, fields, type Item, leaf, mapOf } from './leaf.ts'
+import { distinctList, fields, type Item, leaf, mapOf, type TextRule } from './leaf.ts'
 import { choice, flag } from './scalar-leaves.ts'
-import { anyText, file, jsonOfText, readText, type TextRule, text, textList, topicPattern } from './text-leaves.ts'
+import { anyText, file, jsonOfText, readText, text, textList, topicPattern } from './text-leaves.ts'
 
 const compatibilityLevels = [
   'NONE',

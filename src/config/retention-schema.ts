@@ -1,7 +1,7 @@
 import { camelKeys } from './camel-keys.ts'
-import { fields } from './leaf.ts'
+import { fields, type TextRule } from './leaf.ts'
 import { duration, flag, integer } from './scalar-leaves.ts'
-import { backupId, type TextRule, textList } from './text-leaves.ts'
+import { backupId, textList } from './text-leaves.ts'
 
 const idPattern: TextRule = {
   ...backupId,

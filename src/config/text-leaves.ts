@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 import { BACKUP_ID_PATTERN } from '../lib/name-patterns.ts'
-import { type Complain, type Complaint, leaf, reference } from './leaf.ts'
+import { type Complain, type Complaint, leaf, reference, type TextRule } from './leaf.ts'
 import { isMap } from './problem.ts'
 
 /** `hidden` for what may contain a secret, `secret` for what is one. */
@@ -93,15 +93,6 @@ function spread(value: string, shorthand: 'one' | 'commas'): string[] {
 
 export function jsonOfText(rule: TextRule): Record<string, unknown> {
   return { type: 'string', anyOf: [{ pattern: rule.pattern }, reference] }
-}
-
-/** What a text must be. `pattern` is for editors and may let pass what `wrong` refuses, never the other way round. */
-export interface TextRule {
-  type: string
-  allowed: string
-  pattern: string
-  /** What is wrong with the text; undefined where nothing is. */
-  wrong(text: string): string | undefined
 }
 
 export const anyText: TextRule = {
