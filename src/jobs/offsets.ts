@@ -102,7 +102,7 @@ class KafkaOffsetsSession implements OffsetsSession {
   }
 
   async snapshot(groups: readonly string[], signal: AbortSignal): Promise<OffsetSnapshot> {
-    const { takeSnapshot } = await import('../offsets/snapshot.ts')
+    const { takeSnapshot } = await import('../offsets/take-snapshot.ts')
     return takeSnapshot(groups, { port: await this.#port(signal), book: await this.#book() }, signal)
   }
 
@@ -131,7 +131,7 @@ class KafkaOffsetsSession implements OffsetsSession {
   }
 
   async verify(snapshotId: string, isStrict: boolean, signal: AbortSignal): Promise<SnapshotComparison> {
-    const { verifySnapshot } = await import('../offsets/snapshot.ts')
+    const { verifySnapshot } = await import('../offsets/compare-snapshot.ts')
     const snapshot = await (await this.#book()).read(snapshotId, signal)
     return verifySnapshot(snapshot, isStrict, await this.#port(signal), signal)
   }

@@ -1,6 +1,7 @@
 import { partitionKey } from '../kafka/offsets.ts'
-import { type GroupNow, sortPlaces } from './group-now.ts'
-import type { OffsetSnapshot, SnapshotGroup } from './snapshot.ts'
+import { type GroupNow, readGroups, sortPlaces } from './group-now.ts'
+import type { OffsetsPort } from './offsets-port.ts'
+import { assertSameCluster, type OffsetSnapshot, type SnapshotGroup } from './snapshot.ts'
 
 /**
  * What became of a position since: `ahead` and `behind` the snapshot, `missing` now, `added` where the snapshot says there
@@ -30,6 +31,18 @@ export interface SnapshotComparison {
   isStrict: boolean
   ok: boolean
   groups: ComparedGroup[]
+}
+
+/** Compares the committed offsets of groups with a snapshot. */
+export async function verifySnapshot(
+  snapshot: OffsetSnapshot,
+  isStrict: boolean,
+  port: OffsetsPort,
+  signal: AbortSignal,
+): Promise<SnapshotComparison> {
+  assertSameCluster(snapshot, await port.clusterId(signal))
+  const names = snapshot.groups.map(({ group }) => group)
+  return compareSnapshot(snapshot, await readGroups(port, names, signal), isStrict)
 }
 
 /**

@@ -4,8 +4,8 @@ import { partitionKey } from '../kafka/offsets.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 import { activeGroups, type OffsetsPlan, type PlannedGroup, type PlannedPosition } from './plan-reset.ts'
-import { snapshotPlanned } from './snapshot.ts'
 import type { SnapshotBook } from './snapshot-book.ts'
+import { snapshotPlanned } from './take-snapshot.ts'
 
 const GROUPS_AT_ONCE = 16
 

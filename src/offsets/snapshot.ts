@@ -4,14 +4,7 @@ import { findRepeatedGroup, refuseRepeatedGroups } from '../archive/refuse-repea
 import { count, int64, kafkaText, topicName } from '../archive/scalars.ts'
 import { sealJson } from '../archive/seal.ts'
 import { KafkaBackupError } from '../errors.ts'
-import { partitionKey } from '../kafka/offsets.ts'
 import { parseJson } from '../lib/json.ts'
-import { compareSnapshot, type SnapshotComparison } from './compare-snapshot.ts'
-import { type GroupNow, readGroups } from './group-now.ts'
-import type { OffsetsPort } from './offsets-port.ts'
-import type { PlannedGroup } from './plan-reset.ts'
-import { selectGroups } from './select-groups.ts'
-import type { SnapshotBook } from './snapshot-book.ts'
 
 const place = { topic: topicName, partition: count }
 
@@ -67,65 +60,10 @@ export function findUnreadable(snapshot: OffsetSnapshot): string | undefined {
   return repeated && `the cluster lists ${repeated} twice`
 }
 
-export function snapshotGroup(now: GroupNow): SnapshotGroup {
-  const { group: name, type, state, members, positions, undecided, error } = now
-  return {
-    group: name,
-    type,
-    state,
-    members,
-    positions: positions.map(({ topic, partition, offset, leaderEpoch, metadata }) => ({
-      ...{ topic, partition, offset, leader_epoch: leaderEpoch, metadata },
-    })),
-    absent: [],
-    ...(undecided.length > 0 && { undecided }),
-    ...(error && { error: error.message }),
-  }
-}
-
-/** With the partitions that the plan gives a first position, so that a rollback can take it away again. */
-export function snapshotPlanned({ now, positions }: PlannedGroup): SnapshotGroup {
-  const had = new Set(now.positions.map(partitionKey))
-  const absent = positions
-    .filter(one => one.isChange && !had.has(partitionKey(one)))
-    .map(({ topic, partition }) => ({ topic, partition }))
-  return { ...snapshotGroup(now), absent }
-}
-
 export function assertSameCluster({ snapshot_id, cluster_id }: OffsetSnapshot, clusterId: string | null): void {
   if (cluster_id === clusterId) return
   const message = `the snapshot ${snapshot_id} is of the cluster ${cluster_id ?? '?'}, and this is ${clusterId ?? '?'}`
   throw new KafkaBackupError('OFFSETS_REFUSED', message, {
     help: 'Offsets of one cluster mean nothing on another. After a restore use the strategy header_based or from_mapping.',
   })
-}
-
-/**
- * Takes a snapshot of committed offsets, also for groups with active members, because reading does not disturb them. A group that cannot be read is
- * in it with the reason. Where there is nothing at all, no snapshot is made.
- */
-export async function takeSnapshot(
-  wanted: readonly string[],
-  { port, book }: { port: OffsetsPort; book: SnapshotBook },
-  signal: AbortSignal,
-): Promise<OffsetSnapshot> {
-  const listed = (await port.listGroups(signal)).filter(({ type }) => type !== 'other').map(({ group }) => group)
-  const names = selectGroups(wanted.length > 0 ? wanted : ['*'], listed)
-  const unknown = names.find(name => !listed.includes(name))
-  if (unknown !== undefined) throw new KafkaBackupError('GROUP_NOT_FOUND', `there is no consumer group ${unknown}`)
-  const groups = await readGroups(port, names, signal)
-  const content = { cluster_id: await port.clusterId(signal), groups: groups.map(snapshotGroup) }
-  return book.write({ reason: 'snapshot', ...content }, signal)
-}
-
-/** Compares the committed offsets of groups with a snapshot. */
-export async function verifySnapshot(
-  snapshot: OffsetSnapshot,
-  isStrict: boolean,
-  port: OffsetsPort,
-  signal: AbortSignal,
-): Promise<SnapshotComparison> {
-  assertSameCluster(snapshot, await port.clusterId(signal))
-  const names = snapshot.groups.map(({ group }) => group)
-  return compareSnapshot(snapshot, await readGroups(port, names, signal), isStrict)
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KafkaBackupError } from '../../src/errors.ts'
+import { verifySnapshot } from '../../src/offsets/compare-snapshot.ts'
 import { planOffsets } from '../../src/offsets/plan-offsets.ts'
 import { planRollback } from '../../src/offsets/plan-rollback.ts'
 import { runPlan } from '../../src/offsets/run-plan.ts'
-import { takeSnapshot, verifySnapshot } from '../../src/offsets/snapshot.ts'
+import { takeSnapshot } from '../../src/offsets/take-snapshot.ts'
 import { type FakeOffsets, fakeOffsets, memoryBook, plainLog } from './fake-offsets.ts'
 
 const never = new AbortController().signal

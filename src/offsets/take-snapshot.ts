@@ -1,0 +1,51 @@
+import { KafkaBackupError } from '../errors.ts'
+import { partitionKey } from '../kafka/offsets.ts'
+import { type GroupNow, readGroups } from './group-now.ts'
+import type { OffsetsPort } from './offsets-port.ts'
+import type { PlannedGroup } from './plan-reset.ts'
+import { selectGroups } from './select-groups.ts'
+import type { OffsetSnapshot, SnapshotGroup } from './snapshot.ts'
+import type { SnapshotBook } from './snapshot-book.ts'
+
+/**
+ * Takes a snapshot of committed offsets, also for groups with active members, because reading does not disturb them. A group that cannot be read is
+ * in it with the reason. Where there is nothing at all, no snapshot is made.
+ */
+export async function takeSnapshot(
+  wanted: readonly string[],
+  { port, book }: { port: OffsetsPort; book: SnapshotBook },
+  signal: AbortSignal,
+): Promise<OffsetSnapshot> {
+  const listed = (await port.listGroups(signal)).filter(({ type }) => type !== 'other').map(({ group }) => group)
+  const names = selectGroups(wanted.length > 0 ? wanted : ['*'], listed)
+  const unknown = names.find(name => !listed.includes(name))
+  if (unknown !== undefined) throw new KafkaBackupError('GROUP_NOT_FOUND', `there is no consumer group ${unknown}`)
+  const groups = await readGroups(port, names, signal)
+  const content = { cluster_id: await port.clusterId(signal), groups: groups.map(snapshotGroup) }
+  return book.write({ reason: 'snapshot', ...content }, signal)
+}
+
+/** With the partitions that the plan gives a first position, so that a rollback can take it away again. */
+export function snapshotPlanned({ now, positions }: PlannedGroup): SnapshotGroup {
+  const had = new Set(now.positions.map(partitionKey))
+  const absent = positions
+    .filter(one => one.isChange && !had.has(partitionKey(one)))
+    .map(({ topic, partition }) => ({ topic, partition }))
+  return { ...snapshotGroup(now), absent }
+}
+
+function snapshotGroup(now: GroupNow): SnapshotGroup {
+  const { group: name, type, state, members, positions, undecided, error } = now
+  return {
+    group: name,
+    type,
+    state,
+    members,
+    positions: positions.map(({ topic, partition, offset, leaderEpoch, metadata }) => ({
+      ...{ topic, partition, offset, leader_epoch: leaderEpoch, metadata },
+    })),
+    absent: [],
+    ...(undecided.length > 0 && { undecided }),
+    ...(error && { error: error.message }),
+  }
+}
