@@ -91,7 +91,7 @@ async function readLog(storage: Storage, backupId: string, generation: number, s
 export function expiredBackup({ location }: Storage, backupId: string): KafkaBackupError {
   const message = `backup \`${backupId}\` at ${location} was marked as expired by \`prune\` and will be removed`
   const help = `\`kafka-backup prune --path … --keep ${backupId}\` keeps it, as long as its grace period lasts.`
-  return new KafkaBackupError('BACKUP_PRUNED', message, { help })
+  return new KafkaBackupError('BACKUP_PRUNED', message, { help, details: { backup_id: backupId, location } })
 }
 
 /** The newest committed state of a backup that must be there, for a reader. */
@@ -109,7 +109,9 @@ export async function backupNotFound(
 ): Promise<KafkaBackupError> {
   const ids = await listBackupIds(storage, signal)
   const there = ids.length === 0 ? 'there are no backups there' : `there are: ${ids.slice(0, 20).join(', ')}`
-  return new KafkaBackupError('BACKUP_NOT_FOUND', `no backup \`${backupId}\` at ${storage.location}; ${there}`)
+  return new KafkaBackupError('BACKUP_NOT_FOUND', `no backup \`${backupId}\` at ${storage.location}; ${there}`, {
+    details: { backup_id: backupId, location: storage.location },
+  })
 }
 
 /** A generation of version 1; ARCHIVE_TOO_NEW for the first one of version 2. */

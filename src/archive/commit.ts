@@ -121,7 +121,7 @@ async function createManifest(storage: Storage, manifest: Manifest, signal: Abor
     throw new KafkaBackupError(
       'WRITER_CONFLICT',
       `another process committed generation ${generation} of backup \`${backup_id}\` at ${storage.location}`,
-      { cause: error },
+      { cause: error, details: { backup_id, location: storage.location } },
     )
   }
 }

@@ -65,7 +65,7 @@ export function walkAnswer(bytes: Buffer, range: { start: number; end: number },
   for (const { baseOffset, lastOffset, recordCount } of headers) {
     if (baseOffset < next || lastOffset < baseOffset || recordCount < 0) {
       const message = `${where}: the batch of ${recordCount} records from offset ${baseOffset} to ${lastOffset} cannot be`
-      throw new KafkaBackupError('SOURCE_CORRUPT', message)
+      throw new KafkaBackupError('SOURCE_CORRUPT', message, { details: { offset: baseOffset } })
     }
     next = lastOffset + 1n
   }
@@ -113,6 +113,7 @@ function badChecksum(where: string, header: BatchHeader): KafkaBackupError {
   return new KafkaBackupError(
     'SOURCE_CORRUPT',
     `${where}: the batch at offset ${header.baseOffset} has a wrong CRC-32C`,
+    { details: { offset: header.baseOffset } },
   )
 }
 

@@ -226,17 +226,23 @@ class Lane {
 
 function unreadable(copy: PartitionCopy): KafkaBackupError {
   const range = `${copy.position} to ${copy.end}`
-  return new KafkaBackupError('SOURCE_UNREADABLE', `${copy.name}: the broker returns nothing for the offsets ${range}`)
+  return new KafkaBackupError(
+    'SOURCE_UNREADABLE',
+    `${copy.name}: the broker returns nothing for the offsets ${range}`,
+    {
+      details: { ...copy.details, offset: copy.position },
+    },
+  )
 }
 
 function notThere(copy: PartitionCopy, part: AnswerPart | undefined): KafkaBackupError {
   const stable = part ? `has decided offsets up to ${part.lastStableOffset}` : 'does not answer for it'
   const message = `${copy.name}: no whole batch comes at offset ${copy.position} of ${copy.end}; the broker ${stable}`
-  return new KafkaBackupError('KAFKA_NOT_READY', message)
+  return new KafkaBackupError('KAFKA_NOT_READY', message, { details: { ...copy.details, offset: copy.position } })
 }
 
 function partError(copy: PartitionCopy, part: AnswerPart): KafkaBackupError | undefined {
-  if (part.errorCode !== 0) return brokerError(part.errorCode, `reading ${copy.name}`)
+  if (part.errorCode !== 0) return brokerError(part.errorCode, `reading ${copy.name}`, null, copy.details)
   if (part.divergesAt === undefined) return undefined
   const history = `the history that this backup holds up to ${copy.position} is not the source's any more`
   const message = `${copy.name}: ${history}; they part at offset ${part.divergesAt} at the latest`

@@ -262,7 +262,9 @@ function callsForAnotherLook(error: unknown): boolean {
 }
 
 function noLeader(copy: PartitionCopy): KafkaBackupError {
-  return new KafkaBackupError('KAFKA_NOT_READY', `partition ${copy.name} has no leader at the moment`)
+  return new KafkaBackupError('KAFKA_NOT_READY', `partition ${copy.name} has no leader at the moment`, {
+    details: copy.details,
+  })
 }
 
 function misled({ name }: PartitionCopy, broker: number): KafkaBackupError {

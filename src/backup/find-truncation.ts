@@ -69,7 +69,7 @@ export class TruncationError extends KafkaBackupError {
   readonly topic: string
 
   constructor(topic: string, message: string) {
-    super('SOURCE_TRUNCATED', message)
+    super('SOURCE_TRUNCATED', message, { details: { topic } })
     this.topic = topic
   }
 }

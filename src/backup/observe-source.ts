@@ -29,7 +29,8 @@ export async function observeSource(
   const shown = all.topics.filter(topic => selected.names.includes(topic.name))
   for (const topic of shown) {
     assertStorable(topic.name)
-    if (topic.errorCode !== 0) throw brokerError(topic.errorCode, `looking at topic ${topic.name}`)
+    if (topic.errorCode !== 0)
+      throw brokerError(topic.errorCode, `looking at topic ${topic.name}`, null, { topic: topic.name })
   }
   const described = await describeTopics(cluster, shown, signal)
   const stores = await findRegistryStores(cluster, described, shown, options.topics, signal)
@@ -93,7 +94,9 @@ async function judgeSelection(
     problems.push(`no topic matches source.topics.include (${topics.include.join(', ')})`, ...notices)
   }
   if (problems.length > 0 && missingTopics === 'fail')
-    throw new KafkaBackupError('TOPIC_NOT_FOUND', problems.join('; '))
+    throw new KafkaBackupError('TOPIC_NOT_FOUND', problems.join('; '), {
+      details: { topic: missing[0], field: 'source.topics.include' },
+    })
   const idle = idlePatterns.map(pattern => `pattern ${pattern} of source.topics.include matches no topic`)
   return [...problems, ...(names.length === 0 ? [] : [...idle, ...notices])]
 }
@@ -106,6 +109,7 @@ async function refuseDenied(cluster: Cluster, names: readonly string[], signal: 
   throw new KafkaBackupError(
     'KAFKA_DENIED',
     `not allowed to see ${denied.join(', ')}: Describe on the topic is missing`,
+    { details: { topic: denied[0], resource: `topic ${denied[0]}`, operation: 'Describe' } },
   )
 }
 
@@ -183,6 +187,9 @@ async function findLeaderless(
 
 function boundsOf(bounds: Map<string, PartitionBounds>, topic: string, partition: number): PartitionBounds {
   const found = bounds.get(partitionKey({ topic, partition }))
-  if (!found) throw new KafkaBackupError('KAFKA_PROTOCOL', `no broker reported the offsets of ${topic}/${partition}`)
+  if (!found)
+    throw new KafkaBackupError('KAFKA_PROTOCOL', `no broker reported the offsets of ${topic}/${partition}`, {
+      details: { topic, partition },
+    })
   return found
 }

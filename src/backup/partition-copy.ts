@@ -86,6 +86,11 @@ export class PartitionCopy {
     return `${this.topic}/${this.partition}`
   }
 
+  /** For errors. */
+  get details(): { topic: string; partition: number } {
+    return { topic: this.topic, partition: this.partition }
+  }
+
   get isDone(): boolean {
     return this.position >= this.end
   }

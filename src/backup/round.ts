@@ -232,5 +232,7 @@ export function gapError(gaps: readonly NewGap[]): KafkaBackupError {
   const list = gaps
     .slice(0, 10)
     .map(({ topic, partition, from, to }) => `${topic}/${partition} ${from} to ${to ?? 'unknown'}`)
-  return new KafkaBackupError('GAP_FOUND', `the source lost records before they were read: ${list.join(', ')}`)
+  return new KafkaBackupError('GAP_FOUND', `the source lost records before they were read: ${list.join(', ')}`, {
+    details: { topic: gaps[0]?.topic, partition: gaps[0]?.partition, offset: gaps[0]?.from },
+  })
 }

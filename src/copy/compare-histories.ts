@@ -125,6 +125,7 @@ async function dataOf(storage: Storage, manifest: Manifest, signal: AbortSignal)
 function diverged({ target }: Sides, backupId: string, why: string): KafkaBackupError {
   const message = `the backup \`${backupId}\` at ${target.location} is not a copy of the source: ${why}`
   return new KafkaBackupError('WRITER_CONFLICT', message, {
+    details: { backup_id: backupId, location: target.location },
     help: 'Nothing was written. Copy to another location, or remove the backup at the target first.',
   })
 }

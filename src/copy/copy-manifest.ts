@@ -42,6 +42,7 @@ export async function commitManifest(
     if (isSameGeneration(bytes, await target.read(key, signal))) return
     throw new KafkaBackupError('WRITER_CONFLICT', `another process has written ${key} at ${target.location}`, {
       cause: error,
+      details: { key, location: target.location },
     })
   }
 }

@@ -72,6 +72,7 @@ function assertTargetFits({ target }: Sides, [first, ...others]: readonly Proble
   const message = `${first.key} at ${target.location} is not the object of the source: ${first.problem}${more}`
   throw new KafkaBackupError('ARCHIVE_DAMAGED', message, {
     help: 'Nothing was written. Remove the object at the target and run the same command again, or copy to another location.',
+    details: { key: first.key, problem: first.problem },
   })
 }
 

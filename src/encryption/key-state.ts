@@ -160,6 +160,7 @@ export class KeyState {
   #missing(backupId: string): KafkaBackupError {
     const missing = `${keysPrefix(backupId)} at ${this.#storage.location} holds no keys`
     return new KafkaBackupError('ARCHIVE_DAMAGED', `${missing}, but the backup \`${backupId}\` is encrypted`, {
+      details: { backup_id: backupId, location: this.#storage.location },
       help: 'Put the keys file back from a copy of the store: without it nothing opens the backup.',
     })
   }
@@ -189,7 +190,10 @@ function mismatch(backupId: string, location: string): KafkaBackupError {
   return new KafkaBackupError(
     'ENCRYPTION_MISMATCH',
     `the job has \`encryption\`, but the backup \`${backupId}\` at ${location} is not encrypted`,
-    { help: 'Take another `backup_id` for an encrypted backup, or remove `encryption` from the job.' },
+    {
+      help: 'Take another `backup_id` for an encrypted backup, or remove `encryption` from the job.',
+      details: { backup_id: backupId, location, field: 'encryption' },
+    },
   )
 }
 

@@ -128,12 +128,17 @@ export class SealedReader {
 
   async #sizeOf(key: string, signal: AbortSignal): Promise<number> {
     const found = await this.#storage.stat(key, signal)
-    if (!found) throw new KafkaBackupError('STORAGE_NOT_FOUND', `${key} is not at ${this.#storage.location}`)
+    if (!found)
+      throw new KafkaBackupError('STORAGE_NOT_FOUND', `${key} is not at ${this.#storage.location}`, {
+        details: { key, location: this.#storage.location },
+      })
     return plainSize(key, found.size)
   }
 
   #short(key: string, size: number): KafkaBackupError {
-    return new KafkaBackupError('STORAGE_SHORT', `${key} at ${this.#storage.location} ends at byte ${size}`)
+    return new KafkaBackupError('STORAGE_SHORT', `${key} at ${this.#storage.location} ends at byte ${size}`, {
+      details: { key, location: this.#storage.location },
+    })
   }
 
   #known(key: string): OpenObject | undefined {

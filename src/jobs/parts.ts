@@ -64,7 +64,9 @@ async function existing(options: StorageOptions, storage: Storage, signal: Abort
 
 export async function assertExists(location: OpenedLocation, signal: AbortSignal): Promise<void> {
   if (await locationExists(location, signal)) return
-  throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is nothing at ${location.storage.location}`)
+  throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is nothing at ${location.storage.location}`, {
+    details: { location: location.storage.location },
+  })
 }
 
 /** Eight characters are enough to keep the runs of one backup apart. */

@@ -58,6 +58,7 @@ export function requireRegistry(job: Pick<SchemaJob, 'enterprise'>): RegistryJob
   const registry = registryOf(job)
   if (registry) return registry
   throw new KafkaBackupError('CONFIG_INVALID', 'enterprise.schema_registry.enabled is not true in this job', {
+    details: { field: 'enterprise.schema_registry.enabled' },
     help: 'Set it to true, and `enterprise.schema_registry.url` to the address of the registry.',
   })
 }

@@ -62,7 +62,7 @@ async function findAll<T>(
       const { brokerId = -1, errorCode = 0, errorMessage = null } = answers.get(group) ?? {}
       const doing = `looking for the coordinator of group ${group}`
       if (!answers.has(group)) found.set(group, nothingSaid(group))
-      else if (errorCode !== 0) found.set(group, brokerError(errorCode, doing, errorMessage))
+      else if (errorCode !== 0) found.set(group, brokerError(errorCode, doing, errorMessage, { group }))
       else led.set(brokerId, [...(led.get(brokerId) ?? []), group])
     }
   }
@@ -120,7 +120,8 @@ export function withCoordinator<T>(
     isFirst = false
     const [found] = await cluster.callAny(findCoordinator, { groups: [group] }, signal)
     const { brokerId = -1, errorCode = 0, errorMessage = null } = found ?? {}
-    if (errorCode !== 0) throw brokerError(errorCode, `looking for the coordinator of group ${group}`, errorMessage)
+    if (errorCode !== 0)
+      throw brokerError(errorCode, `looking for the coordinator of group ${group}`, errorMessage, { group })
     return call(await cluster.link(brokerId, signal))
   }, signal)
 }

@@ -1,4 +1,4 @@
-import { type ErrorCode, KafkaBackupError } from '../errors.ts'
+import { type ErrorCode, type ErrorDetails, KafkaBackupError } from '../errors.ts'
 
 /** Error codes of brokers that we can meet, by name, and what each is to us. */
 const brokerErrors: Record<number, { name: string; code: ErrorCode }> = {
@@ -65,14 +65,20 @@ const brokerErrors: Record<number, { name: string; code: ErrorCode }> = {
 
 /**
  * The error for a broker's code; `doing` says what was asked of whom, as in `reading orders/3`, and `said` is what the
- * broker put into words itself.
+ * broker put into words itself. `details` has what `doing` names, as data.
  */
-export function brokerError(errorCode: number, doing: string, said: string | null = null): KafkaBackupError {
+export function brokerError(
+  errorCode: number,
+  doing: string,
+  said: string | null = null,
+  details: ErrorDetails = {},
+): KafkaBackupError {
   const known = brokerErrors[errorCode]
   const explanation = said === null || said === '' ? '' : `: ${said}`
   return new KafkaBackupError(
     known?.code ?? 'KAFKA_REFUSED',
     `${doing}: the broker answered ${brokerErrorName(errorCode)}${explanation}`,
+    { details },
   )
 }
 

@@ -68,7 +68,10 @@ export class Cluster {
       const described = await this.settling(async () => {
         const answer = await this.#any(link => link.call(describeConfigs, request, signal), signal)
         const failed = answer.find(one => one.errorCode !== 0)
-        if (failed) throw brokerError(failed.errorCode, `reading the configuration of topic ${failed.topic}`)
+        if (failed)
+          throw brokerError(failed.errorCode, `reading the configuration of topic ${failed.topic}`, null, {
+            topic: failed.topic,
+          })
         return answer
       }, signal)
       for (const one of described) {

@@ -159,10 +159,13 @@ function commitRequest(group: string, offsets: readonly GroupOffset[]): OffsetCo
 /** A coordinator hears of a new topic later than others: an unknown one is asked for again. */
 function commitError(group: string, one: GroupOffset, errorCode: number | undefined): KafkaBackupError | undefined {
   const doing = `committing ${partitionKey(one)} of group ${group}`
-  if (errorCode === undefined) return new KafkaBackupError('KAFKA_PROTOCOL', `${doing}: the broker said nothing of it`)
+  const details = { group, topic: one.topic, partition: one.partition }
+  if (errorCode === undefined) {
+    return new KafkaBackupError('KAFKA_PROTOCOL', `${doing}: the broker said nothing of it`, { details })
+  }
   if (errorCode === 0) return undefined
-  const error = brokerError(errorCode, doing)
-  return hasCode(error, 'TOPIC_NOT_FOUND') ? new KafkaBackupError('KAFKA_NOT_READY', error.message) : error
+  const error = brokerError(errorCode, doing, null, details)
+  return hasCode(error, 'TOPIC_NOT_FOUND') ? new KafkaBackupError('KAFKA_NOT_READY', error.message, { details }) : error
 }
 
 function topicPartitions(partitions: readonly TopicPartition[]): TopicPartitions[] {
@@ -178,7 +181,10 @@ function readFetched(group: string, answer: OffsetFetchResponse): GroupOffset[] 
   const partitions = partitionsOf(group, answer)
   const errors = partitions
     .filter(({ errorCode }) => errorCode !== 0)
-    .map(one => brokerError(one.errorCode, `reading the offset of ${partitionKey(one)} of group ${group}`))
+    .map(one => {
+      const details = { group, topic: one.topic, partition: one.partition }
+      return brokerError(one.errorCode, `reading the offset of ${partitionKey(one)} of group ${group}`, null, details)
+    })
   const final = errors.filter(error => !error.retryable)
   if (errors[0]) throw final.length > 0 ? joinErrors(final) : errors[0]
   return partitions
@@ -203,8 +209,10 @@ function undecidedIn(group: string, { groups }: OffsetFetchResponse): TopicParti
 
 function partitionsOf(group: string, { groups }: OffsetFetchResponse): (FetchedOffset & TopicPartition)[] {
   const answer = groups.find(each => each.group === group)
-  if (!answer) throw new KafkaBackupError('KAFKA_PROTOCOL', `the broker's answer lacks group ${group}`)
-  if (answer.errorCode !== 0) throw brokerError(answer.errorCode, `reading the offsets of group ${group}`)
+  if (!answer)
+    throw new KafkaBackupError('KAFKA_PROTOCOL', `the broker's answer lacks group ${group}`, { details: { group } })
+  if (answer.errorCode !== 0)
+    throw brokerError(answer.errorCode, `reading the offsets of group ${group}`, null, { group })
   return answer.topics.flatMap(topic => topic.partitions.map(one => ({ topic: topic.name, ...one })))
 }
 
@@ -243,7 +251,8 @@ export async function deleteGroupOffsets(
     async link => {
       const answer = await link.call(offsetDelete, { group, topics }, signal)
       if (answer.errorCode === GROUP_ID_NOT_FOUND) return
-      if (answer.errorCode !== 0) throw brokerError(answer.errorCode, `removing positions of group ${group}`)
+      if (answer.errorCode !== 0)
+        throw brokerError(answer.errorCode, `removing positions of group ${group}`, null, { group })
       const failed = answer.topics.flatMap(({ name, partitions: each }) =>
         each
           .filter(({ errorCode }) => errorCode !== 0 && errorCode !== UNKNOWN_TOPIC_OR_PARTITION)
@@ -256,5 +265,6 @@ export async function deleteGroupOffsets(
 }
 
 function deleteError(group: string, place: TopicPartition, errorCode: number): KafkaBackupError {
-  return brokerError(errorCode, `removing the position of group ${group} on ${partitionKey(place)}`)
+  const details = { group, topic: place.topic, partition: place.partition }
+  return brokerError(errorCode, `removing the position of group ${group} on ${partitionKey(place)}`, null, details)
 }

@@ -134,7 +134,7 @@ async function describeModern(
     const { errorCode, errorMessage, group, state, members } = one
     if (errorCode === 0) states.set(group, { type, state, members })
     else if (errorCode !== GROUP_ID_NOT_FOUND && errorCode !== UNSUPPORTED_VERSION) {
-      states.set(group, brokerError(errorCode, `describing group ${group}`, errorMessage))
+      states.set(group, brokerError(errorCode, `describing group ${group}`, errorMessage, { group }))
     }
   }
 }
@@ -152,6 +152,6 @@ async function describeClassic(
 
 function readClassic({ errorCode, group, state, members }: DescribedGroup): GroupState | KafkaBackupError {
   if (errorCode === GROUP_ID_NOT_FOUND) return ABSENT
-  if (errorCode !== 0) return brokerError(errorCode, `describing group ${group}`)
+  if (errorCode !== 0) return brokerError(errorCode, `describing group ${group}`, null, { group })
   return state === 'Dead' ? ABSENT : { type: 'classic', state, members }
 }

@@ -103,15 +103,17 @@ async function listFromLeader(
     for (const { partition, errorCode, offset } of partitions) {
       const key = partitionKey({ topic: name, partition })
       if (errorCode === 0) found.set(key, offset)
-      else failures.push(offsetError(errorCode, key))
+      else failures.push(offsetError(errorCode, { topic: name, partition }))
     }
   }
 }
 
 /** A partition that the cluster has just told us of is not unknown for long: its leader may not have heard of it yet. */
-function offsetError(errorCode: number, key: string): KafkaBackupError {
-  const error = brokerError(errorCode, `asking for the offsets of ${key}`)
-  return error.code === 'TOPIC_NOT_FOUND' ? new KafkaBackupError('KAFKA_NOT_READY', error.message) : error
+function offsetError(errorCode: number, of: TopicPartition): KafkaBackupError {
+  const { topic, partition } = of
+  const error = brokerError(errorCode, `asking for the offsets of ${partitionKey(of)}`, null, { topic, partition })
+  const { code, message, details } = error
+  return code === 'TOPIC_NOT_FOUND' ? new KafkaBackupError('KAFKA_NOT_READY', message, { details }) : error
 }
 
 function listOffsetsRequest(

@@ -53,7 +53,7 @@ export function fetchGroupPermissions(
   const ask = async (link: BrokerLink) => {
     const [described] = await link.call(describeGroups, { groups: [group] }, signal)
     const { errorCode = 0, authorizedOperations } = described ?? {}
-    if (errorCode !== 0) throw brokerError(errorCode, `describing group ${group}`)
+    if (errorCode !== 0) throw brokerError(errorCode, `describing group ${group}`, null, { group })
     return authorizedOperations === undefined ? undefined : namesOf(authorizedOperations)
   }
   return withCoordinator(cluster, group, ask, signal).catch(error => {

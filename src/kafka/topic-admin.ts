@@ -110,7 +110,7 @@ async function askUntilFinal(
 }
 
 function creationError({ name, errorCode, errorMessage }: CreateTopicsResponse['topics'][number]): KafkaBackupError {
-  return brokerError(errorCode, `creating topic ${name}`, errorMessage)
+  return brokerError(errorCode, `creating topic ${name}`, errorMessage, { topic: name })
 }
 
 async function judgeAnswer(
@@ -204,7 +204,9 @@ function changesOf(configs: TopicChange['configs']): ConfigChange[] {
 }
 
 function alterError({ name, errorCode, errorMessage }: AlteredTopic): KafkaBackupError | undefined {
-  return errorCode === 0 ? undefined : brokerError(errorCode, `configuring topic ${name}`, errorMessage)
+  return errorCode === 0
+    ? undefined
+    : brokerError(errorCode, `configuring topic ${name}`, errorMessage, { topic: name })
 }
 
 async function explainRefusal(
@@ -216,7 +218,7 @@ async function explainRefusal(
   const askAlone = async (name: string, value: string | null) =>
     (await alter(cluster, [{ topic, configs: { [name]: value } }], true, signal)).get(topic)
   const refused = isAboutSettings(answer) ? await findRefusedSettings(topic, configs, askAlone) : undefined
-  const error = brokerError(answer.errorCode, `configuring topic ${topic}`, answer.errorMessage)
+  const error = brokerError(answer.errorCode, `configuring topic ${topic}`, answer.errorMessage, { topic })
   return { topic, ...(refused ?? { settings: [], error }) }
 }
 

@@ -22,7 +22,7 @@ export async function waitForTopics(
 function assertLed(topic: MetadataTopic | undefined, name: string, partitions: number): MetadataTopic {
   const led = topic?.partitions.filter(({ leader }) => leader >= 0).length ?? 0
   if (topic?.errorCode === 0 && led >= partitions) return topic
-  const error = brokerError(topic?.errorCode ?? 0, `waiting for topic ${name}`)
+  const error = brokerError(topic?.errorCode ?? 0, `waiting for topic ${name}`, null, { topic: name })
   // Not known yet, or not led yet: both pass.
   if (!topic || error.retryable || topic.errorCode === 0 || error.code === 'TOPIC_NOT_FOUND') {
     throw new KafkaBackupError('KAFKA_NOT_READY', `topic ${name} has leaders for ${led} of ${partitions} partitions`)

@@ -42,6 +42,6 @@ async function countPartitions(
   const answer = await cluster.metadata({ topics: [...topics] }, signal)
   const there = answer.topics.filter(({ errorCode }) => errorCode !== UNKNOWN_TOPIC && errorCode !== INVALID_TOPIC)
   const hidden = there.find(({ partitions }) => partitions.length === 0)
-  if (hidden) throw brokerError(hidden.errorCode, `looking at topic ${hidden.name}`)
+  if (hidden) throw brokerError(hidden.errorCode, `looking at topic ${hidden.name}`, null, { topic: hidden.name })
   return new Map(there.map(({ name, partitions }) => [name, partitions.length]))
 }

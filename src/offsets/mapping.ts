@@ -42,6 +42,7 @@ export function parseMapping(text: string, path: string): OffsetMapping {
   const [issue] = result.error.issues
   const where = issue?.path.join('.') ?? ''
   throw new KafkaBackupError('CONFIG_INVALID', `${path} is not a mapping of offsets: ${where} ${issue?.message}`, {
+    details: { field: issue?.path.join('.') },
     help: HELP,
   })
 }

@@ -166,7 +166,9 @@ function nothingFound(group: string): KafkaBackupError {
 }
 
 function nothingSelected(where: string, group: string): KafkaBackupError {
-  return new KafkaBackupError('GROUP_NOT_FOUND', `${where} has no selected committed offsets of group ${group}`)
+  return new KafkaBackupError('GROUP_NOT_FOUND', `${where} has no selected committed offsets of group ${group}`, {
+    details: { group },
+  })
 }
 
 export function needsOrigin(what: string): KafkaBackupError {

@@ -33,11 +33,15 @@ export function originOfSnapshot({ snapshot_id, cluster_id, groups }: OffsetSnap
 /** The group as the origin has it; one that it could not read is an error, and so is one that it does not have. */
 export function originGroup(origin: Origin, group: string): OriginGroup {
   const found = origin.groups.find(one => one.group === group)
-  if (!found) throw new KafkaBackupError('GROUP_NOT_FOUND', `${origin.name} has no group ${group}`)
+  if (!found)
+    throw new KafkaBackupError('GROUP_NOT_FOUND', `${origin.name} has no group ${group}`, { details: { group } })
   if (found.error === undefined) return found
   throw new KafkaBackupError(
     'OFFSETS_REFUSED',
     `${origin.name} has no committed offsets of group ${group}: ${found.error}`,
+    {
+      details: { group },
+    },
   )
 }
 
@@ -63,7 +67,9 @@ export async function readBackupOrigin(storage: Storage, backupId: string, signa
   const { consumer_groups: section } = manifest
   if (section?.state === 'taken') return originOfBackup(manifest, (await readGroups(storage, section, signal)).groups)
   const why = section?.state === 'failed' ? `: ${section.error}` : ''
-  throw new KafkaBackupError('OFFSETS_REFUSED', `the backup ${backupId} holds no consumer groups${why}`)
+  throw new KafkaBackupError('OFFSETS_REFUSED', `the backup ${backupId} holds no consumer groups${why}`, {
+    details: { backup_id: backupId },
+  })
 }
 
 export function originOfBackup(

@@ -119,6 +119,7 @@ function compareReadBack(
   if (answer === undefined || answer instanceof KafkaBackupError) {
     const cause = answer?.message ?? 'no answer'
     return new KafkaBackupError('KAFKA_NOT_READY', `group ${group} was set, but cannot be read back: ${cause}`, {
+      details: { group },
       help: 'Run the same command again: it changes only what is not yet as planned.',
     })
   }

@@ -19,7 +19,8 @@ export function selectGroups(wanted: readonly string[], known: readonly string[]
   const chosen = new Set<string>()
   for (const one of wanted) {
     const found = isPattern(one) ? known.filter(name => !isOwnGroup(name) && compileGlob(one)(name)) : [one]
-    if (found.length === 0) throw new KafkaBackupError('GROUP_NOT_FOUND', `no consumer group matches \`${one}\``)
+    if (found.length === 0)
+      throw new KafkaBackupError('GROUP_NOT_FOUND', `no consumer group matches \`${one}\``, { details: { group: one } })
     for (const name of found) chosen.add(name)
   }
   return [...chosen].sort()

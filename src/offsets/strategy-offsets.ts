@@ -76,12 +76,14 @@ async function openDecision(
 function nothingToSet(group: string, { topics }: PositionSelection): KafkaBackupError {
   const where = topics.length > 0 ? ' that are selected' : ''
   return new KafkaBackupError('GROUP_NOT_FOUND', `group ${group} has no committed offsets${where}`, {
+    details: { group },
     help: 'Check the name with `kafka-backup offsets list`; `--topic` with the name of a topic gives a group its first positions.',
   })
 }
 
 function unknownTopic(topic: string): KafkaBackupError {
   return new KafkaBackupError('TOPIC_NOT_FOUND', `there is no topic ${topic} on this cluster`, {
+    details: { topic },
     help: 'No committed offset was changed. Correct `--topic`.',
   })
 }

@@ -19,7 +19,10 @@ export async function takeSnapshot(
   const listed = (await port.listGroups(signal)).filter(({ type }) => type !== 'other').map(({ group }) => group)
   const names = selectGroups(wanted.length > 0 ? wanted : ['*'], listed)
   const unknown = names.find(name => !listed.includes(name))
-  if (unknown !== undefined) throw new KafkaBackupError('GROUP_NOT_FOUND', `there is no consumer group ${unknown}`)
+  if (unknown !== undefined)
+    throw new KafkaBackupError('GROUP_NOT_FOUND', `there is no consumer group ${unknown}`, {
+      details: { group: unknown },
+    })
   const groups = await readGroups(port, names, signal)
   const content = { cluster_id: await port.clusterId(signal), groups: groups.map(snapshotGroup) }
   return book.write({ reason: 'snapshot', ...content }, signal)

@@ -153,7 +153,9 @@ export function unknownId(
     typeof id === 'number'
       ? `Schema ID ${id} not found in target registry: ${reason}`
       : `Schema GUID ${formatGuid(id)} not found in target registry`
-  return new KafkaBackupError('SCHEMA_ID_UNKNOWN', `${what}. The ${part} of ${name} at offset ${offset} carries it.`)
+  return new KafkaBackupError('SCHEMA_ID_UNKNOWN', `${what}. The ${part} of ${name} at offset ${offset} carries it.`, {
+    details: { offset },
+  })
 }
 
 /** As registries write it. */

@@ -101,8 +101,8 @@ export class PatchThread {
     if (this.#waiting.size === 0) this.#worker.unref()
     if (!waiting) return
     if ('error' in answer) {
-      const { code, message, help } = answer.error
-      waiting.reject(new KafkaBackupError(code, message, { help }))
+      const { code, message, help, details } = answer.error
+      waiting.reject(new KafkaBackupError(code, message, { help, details }))
     } else {
       const { counts, bytes } = answer
       waiting.resolve({ batch: bytes ? asBatch(bytes) : waiting.source, isChanged: bytes !== undefined, counts })

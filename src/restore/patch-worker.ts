@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { type Codec, readHeader } from '../batch/header.ts'
-import { type ErrorCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import { type ErrorCode, type ErrorDetails, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { createIdMap, type GuidPair, type IdMap, type IdPair } from '../registry/ids/id-map.ts'
 import { indexSchemas, type KnownSchemas, type KnownVersion } from '../registry/ids/known-schemas.ts'
 import type { IdCounts } from './id-counts.ts'
@@ -38,7 +38,7 @@ export interface PatchTask {
 /** Without bytes where nothing was changed. */
 export type PatchAnswer =
   | { task: number; counts: IdCounts; bytes?: Uint8Array }
-  | { task: number; error: { code: ErrorCode; message: string; help: string } }
+  | { task: number; error: { code: ErrorCode; message: string; help: string; details: ErrorDetails } }
 
 const idMaps = new Map<number, IdMap>()
 const schemas = new Map<number, KnownSchemas>()
@@ -83,8 +83,8 @@ function answer(wanted: PatchTask): void {
     if (isChanged) send({ task, counts, bytes: batch.bytes }, buffer as ArrayBuffer)
     else send({ task, counts })
   } catch (cause) {
-    const { code, message, help } = toKafkaBackupError(cause)
-    send({ task, error: { code, message, help } })
+    const { code, message, help, details } = toKafkaBackupError(cause)
+    send({ task, error: { code, message, help, details } })
   }
 }
 

@@ -3,7 +3,7 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { type LogBatch, type OffsetRange, readUncommittedLog } from '../kafka/log-reader.ts'
 import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import { runPool } from '../lib/pool.ts'
-import { nextSequence, type Stream } from './stream.ts'
+import { conflict, nextSequence, type Stream } from './stream.ts'
 
 const CONCURRENCY = 8
 
@@ -18,7 +18,11 @@ export async function reconcile(
   known?: PartitionBounds,
 ): Promise<void> {
   const bounds = known ?? (await fetchBounds(cluster, [stream], signal)).get(partitionKey(stream))
-  if (!bounds) throw new KafkaBackupError('KAFKA_NOT_READY', `no broker reports the end of ${stream.name}`)
+  if (!bounds) {
+    throw new KafkaBackupError('KAFKA_NOT_READY', `no broker reports the end of ${stream.name}`, {
+      details: stream.details,
+    })
+  }
   const { targetOffset, sequence } = stream.progress
   if (bounds.highWatermark < targetOffset) {
     throw gone(stream, isShared, `it ends at offset ${bounds.highWatermark}, and was filled up to ${targetOffset}`)
@@ -88,14 +92,10 @@ async function* readBatches(
 }
 
 /** After an unclean election, a lost disk, or DeleteRecords. */
-function gone({ name }: Stream, isShared: boolean, what: string): KafkaBackupError {
+function gone({ name, details }: Stream, isShared: boolean, what: string): KafkaBackupError {
   const own = 'Delete the topic, and run the same command again: it fills this topic again and leaves the others alone.'
   // A topic that others write to must not be deleted.
   const help = isShared ? 'Restore into topics of another name.' : own
   const message = `${name}: the target has lost records of this restore: ${what}`
-  return new KafkaBackupError('RESTORE_CONFLICT', message, { help })
-}
-
-function conflict({ name }: Stream, offset: bigint, what: string): KafkaBackupError {
-  return new KafkaBackupError('RESTORE_CONFLICT', `${name}: another writer writes to it: at offset ${offset} ${what}`)
+  return new KafkaBackupError('RESTORE_CONFLICT', message, { help, details })
 }

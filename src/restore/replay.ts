@@ -132,11 +132,12 @@ export class Replay {
         return undefined
       case 'too_large':
       case 'refused':
-        throw brokerError(answer.errorCode, `writing ${stream.name}`, answer.errorMessage ?? undefined)
+        throw brokerError(answer.errorCode, `writing ${stream.name}`, answer.errorMessage, stream.details)
       default: {
-        const { message } = brokerError(answer.errorCode, `writing ${stream.name}`, answer.errorMessage ?? undefined)
+        const { message } = brokerError(answer.errorCode, `writing ${stream.name}`, answer.errorMessage)
         // If the log does not explain it either in that time, another writer is active.
-        return new KafkaBackupError(verdict === 'sequence' ? 'RESTORE_CONFLICT' : 'KAFKA_NOT_READY', message)
+        const code = verdict === 'sequence' ? 'RESTORE_CONFLICT' : 'KAFKA_NOT_READY'
+        return new KafkaBackupError(code, message, { details: stream.details })
       }
     }
   }
@@ -168,7 +169,9 @@ export class Replay {
   #queueOf(stream: Stream, lane: number, signal: AbortSignal): BrokerQueue {
     const leader = this.#leaders.get(stream.name) ?? -1
     if (leader < 0)
-      throw new KafkaBackupError('KAFKA_NOT_READY', `partition ${stream.name} has no leader at the moment`)
+      throw new KafkaBackupError('KAFKA_NOT_READY', `partition ${stream.name} has no leader at the moment`, {
+        details: stream.details,
+      })
     const key = `${leader}/${lane}`
     const known = this.#queues.get(key)
     if (known) return known

@@ -47,6 +47,11 @@ export class Stream {
     return `${this.topic}/${this.partition}`
   }
 
+  /** For errors. */
+  get details(): { topic: string; partition: number } {
+    return { topic: this.topic, partition: this.partition }
+  }
+
   get progress(): StreamProgress {
     return this.#progress
   }
@@ -84,7 +89,7 @@ export class Stream {
   stored(batch: Outgoing, baseOffset: bigint): void {
     const expected = this.#progress.targetOffset
     if (baseOffset !== expected && !(this.#parts.isShared && baseOffset > expected)) {
-      throw conflict(this.name, expected, `a batch was stored at ${baseOffset}`)
+      throw conflict(this, expected, `a batch was stored at ${baseOffset}`)
     }
     this.#next = undefined
     this.records.sent += batch.recordCount
@@ -105,7 +110,7 @@ export class Stream {
     try {
       while (left > 0) {
         const batch = await this.peek()
-        if (!batch) throw conflict(this.name, this.#progress.targetOffset, `${left} records more than the backup has`)
+        if (!batch) throw conflict(this, this.#progress.targetOffset, `${left} records more than the backup has`)
         this.#next = undefined
         const taken = Math.min(left, batch.recordCount)
         end = positionAfter(batch, taken)
@@ -153,6 +158,8 @@ function positionAfter({ runs, sourcePartition }: Outgoing, count: number): Sour
   throw new KafkaBackupError('INTERNAL', `a batch has fewer than ${count} records`)
 }
 
-function conflict(name: string, expected: bigint, what: string): KafkaBackupError {
-  return new KafkaBackupError('RESTORE_CONFLICT', `${name}: another writer writes to it: at offset ${expected} ${what}`)
+export function conflict({ name, details }: Stream, offset: bigint, what: string): KafkaBackupError {
+  return new KafkaBackupError('RESTORE_CONFLICT', `${name}: another writer writes to it: at offset ${offset} ${what}`, {
+    details: { ...details, offset },
+  })
 }

@@ -108,5 +108,7 @@ function runOf(key: string): string {
 
 function inUse({ backupId, usedBy, notes }: BackupOutcome): KafkaBackupError {
   const why = usedBy.length > 0 ? usedBy.join('; ') : notes.join('; ')
-  return new KafkaBackupError('BACKUP_IN_USE', `backup \`${backupId}\` is in use, and so not removed: ${why}`)
+  return new KafkaBackupError('BACKUP_IN_USE', `backup \`${backupId}\` is in use, and so not removed: ${why}`, {
+    details: { backup_id: backupId },
+  })
 }

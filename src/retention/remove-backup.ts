@@ -135,7 +135,9 @@ export async function keepExpired(backupId: string, parts: PruneParts, signal: A
     const others = lease ? await findUsers(lease, parts, signal) : []
     const other = others.find(({ role }) => role === 'prune')
     if (other) {
-      throw new KafkaBackupError('WRITER_CONFLICT', `backup \`${backupId}\` is being pruned: ${other.holder}`)
+      throw new KafkaBackupError('WRITER_CONFLICT', `backup \`${backupId}\` is being pruned: ${other.holder}`, {
+        details: { backup_id: backupId },
+      })
     }
     const { manifests, mark } = await scanManifests(storage, backupId, signal)
     if (mark && manifests.size > 0) return storage.remove(mark.key, signal)
@@ -143,6 +145,9 @@ export async function keepExpired(backupId: string, parts: PruneParts, signal: A
     const [why, help] = mark
       ? ['its removal has begun', 'It cannot be restored any more; use another backup, or a copy of it.']
       : ['it has not expired', 'Nothing has to be done: no prune has marked it as expired.']
-    throw new KafkaBackupError('BACKUP_NOT_FOUND', `backup \`${backupId}\` cannot be kept: ${why}`, { help })
+    throw new KafkaBackupError('BACKUP_NOT_FOUND', `backup \`${backupId}\` cannot be kept: ${why}`, {
+      help,
+      details: { backup_id: backupId },
+    })
   })
 }

@@ -38,7 +38,7 @@ export function refuseLargeRead(key: string, size: number, location: string): vo
   if (size <= maxBytes) return
   const problem = `it has ${size} bytes, and ${what} has at most ${maxBytes}`
   throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} at ${location} is not read: ${problem}`, {
-    details: { key, problem },
+    details: { key, location, problem },
   })
 }
 

@@ -25,7 +25,8 @@ export function requestError(
 ): KafkaBackupError {
   const object = key === '' ? '' : ` ${JSON.stringify(key)}`
   const message = `cannot ${action}${object} in ${location}: ${meaning} (${reported})${quoted === '' ? '' : `: ${oneLine(quoted)}`}`
-  return new KafkaBackupError(code, message, { cause: error, ...(help !== undefined && { help }) })
+  const details = { location, key: key === '' ? undefined : key, operation: action }
+  return new KafkaBackupError(code, message, { cause: error, help, details })
 }
 
 export const proxyLogin: ErrorMeaning = {

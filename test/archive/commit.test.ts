@@ -186,6 +186,7 @@ describe('the catalogue', () => {
     await assert.rejects(openBackup(storage, 'b2', never), {
       code: 'BACKUP_NOT_FOUND',
       message: /no backup `b2` at memory; there are: b1/,
+      details: { backup_id: 'b2', location: 'memory' },
     })
     await assert.rejects(openBackup(openMemoryStorage(), 'b2', never), { message: /there are no backups there/ })
   })

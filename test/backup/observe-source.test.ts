@@ -68,6 +68,7 @@ describe('a look at the source', () => {
       await assert.rejects(observe(['orders', 'lost']), {
         code: 'TOPIC_NOT_FOUND',
         message: 'topic lost does not exist',
+        details: { topic: 'lost', field: 'source.topics.include' },
       })
       await assert.rejects(observe(['x*']), { code: 'TOPIC_NOT_FOUND', message: /no topic matches .*x\*/ })
       assert.deepEqual((await observe(['orders', 'lost', 'x*'], 'warn')).warnings, [

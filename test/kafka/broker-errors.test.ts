@@ -31,6 +31,11 @@ test('what the broker put into words is part of the message', () => {
   assert.equal(error.message, 'creating topic a: the broker answered INVALID_CONFIG (40): Unknown topic config name: x')
 })
 
+test('what the broker was asked about is in the details', () => {
+  const error = brokerError(29, 'reading a/1', null, { topic: 'a', partition: 1 })
+  assert.deepEqual([error.code, error.details], ['KAFKA_DENIED', { topic: 'a', partition: 1 }])
+})
+
 test('an error that nobody knows is refused by its number, and final', () => {
   const error = brokerError(12345, 'asking')
   assert.deepEqual(

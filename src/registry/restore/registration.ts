@@ -48,7 +48,10 @@ async function refuseMissing(
       `version ${version} of subject ${subject} refers to its version ${reference.version}, which the target registry ` +
       'had, or was given by this restore, and does not show now'
     const advice = 'Run the command again, and let no other writer delete schemas meanwhile'
-    throw new KafkaBackupError('REGISTRY_REFUSED', referenceNotFound(target, reason, advice), { cause })
+    throw new KafkaBackupError('REGISTRY_REFUSED', referenceNotFound(target, reason, advice), {
+      cause,
+      details: { subject: target, version: reference.version },
+    })
   }
 }
 
@@ -73,6 +76,7 @@ function explain({ subject, version }: RegisterStep, error: RegistryError): Kafk
   const isJudged = incompatible.has(code) || refused.has(code)
   if (!isJudged) return error
   return new KafkaBackupError('REGISTRY_REFUSED', registrationFailed(subject, `version ${version}: ${error.message}`), {
+    details: { subject, version },
     cause: error,
     help: incompatible.has(code)
       ? 'Set enterprise.schema_registry.restore.set_compatibility to NONE, or .force_register to true, and run the command again.'

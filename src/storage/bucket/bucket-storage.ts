@@ -202,7 +202,9 @@ class BucketStorage<Api extends BucketApi> implements Storage {
 
   #short(key: string, wanted: number, size: number): KafkaBackupError {
     const name = `${JSON.stringify(key)} in ${this.location}`
-    return new KafkaBackupError('STORAGE_SHORT', `${name} ends at byte ${size}; ${wanted} bytes were expected`)
+    return new KafkaBackupError('STORAGE_SHORT', `${name} ends at byte ${size}; ${wanted} bytes were expected`, {
+      details: { key, location: this.location },
+    })
   }
 }
 

@@ -134,6 +134,7 @@ export abstract class BucketWriter<Api extends BucketApi> implements ObjectWrite
       if (found === undefined || error.code === 'STORAGE_EXISTS') throw error
       throw new KafkaBackupError('STORAGE_EXISTS', `${JSON.stringify(this.key)} was created by another writer`, {
         cause: error,
+        details: { key: this.key },
       })
     }
   }

@@ -151,7 +151,9 @@ class FilesystemStorage implements Storage {
       } catch (error) {
         if (!isMissing(error)) throw error
       }
-      throw new KafkaBackupError('STORAGE_NOT_FOUND', `${JSON.stringify(key)} does not exist in ${this.location}`)
+      throw new KafkaBackupError('STORAGE_NOT_FOUND', `${JSON.stringify(key)} does not exist in ${this.location}`, {
+        details: { key, location: this.location },
+      })
     })
   }
 
@@ -196,7 +198,9 @@ class FilesystemStorage implements Storage {
 
   #short(key: string, wanted: number, size: number): KafkaBackupError {
     const name = `${JSON.stringify(key)} in ${this.location}`
-    return new KafkaBackupError('STORAGE_SHORT', `${name} ends at byte ${size}; ${wanted} bytes were expected`)
+    return new KafkaBackupError('STORAGE_SHORT', `${name} ends at byte ${size}; ${wanted} bytes were expected`, {
+      details: { key, location: this.location },
+    })
   }
 }
 
