@@ -1,7 +1,7 @@
 import type { FieldSchema } from '../src/operator/crd/field-schema.ts'
 import { type Controller, controllers } from '../src/operator/crd/resource.ts'
 import { specFields } from '../src/operator/crd/spec-fields.ts'
-import { statusSchema } from '../src/operator/crd/status-schema.ts'
+import { statusSchema } from '../src/operator/crd/status.ts'
 
 /** The tables of docs/operator.md: what all kinds have, what two of them share, what each has alone, and the status. */
 export function operatorTables(): Record<'all' | 'data' | 'status' | Controller, string> {

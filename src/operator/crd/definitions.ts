@@ -4,7 +4,7 @@ import type { FieldSchema } from './field-schema.ts'
 import { kindRules } from './kind-rules.ts'
 import { apiVersionName, type Controller, controllers, defaultApiGroup, resourceKinds } from './resource.ts'
 import { specFields } from './spec-fields.ts'
-import { statusSchema } from './status-schema.ts'
+import { statusSchema } from './status.ts'
 
 /** Strimzi has `kb` and `kr` already, for its bridges and rebalances. */
 const shortNames: Record<Controller, string> = {

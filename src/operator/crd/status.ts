@@ -1,59 +1,9 @@
+import type { FieldSchema } from './field-schema.ts'
+
 /** A partial run is `Failed` with the reason `Partial`. */
 export const phases = ['Pending', 'Running', 'Completed', 'Failed'] as const
 
 export type Phase = (typeof phases)[number]
-
-/** Written completely, with server-side apply. Times are RFC 3339 in UTC, to the second. */
-export interface ResourceStatus {
-  /** Phase of the last run; `Pending` before the first run and while something blocks it. */
-  phase?: Phase
-  /** Why the phase is what it is, one word: `Partial`, `SecretMissing`, `InvalidSpec`, a code of docs/errors.md. */
-  reason?: string
-  /** The same for people, with what to do. */
-  message?: string
-  observedGeneration?: number
-  conditions?: Condition[]
-  /** Of the last run. */
-  startTime?: string
-  completionTime?: string
-  /** Pods of the run under way that failed and were replaced. */
-  restarts?: number
-  records?: number
-  bytes?: number
-  /** Size of the complete backup in the store. */
-  storedBytes?: number
-  gaps?: number
-  /** Partitions of compacted topics that may hold keys which were deleted at the source. */
-  mayHoldDeletedKeys?: number
-  backupId?: string
-  /** The snapshot taken before a reset or rollback, or the requested one. */
-  snapshotId?: string
-  /** The key of the full report in the storage. */
-  report?: string
-  lastSuccessfulTime?: string
-  lastFailedTime?: string
-  lastScheduleTime?: string
-  nextScheduleTime?: string
-  lastVerifyTime?: string
-  nextVerifyTime?: string
-  /** The value of the trigger annotation that was acted on. */
-  lastTrigger?: string
-  /** Of the run under way. */
-  progress?: RunProgress
-  active?: ActiveRun[]
-  /** Runs that ended, the newest first. */
-  history?: EndedRun[]
-}
-
-export interface Condition {
-  type: ConditionType
-  status: 'True' | 'False' | 'Unknown'
-  reason: string
-  message: string
-  /** Changes only when `status` does. */
-  lastTransitionTime: string
-  observedGeneration?: number
-}
 
 export type ConditionType =
   /** Nothing blocks the next run, and the last run did not fail. */
@@ -69,46 +19,149 @@ export type ConditionType =
   /** Of a resource with a license secret. */
   | 'LicenseFound'
 
-export interface RunProgress {
-  phase: string
-  /** 0 to 100. */
-  percent?: number
-  records: number
-  bytes: number
-  remainingSeconds?: number
-  /** Size of the complete backup in the store, as a continuous run measured it. */
-  storedBytes?: number
-  /** Ranges that the source lost before the run read them; absent without any. */
-  gaps?: number
-}
-
 /** What a run is for; the name of its label value. */
 export type RunPurpose = 'main' | 'verify' | 'delete'
 
-export interface ActiveRun {
-  /** Unique among the runs of the resource. */
-  run: string
-  purpose: RunPurpose
-  /** Its current Job. */
-  job: string
-  startTime: string
-  backupId?: string
+/** The schema of a field together with the type of its value. */
+interface Typed<T> extends FieldSchema {
+  /** Only for the compiler; never set. */
+  readonly value?: T
+}
+type TypeOf<F> = F extends Typed<infer T> ? T : never
+type Fields = Record<string, Typed<unknown>>
+type Values<F extends Fields> = { [K in keyof F]?: TypeOf<F[K]> }
+type Fixed<F extends Fields, K extends keyof F> = { [P in K]: TypeOf<F[P]> } & {
+  [P in Exclude<keyof F, K>]?: TypeOf<F[P]>
 }
 
-export interface EndedRun extends ActiveRun {
-  phase: 'Completed' | 'Failed'
-  completionTime: string
-  reason?: string
-  message?: string
-  records?: number
-  bytes?: number
-  storedBytes?: number
-  /** Consumer groups whose committed offsets were set, kept or compared. */
-  groups?: number
-  gaps?: number
-  mayHoldDeletedKeys?: number
-  snapshotId?: string
-  report?: string
-  /** The run changed nothing. */
-  dryRun?: boolean
+const condition = object(
+  {
+    type: text<ConditionType>('The type of the condition.'),
+    status: choice('Whether the condition is true.', ['True', 'False', 'Unknown']),
+    reason: text('The cause, in one word.'),
+    message: text('A description of the cause.'),
+    lastTransitionTime: time('When `status` last changed.'),
+    observedGeneration: count('The generation of the spec that the condition describes.'),
+  },
+  ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
+)
+
+const progress = object(
+  {
+    phase: text('What the pod currently does.'),
+    percent: number('Completed share in percent.'),
+    records: count('Records so far.'),
+    bytes: count('Bytes of these records.'),
+    remainingSeconds: number('Estimated remaining time, at the current rate.'),
+    storedBytes: count('Bytes that the complete backup occupies in the store, as a continuous run measured it.'),
+    gaps: count('Gaps that the run has found so far: records that expired at the source before they were read.'),
+  },
+  ['phase', 'records', 'bytes'],
+)
+
+const activeFields = {
+  run: text('The name of the run, unique in this resource.'),
+  purpose: text<RunPurpose>('The purpose of the run: `main`, `verify` or `delete`.'),
+  job: text('The Job of the run.'),
+  startTime: time('When the run started.'),
+  backupId: text('The backup that the run writes, reads or deletes.'),
+}
+const active = object(activeFields, ['run', 'purpose', 'job', 'startTime'])
+
+const ended = object(
+  {
+    ...activeFields,
+    phase: choice('The result of the run.', ['Completed', 'Failed']),
+    completionTime: time('When the run ended.'),
+    reason: text('The cause of the failure, in one word.'),
+    message: text('A description of the cause, with what to do.'),
+    records: count('Records that the run copied or wrote.'),
+    bytes: count('Bytes of these records.'),
+    storedBytes: count('Bytes that the complete backup occupies in the store.'),
+    groups: count('Consumer groups whose committed offsets were set, kept or compared.'),
+    gaps: count('Gaps that the run found.'),
+    mayHoldDeletedKeys: count('Partitions of the backup that may contain keys that were deleted at the source.'),
+    snapshotId: text('The snapshot that the run took.'),
+    report: text('The key of the full report in the store.'),
+    dryRun: { description: 'Whether it was a dry run, which changes nothing.', type: 'boolean' } as Typed<boolean>,
+  },
+  ['run', 'purpose', 'job', 'startTime', 'phase', 'completionTime'],
+)
+
+/**
+ * The status that the operator writes completely, with server-side apply. Times are RFC 3339 in UTC, to the second. Only a
+ * few values are restricted: if the API server rejected a status, the resource would have none.
+ */
+export const statusSchema = {
+  description: 'The observed state of the resource. Only the operator writes it.',
+  ...object({
+    phase: choice('Phase of the last run. `Pending` before the first run and while something blocks it.', phases),
+    reason: text(
+      'The cause of the phase, in one word: `Partial`, `SecretMissing`, `InvalidSpec`, or an error code of docs/errors.md.',
+    ),
+    message: text('A description of the cause, with what to do.'),
+    observedGeneration: count('The generation of the spec that this status describes.'),
+    conditions: {
+      ...list('Ready, Progressing, Succeeded, Stalled, SecretsFound, Scheduled, Verified, LicenseFound.', condition),
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['type'],
+    } as Typed<Condition[]>,
+    startTime: time('When the last run started.'),
+    completionTime: time('When the last run ended. Not set while a run is active.'),
+    restarts: count('Pods of the current run that failed and were replaced.'),
+    records: count('Records that the last run copied or wrote.'),
+    bytes: count('Bytes of these records.'),
+    storedBytes: count('Bytes that the complete backup occupies in the store.'),
+    gaps: count('Gaps that the last run found: records that expired at the source before they were read.'),
+    mayHoldDeletedKeys: count('Partitions of the backup that may contain keys that were deleted at the source.'),
+    backupId: text('The backup that the last run wrote or read.'),
+    snapshotId: text('The snapshot of committed offsets taken before a reset or rollback, or the requested one.'),
+    report: text('The key of the full report in the store.'),
+    lastSuccessfulTime: time('When a run, or a round of a continuous run, last succeeded. A dry run does not count.'),
+    lastFailedTime: time('When a run last failed.'),
+    lastScheduleTime: time('The scheduled time for which a run was last started.'),
+    nextScheduleTime: time('When the next run is due.'),
+    lastVerifyTime: time('When the backup was last verified successfully.'),
+    nextVerifyTime: time('When the next verification is due.'),
+    lastTrigger: text('The value of the trigger annotation that last started a run.'),
+    progress: { description: 'Progress of the active run.', ...progress },
+    active: list('Active runs.', active),
+    history: list('Ended runs, newest first.', ended),
+  }),
+}
+
+export type ResourceStatus = TypeOf<typeof statusSchema>
+export type Condition = TypeOf<typeof condition>
+export type RunProgress = TypeOf<typeof progress>
+export type ActiveRun = TypeOf<typeof active>
+export type EndedRun = TypeOf<typeof ended>
+
+function object<F extends Fields>(properties: F): Typed<Values<F>>
+function object<F extends Fields, K extends keyof F & string>(properties: F, required: readonly K[]): Typed<Fixed<F, K>>
+function object(properties: Fields, required?: readonly string[]): FieldSchema {
+  return { type: 'object', ...(required && { required }), properties }
+}
+
+function list<T>(description: string, items: Typed<T>): Typed<T[]> {
+  return { description, type: 'array', items, 'x-kubernetes-list-type': 'atomic' }
+}
+
+function text<T extends string = string>(description: string): Typed<T> {
+  return { description, type: 'string' }
+}
+
+function choice<const T extends string>(description: string, values: readonly T[]): Typed<T> {
+  return { ...text(description), enum: values }
+}
+
+function count(description: string): Typed<number> {
+  return { description, type: 'integer', format: 'int64' }
+}
+
+function number(description: string): Typed<number> {
+  return { description, type: 'number' }
+}
+
+function time(description: string): Typed<string> {
+  return { description, type: 'string', format: 'date-time' }
 }

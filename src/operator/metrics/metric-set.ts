@@ -13,13 +13,13 @@ export type Labels = Readonly<Record<string, string>>
 
 /** The metrics of the catalogue. A series exists from the first time it is named; counters show zero at first. */
 export class MetricSet {
-  readonly #firstZeros: FirstZeros
+  readonly #zeroHold: ZeroHold
   readonly #counters = new Map<OperatorMetricName, Counter<string>>()
   readonly #gauges = new Map<OperatorMetricName, Gauge<string>>()
   readonly #histograms = new Map<OperatorMetricName, Histogram<string>>()
 
-  constructor(firstZeros: FirstZeros) {
-    this.#firstZeros = firstZeros
+  constructor(zeroHold: ZeroHold) {
+    this.#zeroHold = zeroHold
     for (const [key, { type, help, labels }] of Object.entries<MetricSpec>(operatorMetrics)) {
       const name = key as OperatorMetricName
       const options = { name, help, labelNames: [...labels], registers: [] }
@@ -50,7 +50,7 @@ export class MetricSet {
   remove(name: OperatorMetricName, labels: Labels): void {
     const metric = this.#counters.get(name) ?? this.#gauges.get(name) ?? this.#histograms.get(name)
     metric?.remove(labels)
-    this.#firstZeros.forget(seriesKey(name, labels))
+    this.#zeroHold.forget(seriesKey(name, labels))
   }
 
   async format(): Promise<string> {
@@ -70,7 +70,7 @@ export class MetricSet {
     const held = new Map<string, boolean>()
     return samples.map(sample => {
       const key = seriesKey(name, sample.labels)
-      const isHeld = held.get(key) ?? this.#firstZeros.isHeld(key)
+      const isHeld = held.get(key) ?? this.#zeroHold.isHeld(key)
       held.set(key, isHeld)
       return isHeld ? { ...sample, value: 0 } : sample
     })
@@ -106,7 +106,7 @@ const defaultHoldMs = 45_000
  * Prometheus sees no increase when a counter starts with the value 1, so it would miss the first failure of a resource.
  * A series therefore shows zero at its first scrape and for the hold time after it; then the real value appears as an increase.
  */
-export class FirstZeros {
+export class ZeroHold {
   readonly #monotonic: () => number
   readonly #holdMs: number
   /** When each series was first shown. */

@@ -5,7 +5,7 @@ import { type ObjectRef, refOf } from '../kube/object.ts'
 import { roundLimitMs } from '../plan/rounds.ts'
 import type { QueueObserver } from '../queue/work-queue.ts'
 import { planExpectedInterval } from './expected-interval.ts'
-import { FirstZeros, MetricSet } from './metric-set.ts'
+import { MetricSet, ZeroHold } from './metric-set.ts'
 import type { OperatorObserver } from './observer.ts'
 import { OwnedSeries } from './owned-series.ts'
 import { type ExpectedIntervals, planGauges } from './plan-gauges.ts'
@@ -40,7 +40,7 @@ export class OperatorMetrics implements OperatorObserver {
   constructor({ version, clock, holdMs }: OperatorMetricsOptions) {
     this.#clock = clock
     const hold = { monotonic: clock.monotonic, ...(holdMs !== undefined && { holdMs }) }
-    this.#metrics = new MetricSet(new FirstZeros(hold))
+    this.#metrics = new MetricSet(new ZeroHold(hold))
     this.#metrics.set('kafka_backup_operator_build_info', { version }, 1)
     this.#metrics.set('kafka_backup_operator_leader', {}, 0)
   }
