@@ -12,6 +12,8 @@ export interface Problem {
   readonly allowed?: string | undefined
   /** An allowed name that looks like what was written. */
   readonly near?: string | undefined
+  /** A field of the same section that could be given instead. */
+  readonly or?: string | undefined
   /** A single value instead of a list. */
   readonly wantsList?: boolean | undefined
 }

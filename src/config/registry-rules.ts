@@ -1,5 +1,4 @@
-import { textOf } from '../lib/json.ts'
-import { all, any, checkRules, type FieldRule, forbidden, not, off, on, required } from './field-rules.ts'
+import { all, any, checkRules, type FieldRule, forbidden, https, is, not, off, on, required } from './field-rules.ts'
 import { type FieldPath, isMap, type Problem, valueAt } from './problem.ts'
 
 type Fields = Record<string, unknown>
@@ -9,6 +8,19 @@ const at: FieldPath = ['enterprise', 'schema_registry']
 export const registryRules: readonly FieldRule[] = [
   required('url', not(on('enabled')), 'is required where {enabled} is true', 'http or https URLs joined by commas'),
 ]
+
+/** `tls` is the path of the section with the certificates. */
+export function mtlsRules(tls: 'tls' | 'auth.tls'): FieldRule[] {
+  const isOther = not(is('auth.type', 'mtls'))
+  const wrong = 'is required with auth.type mtls'
+  return [
+    required('url', isOther, wrong, 'an https URL'),
+    forbidden('url', any(isOther, https('url')), 'is not https, which auth.type mtls needs', 'an https URL'),
+    ...['ca_cert', 'client_cert', 'client_key'].map(name =>
+      required(`${tls}.${name}`, isOther, wrong, 'the path of a file'),
+    ),
+  ]
+}
 
 const isMapped = not(off('id_mapping'))
 const unmapped = 'contradicts {id_mapping}: false, which leaves schema IDs to themselves; take one of the two out'
@@ -54,19 +66,8 @@ function checkTlsPlace(registry: Fields): Problem[] {
 }
 
 function checkMtls(registry: Fields): Problem[] {
-  if (valueAt(registry, ['auth', 'type']) !== 'mtls') return []
-  const tlsPath = valueAt(registry, ['auth', 'tls']) === undefined ? ['tls'] : ['auth', 'tls']
-  const missing = ['ca_cert', 'client_cert', 'client_key'].filter(
-    name => valueAt(registry, [...tlsPath, name]) === undefined,
-  )
-  const problems = missing.map(name =>
-    about([...tlsPath, name], 'is required with auth.type mtls', 'the path of a file'),
-  )
-  if (registry.url === undefined) problems.unshift(about(['url'], 'is required with auth.type mtls', 'an https URL'))
-  else if (!urlsOf(registry).every(url => /^https:/i.test(url))) {
-    problems.unshift(about(['url'], 'is not https, which auth.type mtls needs', 'an https URL'))
-  }
-  return problems
+  const isBelow = valueAt(registry, ['auth', 'tls']) !== undefined
+  return checkRules(mtlsRules(isBelow ? 'auth.tls' : 'tls'), registry, at)
 }
 
 /** Two subjects that become one would mix their versions. */
@@ -83,14 +84,6 @@ function checkMapping(registry: Fields): Problem[] {
     first.set(target, source)
     return []
   })
-}
-
-function urlsOf({ url }: Fields): string[] {
-  return Array.isArray(url)
-    ? url.map(textOf)
-    : textOf(url)
-        .split(',')
-        .map(part => part.trim())
 }
 
 function about(path: FieldPath, wrong: string, allowed?: string): Problem {

@@ -93,11 +93,12 @@ function wrongKind(path: FieldPath, issue: z.core.$ZodIssueInvalidType, value: u
   return { path, about: 'field', wrong: `is ${found}`, allowed }
 }
 
-function formatProblem({ path, about, wrong, allowed, near }: Problem, written: unknown): string {
+function formatProblem({ path, about, wrong, or, allowed, near }: Problem, written: unknown): string {
   const subject = about === 'field' ? '' : about === 'hidden' ? 'the value ' : `${formatValue(valueAt(written, path))} `
   const name = path.length === 0 ? 'the job file' : formatPath(path)
   const choice = allowed === undefined ? '' : `; allowed: ${allowed}`
-  return `${name}: ${subject}${wrong}${choice}${near === undefined ? '' : ` (did you mean \`${near}\`?)`}`
+  const other = or === undefined ? '' : ` (or ${or})`
+  return `${name}: ${subject}${wrong}${other}${choice}${near === undefined ? '' : ` (did you mean \`${near}\`?)`}`
 }
 
 function formatValue(value: unknown): string {

@@ -1,6 +1,6 @@
 import { compileGlobs, isPattern } from '../lib/glob.ts'
 import { numberOf } from '../lib/json.ts'
-import { checkRules, type FieldRule, forbidden, not, off } from './field-rules.ts'
+import { all, any, checkRules, empty, type FieldRule, forbidden, has, is, not, off } from './field-rules.ts'
 import {
   nameOf,
   partitionNumber,
@@ -26,7 +26,7 @@ export function checkRestoreRules(tree: unknown): Problem[] {
     ...checkTopics(restore),
     ...checkPartitions(restore),
     ...checkPlacement(restore),
-    ...checkRules(creationRules, restore, ['restore']),
+    ...checkRules(restoreRules, restore, ['restore']),
   ]
 }
 
@@ -75,17 +75,13 @@ function checkPartitions(restore: Fields): Problem[] {
   return [...ranges, ...moved]
     .filter(({ topic, partition }) => {
       const only = valueAt(restore, ['partitions', topic])
-      return partitionNumber.wrong(partition) === undefined && Array.isArray(only) && !has(only, partition)
+      return partitionNumber.wrong(partition) === undefined && Array.isArray(only) && !contains(only, partition)
     })
     .map(({ path }) => about(path, 'has no effect: restore.partitions leaves the partition out'))
 }
 
 function checkPlacement(restore: Fields): Problem[] {
   return entriesOf(restore, 'partition_mapping').flatMap(([topic, pairs]) => {
-    if (restore.repartition === 'by_key') {
-      const wrong = `contradicts repartition by_key, which places the records of ${topic} by their keys; keep one of the two`
-      return [about(['partition_mapping', topic], wrong)]
-    }
     const count = valueAt(restore, ['partition_count', topic])
     return Object.entries(isMap(pairs) ? pairs : {})
       .filter(([, to]) => count !== undefined && numberOf(to) >= numberOf(count))
@@ -98,10 +94,17 @@ function checkPlacement(restore: Fields): Problem[] {
   })
 }
 
-/** Settings of topics that the restore creates. */
-export const creationRules: readonly FieldRule[] = ['replication_factor', 'topic_config'].map(name =>
-  forbidden(name, not(off('create_topics')), 'has no effect with {create_topics}: false'),
-)
+export const restoreRules: readonly FieldRule[] = [
+  forbidden(
+    'partition_mapping',
+    any(not(all(has('repartition'), is('repartition', 'by_key'))), empty('partition_mapping')),
+    'contradicts {repartition} by_key, which places records by their keys; keep one of the two',
+  ),
+  // Settings of topics that the restore creates.
+  ...['replication_factor', 'topic_config'].map(name =>
+    forbidden(name, not(off('create_topics')), 'has no effect with {create_topics}: false'),
+  ),
+]
 
 function entriesOf(restore: Fields, field: string): [string, unknown][] {
   const map = restore[field]
@@ -122,7 +125,7 @@ function rangesOf(restore: Fields): { key: string; topic: string; partition: str
     })
 }
 
-function has(partitions: readonly unknown[], partition: string): boolean {
+function contains(partitions: readonly unknown[], partition: string): boolean {
   return partitions.some(each => numberOf(each) === numberOf(partition))
 }
 

@@ -1,7 +1,19 @@
 import * as z from 'zod'
 import { textOf } from '../lib/json.ts'
 import { camelKeys } from './camel-keys.ts'
-import { checkRules, type FieldRule, has, not, required } from './field-rules.ts'
+import {
+  all,
+  any,
+  type Condition,
+  checkRules,
+  type FieldRule,
+  forbidden,
+  has,
+  is,
+  never,
+  not,
+  required,
+} from './field-rules.ts'
 import { fields, kinds } from './leaf.ts'
 import { type FieldPath, isMap, type Problem, valueAt } from './problem.ts'
 import { choice } from './scalar-leaves.ts'
@@ -26,7 +38,8 @@ const tlsFilesSchema = fields({
   .transform(tls => camelKeys(tls))
   .meta({ description: 'TLS files, for SSL and SASL_SSL. They are read again when they change.' })
 
-const saslMechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER', 'AWS_MSK_IAM'] as const
+const passwordMechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const
+const saslMechanisms = [...passwordMechanisms, 'OAUTHBEARER', 'AWS_MSK_IAM'] as const
 
 const oauthSchema = fields({
   token_url: text(tokenUrl, { description: 'Where tokens are asked for (client credentials grant).', hidden: true }),
@@ -103,30 +116,43 @@ function mechanism<const T extends string>(name: T) {
 export function checkSecurityRules(tree: unknown, at: FieldPath): Problem[] {
   const security = valueAt(tree, at)
   if (!isMap(security)) return []
-  const problems = [...checkProtocol(security), ...checkTls(security), ...checkSasl(security)]
+  const problems = [
+    ...checkProtocol(security),
+    ...checkRules(securityRules, security, []),
+    ...checkTls(security),
+    ...checkSasl(security),
+  ]
   return problems.map(problem => ({ ...problem, path: [...at, ...problem.path] }))
 }
 
-function checkProtocol(security: Record<string, unknown>): Problem[] {
-  const protocol = security.protocol
-  if (protocol === undefined && (security.sasl !== undefined || security.tls !== undefined)) {
-    const allowed = security.sasl === undefined ? 'SSL' : 'SASL_SSL, SASL_PLAINTEXT'
-    return [about(['protocol'], 'is required, so that nothing is guessed', allowed)]
-  }
-  return []
+function checkProtocol({ protocol, sasl, tls }: Record<string, unknown>): Problem[] {
+  if (protocol !== undefined || (sasl === undefined && tls === undefined)) return []
+  const allowed = sasl === undefined ? 'SSL' : 'SASL_SSL, SASL_PLAINTEXT'
+  return [about(['protocol'], 'is required, so that nothing is guessed', allowed)]
 }
 
-function checkTls({ protocol, tls }: Record<string, unknown>): Problem[] {
-  if (tls === undefined) return []
-  if (protocol === 'PLAINTEXT' || protocol === 'SASL_PLAINTEXT') {
-    const better = protocol === 'PLAINTEXT' ? 'SSL' : 'SASL_SSL'
-    return [
-      about(['tls'], `is given although protocol ${protocol} uses no TLS; set protocol to ${better} or remove it`),
-    ]
-  }
-  if (!isMap(tls)) return []
-  return checkRules(tlsRules, tls, ['tls'])
-}
+/** Protocols, and what they are with TLS or with a login. */
+const withTls = { PLAINTEXT: 'SSL', SASL_PLAINTEXT: 'SASL_SSL' }
+const withLogin = { PLAINTEXT: 'SASL_PLAINTEXT', SSL: 'SASL_SSL' }
+
+export const securityRules: readonly FieldRule[] = [
+  ...Object.entries(withTls).map(([protocol, better]) => {
+    const wrong = `is given although protocol ${protocol} uses no TLS; set protocol to ${better} or remove it`
+    return forbidden('tls', not(is('protocol', protocol)), wrong)
+  }),
+  ...Object.entries(withLogin).map(([protocol, better]) => {
+    const wrong = `is given although protocol ${protocol} has no login; set protocol to ${better} or remove it`
+    return forbidden('sasl', not(is('protocol', protocol)), wrong)
+  }),
+  ...['SASL_PLAINTEXT', 'SASL_SSL'].map(protocol =>
+    required('sasl', not(is('protocol', protocol)), `is required with protocol ${protocol}`),
+  ),
+  forbidden(
+    'sasl.mechanism',
+    not(all(is('protocol', 'SASL_PLAINTEXT'), is('sasl.mechanism', 'AWS_MSK_IAM'))),
+    'AWS_MSK_IAM is offered over TLS only; set protocol to SASL_SSL',
+  ),
+]
 
 const pem = 'the path of a PEM file'
 
@@ -136,30 +162,32 @@ export const tlsRules: readonly FieldRule[] = [
   required('client_key', not(has('client_key_password')), 'is required with {client_key_password}', pem),
 ]
 
-function checkSasl({ protocol, sasl }: Record<string, unknown>): Problem[] {
-  const isSasl = protocol === 'SASL_PLAINTEXT' || protocol === 'SASL_SSL'
-  if (sasl === undefined) return isSasl ? [about(['sasl'], `is required with protocol ${protocol}`)] : []
-  if (protocol === 'PLAINTEXT' || protocol === 'SSL') {
-    const better = protocol === 'SSL' ? 'SASL_SSL' : 'SASL_PLAINTEXT'
-    return [
-      about(['sasl'], `is given although protocol ${protocol} has no login; set protocol to ${better} or remove it`),
-    ]
-  }
-  if (!isMap(sasl)) return []
-  return [...checkMechanism(sasl, protocol), ...checkSecret(sasl, 'password', []), ...checkOauth(sasl)]
+function checkTls({ protocol, tls }: Record<string, unknown>): Problem[] {
+  return isMap(tls) && !Object.hasOwn(withTls, textOf(protocol)) ? checkRules(tlsRules, tls, ['tls']) : []
 }
 
-function checkMechanism({ mechanism }: Record<string, unknown>, protocol: unknown): Problem[] {
-  const name = textOf(mechanism).toUpperCase()
-  if (name === 'GSSAPI' || name === 'KERBEROS') {
-    const advice =
-      'Kerberos is not supported; let the cluster enable SCRAM-SHA-512 or a TLS client certificate (SSL) for this client'
-    return [about(['sasl', 'mechanism'], advice)]
-  }
-  if (name === 'AWS_MSK_IAM' && protocol === 'SASL_PLAINTEXT') {
-    return [about(['sasl', 'mechanism'], 'AWS_MSK_IAM is offered over TLS only; set protocol to SASL_SSL')]
-  }
-  return []
+export const saslRules = secretRules('password', not(is('mechanism', ...passwordMechanisms)))
+export const oauthRules = secretRules('client_secret', never)
+
+/** A secret is in the job (as a variable) or in a file. */
+function secretRules(name: string, unless: Condition): readonly FieldRule[] {
+  const file = `${name}_file`
+  return [
+    forbidden(file, any(not(has(name)), unless), `is given together with {${name}}; keep one of the two`),
+    required(name, unless, 'is required', 'a text, best taken from a variable', file),
+  ]
+}
+
+function checkSasl({ protocol, sasl }: Record<string, unknown>): Problem[] {
+  if (!isMap(sasl) || Object.hasOwn(withLogin, textOf(protocol))) return []
+  return [...checkMechanism(sasl), ...checkRules(saslRules, sasl, ['sasl']), ...checkOauth(sasl)]
+}
+
+function checkMechanism({ mechanism }: Record<string, unknown>): Problem[] {
+  if (!['GSSAPI', 'KERBEROS'].includes(textOf(mechanism).toUpperCase())) return []
+  const advice =
+    'Kerberos is not supported; let the cluster enable SCRAM-SHA-512 or a TLS client certificate (SSL) for this client'
+  return [about(['sasl', 'mechanism'], advice)]
 }
 
 function checkOauth({ mechanism, oauth }: Record<string, unknown>): Problem[] {
@@ -167,22 +195,9 @@ function checkOauth({ mechanism, oauth }: Record<string, unknown>): Problem[] {
   const names = isMap(oauth.extensions) ? Object.keys(oauth.extensions) : []
   const wrong = names.filter(name => !/^[A-Za-z]+$/.test(name) || name === 'auth')
   return [
-    ...checkSecret(oauth, 'client_secret', ['oauth']),
+    ...checkRules(oauthRules, oauth, ['sasl', 'oauth']),
     ...wrong.map(name => about(['sasl', 'oauth', 'extensions', name], 'is not a valid extension name', 'letters only')),
   ]
-}
-
-/** A secret is in the job (as a variable) or in a file. */
-function checkSecret(map: Record<string, unknown>, name: 'password' | 'client_secret', below: FieldPath): Problem[] {
-  const isAsked = name === 'client_secret' || /^(PLAIN|SCRAM-SHA-(256|512))$/.test(textOf(map.mechanism))
-  if (!isAsked) return []
-  const path = ['sasl', ...below]
-  const file = `${name}_file`
-  if (map[name] !== undefined && map[file] !== undefined) {
-    return [about([...path, file], `is given together with ${name}; keep one of the two`)]
-  }
-  if (map[name] !== undefined || map[file] !== undefined) return []
-  return [about([...path, name], `is required (or ${file})`, 'a text, best taken from a variable')]
 }
 
 function about(path: FieldPath, wrong: string, allowed?: string): Problem {

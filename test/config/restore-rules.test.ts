@@ -44,7 +44,7 @@ const refused: Record<string, [lines: string[], errors: string[]]> = {
   'a partition mapping of what goes by key': [
     ['repartition: by_key', 'partition_mapping: {a: {0: 1}}'],
     [
-      'partition_mapping.a: contradicts repartition by_key, which places the records of a by their keys; keep one of the two [line 10]',
+      'partition_mapping: contradicts repartition by_key, which places records by their keys; keep one of the two [line 10]',
     ],
   ],
   'a mapping beyond the partitions that there will be': [

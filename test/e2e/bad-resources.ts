@@ -199,7 +199,7 @@ const connections: BadResource[] = [
     'KafkaBackup',
     'mtls without certificates',
     registry({ auth: { type: 'mtls' } }),
-    /spec\.enterprise\.schemaRegistry\.tls: Required.*mtls/,
+    /spec\.enterprise\.schemaRegistry\.tls\.caCertSecret: Required.*mtls/,
   ),
   bad(
     'KafkaBackup',
@@ -359,12 +359,12 @@ const others: BadResource[] = [
     { strategy: 'offset', offset: 2 ** 53 },
     /spec\.offset: .*less than or equal to 9\.?007199/,
   ),
-  bad('KafkaOffsetReset', 'headers without positions', { strategy: 'header_based' }, /spec.*backupId or fromSnapshot/),
+  bad('KafkaOffsetReset', 'headers without positions', { strategy: 'header_based' }, /spec.*fromSnapshot or backupId/),
   bad(
     'KafkaOffsetReset',
     'headers with two positions',
     { strategy: 'header_based', backupId: 'a', fromSnapshot: 'b' },
-    /spec.*backupId or fromSnapshot, and not both/,
+    /spec.*fromSnapshot or backupId is required .*, and not both/,
   ),
   bad('KafkaOffsetRollback', 'an empty list of groups', { groups: [] }, /spec\.groups: .*at least 1/),
   bad('KafkaOffsetRollback', 'no snapshot', { snapshotId: null }, /spec.*snapshotId or resetRef/),
@@ -372,7 +372,7 @@ const others: BadResource[] = [
     'KafkaOffsetRollback',
     'two snapshots',
     { resetRef: { name: 'a' } },
-    /spec.*snapshotId or resetRef, and not both/,
+    /spec.*snapshotId or resetRef is required .*, and not both/,
   ),
   bad(
     'KafkaOffsetRollback',

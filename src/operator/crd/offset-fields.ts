@@ -1,4 +1,15 @@
-import { any, checkRules, type FieldRule, forbidden, has, is, not, on, required } from '../../config/field-rules.ts'
+import {
+  any,
+  checkRules,
+  exactlyOne,
+  type FieldRule,
+  forbidden,
+  has,
+  is,
+  not,
+  on,
+  required,
+} from '../../config/field-rules.ts'
 import { topicName } from '../../config/kafka-text-rules.ts'
 import { isMap, type Problem } from '../../config/problem.ts'
 import { parseTime } from '../../config/scalar-leaves.ts'
@@ -60,6 +71,12 @@ const resetRules: readonly FieldRule[] = [
     forbidden(name, is('strategy', 'header_based'), 'is for strategy header_based'),
   ),
   forbidden('acceptPlainSnapshot', any(not(on('acceptPlainSnapshot')), has('fromSnapshot')), 'is for fromSnapshot'),
+  exactlyOne(
+    'fromSnapshot',
+    'backupId',
+    not(is('strategy', 'header_based')),
+    'is required with strategy header_based, and not both',
+  ),
 ]
 
 const isOperation = (name: string) => is('operation', name)
@@ -68,6 +85,12 @@ const isForAll = 'is for operation rollback and snapshot; verify compares the co
 const isReading = any(not(on('acceptPlainSnapshot')), not(isOperation('snapshot')))
 
 const rollbackRules: readonly FieldRule[] = [
+  exactlyOne(
+    'snapshotId',
+    'resetRef',
+    isOperation('snapshot'),
+    'is required with operation rollback and verify, and not both',
+  ),
   ...['snapshotId', 'resetRef'].map(name => forbidden(name, not(isOperation('snapshot')), isNew)),
   forbidden('groups', not(isOperation('verify')), isForAll),
   forbidden('acceptPlainSnapshot', isReading, 'is for operation rollback and verify'),
@@ -133,13 +156,7 @@ export const resetFields: FieldGroup = {
     acceptPlainSnapshot,
     dryRun,
   },
-  rules: [
-    ...formatRules(resetRules, name => [name]),
-    {
-      rule: "self.strategy != 'header_based' || has(self.backupId) != has(self.fromSnapshot)",
-      message: 'strategy header_based needs backupId or fromSnapshot, and not both',
-    },
-  ],
+  rules: formatRules(resetRules, name => [name]),
 }
 
 /** The options of `offsets rollback`, `snapshot` and `verify` as fields of a KafkaOffsetRollback. */
@@ -163,13 +180,7 @@ export const rollbackFields: FieldGroup = {
     acceptPlainSnapshot,
     dryRun,
   },
-  rules: [
-    {
-      rule: "self.operation == 'snapshot' || has(self.snapshotId) != has(self.resetRef)",
-      message: 'operation rollback and verify need snapshotId or resetRef, and not both',
-    },
-    ...formatRules(rollbackRules, name => [name]),
-  ],
+  rules: formatRules(rollbackRules, name => [name]),
 }
 
 /** What the API server cannot check, and its rules once more for resources that are older than them. */
@@ -188,27 +199,16 @@ function checkStructure({ properties, required }: FieldGroup, spec: ResourceSpec
 }
 
 function checkReset(spec: ResourceSpec): Problem[] {
-  const isOneGiven = (spec.backupId === undefined) !== (spec.fromSnapshot === undefined)
   return [
     ...(['timestamp', 'since'] as const).flatMap(name => checkTime(name, spec[name])),
     ...checkOffset(spec.offset),
     ...checkMapping(spec.topicMapping),
     ...checkRules(resetRules, spec, ['spec']),
-    ...(spec.strategy === 'header_based' && !isOneGiven
-      ? [about('fromSnapshot', 'or backupId is required with strategy header_based, and not both')]
-      : []),
   ]
 }
 
 function checkRollback(spec: ResourceSpec): Problem[] {
-  const { operation = 'rollback', snapshotId, resetRef } = spec
-  const isOneGiven = (snapshotId === undefined) !== (resetRef === undefined)
-  return [
-    ...checkRules(rollbackRules, { ...spec, operation }, ['spec']),
-    ...(operation !== 'snapshot' && !isOneGiven
-      ? [about('snapshotId', 'or resetRef is required with operation rollback and verify, and not both')]
-      : []),
-  ]
+  return checkRules(rollbackRules, { operation: 'rollback', ...spec }, ['spec'])
 }
 
 function checkTime(name: string, value: unknown): Problem[] {

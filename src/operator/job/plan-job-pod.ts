@@ -43,13 +43,15 @@ function checkDocument(controller: Controller, resource: Resource, document: unk
     .map(problem => inSpec(problem, specPathOf(layout, problem.path, resource)))
 }
 
-function inSpec({ wrong, allowed, near, ...problem }: Problem, path: FieldPath): Problem {
+function inSpec({ wrong, allowed, near, or, ...problem }: Problem, path: FieldPath): Problem {
   const name = String(path.at(-1))
   const isRef = /(Secret|ConfigMap)$/.test(name)
   return {
     ...problem,
     path,
-    wrong: inSpecWords(wrong).replace(` (or ${name})`, ''),
+    wrong: inSpecWords(wrong),
+    // A resource may have one field for both.
+    or: or === undefined || inSpecWords(or) === name ? undefined : inSpecWords(or),
     allowed: isRef ? 'name and key of a secret' : allowed && inSpecWords(allowed),
     near: near && inSpecWords(near),
   }

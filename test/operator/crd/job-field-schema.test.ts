@@ -111,10 +111,16 @@ function isNamed(path: string): boolean {
 }
 
 function assertRule({ rule, fieldPath }: CelRule, { properties }: FieldSchema, path: string): void {
-  if (fieldPath !== undefined) assert.ok(properties?.[fieldPath.slice(1)], `${path}${fieldPath}`)
+  if (fieldPath !== undefined) assert.ok(fieldBelow(properties, fieldPath.slice(1)), `${path}${fieldPath}`)
   if (properties === undefined) return
-  const names = [...rule.replaceAll(/"(\\.|[^"])*"|'[^']*'/g, '').matchAll(/\bself\.(\w+)/g)].map(
+  const names = [...rule.replaceAll(/"(\\.|[^"])*"|'[^']*'/g, '').matchAll(/\bself\.((\w+\.)*\w+)\b(?!\()/g)].map(
     ([, name = '']) => name,
   )
-  for (const name of names) assert.ok(properties[name], `${path}: ${rule} has ${name}`)
+  for (const name of names) assert.ok(fieldBelow(properties, name), `${path}: ${rule} has ${name}`)
+}
+
+function fieldBelow(properties: FieldSchema['properties'], path: string): FieldSchema | undefined {
+  const [name = '', ...below] = path.split('.')
+  const field = properties?.[name]
+  return field === undefined || below.length === 0 ? field : fieldBelow(field.properties, below.join('.'))
 }
