@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openBackup } from '../src/archive/catalog.ts'
-import { openLocation } from '../src/jobs/parts.ts'
+import { openLocation } from '../test/open-location.ts'
 import type { KafkaDriver } from '../test/servers/driver.ts'
 import type { KafkaServer } from '../test/servers/kafka.ts'
 import { cli, measureProcess, median } from './measure.ts'

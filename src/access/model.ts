@@ -60,7 +60,7 @@ export function describeResource({
 }
 
 /** `user alice, client-id app`, and `<default>` for all others. */
-export function describeEntity({ entity }: Pick<Quota, 'entity'>): string {
+function describeEntity({ entity }: Pick<Quota, 'entity'>): string {
   return entity.map(({ type, name }) => `${type} ${name ?? '<default>'}`).join(', ')
 }
 

@@ -24,7 +24,7 @@ export interface AccessOptions extends AccessSelection {
   sources: ReadonlyMap<string, string>
 }
 
-export interface BackedAccess {
+interface BackedAccess {
   generation: number
   section: AccessSection | undefined
   /** The object that the section names, or what is wrong with it. */

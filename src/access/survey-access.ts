@@ -13,7 +13,7 @@ import { type ExistingAccess, planAccess } from './plan-access.ts'
 import type { AccessSelection } from './read-source-access.ts'
 
 /** What a restore knows before it restores access rules. */
-export interface AccessSource {
+interface AccessSource {
   manifest: { generation: number; access?: AccessSection }
   topics: readonly { name: string; source: { name: string } }[]
   /** Source topic to target topic; others keep their name. */
@@ -50,7 +50,7 @@ function ifDamaged(error: unknown): KafkaBackupError {
 }
 
 /** What the target has of the selected kinds. */
-export async function readExisting(
+async function readExisting(
   cluster: Cluster,
   selection: AccessSelection,
   signal: AbortSignal,

@@ -54,7 +54,7 @@ export type AccessKind = (typeof accessKinds)[number]
 
 export type StoredAcl = z.output<typeof storedAcl>
 export type StoredQuota = z.output<typeof storedQuota>
-export type StoredUser = z.output<typeof storedUser>
+type StoredUser = z.output<typeof storedUser>
 export type AccessFile = z.output<typeof accessFileSchema>
 export type AccessSection = z.output<typeof accessSectionSchema>
 

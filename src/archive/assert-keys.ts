@@ -49,7 +49,7 @@ export function assertIndexKeys({ segments, topic, partition }: PartitionIndex, 
   }
 }
 
-export interface KeyOwner {
+interface KeyOwner {
   backupId: string
   topic: string
   partition: number

@@ -34,7 +34,7 @@ export interface Draft {
   confirm?: (() => Promise<void>) | undefined
 }
 
-export interface Committed {
+interface Committed {
   /** The manifest that is there now. */
   manifest: Manifest
   /** It is that of an earlier attempt of the same run, which had taken effect unheard. */

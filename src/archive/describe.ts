@@ -48,7 +48,7 @@ export interface Description {
 /** ACLs, quotas and users; all are `off` where the job takes none. */
 export type DescribedAccess = { taken_at: string | null } & Record<AccessKind, DescribedAccessKind>
 
-export interface DescribedAccessKind {
+interface DescribedAccessKind {
   state: 'taken' | 'off' | 'failed'
   count: number
   /** Why it could not be read. */
@@ -89,7 +89,7 @@ export interface DescribedTopic extends Omit<ManifestTopic, 'partitions' | 'cons
   partitions: DescribedPartition[]
 }
 
-export interface DescribedPartition extends Omit<ManifestPartition, 'indexes' | 'reread'> {
+interface DescribedPartition extends Omit<ManifestPartition, 'indexes' | 'reread'> {
   /** How far the list is that will take the place of this one; see `Compaction`. */
   reread?: { began_at: string | null; end_offset: bigint; records: number; stored_bytes: number }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /** The keys of a backup, relative to the storage's root. docs/format.md is the prose of this file. */
-export const MANIFEST_COPY = 'manifest.json'
+const MANIFEST_COPY = 'manifest.json'
 
 export function backupPrefix(backupId: string): string {
   return `${backupId}/`

@@ -6,7 +6,7 @@ import { hashOf } from './hash.ts'
 import type { Problem } from './verify-objects.ts'
 
 /** A small object whose size and hash the manifest records. */
-export interface RecordedObject {
+interface RecordedObject {
   key: string
   size: number
   blake3: string

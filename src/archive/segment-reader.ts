@@ -15,7 +15,7 @@ import { MAX_FRAME_BYTES } from './segment-writer.ts'
 const decompress = promisify(zstdDecompress)
 const READ_BYTES = 4 << 20
 /** A broker takes requests of 100 MiB unless told otherwise, and one request holds a batch as a whole. */
-export const MAX_BATCH_BYTES = 512 << 20
+const MAX_BATCH_BYTES = 512 << 20
 /** What does not compress grows by little. */
 const MAX_STORED_FRAME_BYTES = MAX_FRAME_BYTES + (MAX_FRAME_BYTES >> 7)
 /** Plain bytes of frames that all readers of the process hold at a time. Small frames never wait for it. */

@@ -144,7 +144,7 @@ function compressPiece(piece: Buffer): Promise<Buffer> {
   return compress(piece, { chunkSize, params: ZSTD_PARAMS })
 }
 
-export function joinFacts(first: ChunkFacts, second: ChunkFacts): ChunkFacts {
+function joinFacts(first: ChunkFacts, second: ChunkFacts): ChunkFacts {
   return {
     startOffset: first.startOffset,
     endOffset: second.endOffset,

@@ -45,7 +45,7 @@ export const shardSchema = z.strictObject({
 
 export type Shard = Omit<z.output<typeof shardSchema>, 'checksum'>
 
-export interface ShardPlace {
+interface ShardPlace {
   backupId: string
   generation: number
   /** Only of this shard; of all where it is not given. */

@@ -7,7 +7,7 @@ import type { ManifestTopic } from './manifest.ts'
  * by its topic ID (in hex, or a prefix of four digits or more, or as Kafka prints it), with `.number` where one ID has
  * several, or by a time at which it was the current one.
  */
-export interface TopicSelector {
+interface TopicSelector {
   text: string
   name: string
   /** Undefined for the newest. */
@@ -48,7 +48,7 @@ export function findFault(selector: TopicSelector, topics: readonly ManifestTopi
 }
 
 /** Pure. The incarnations of one name, for a message. */
-export function describeAll(some: readonly ManifestTopic[], topics: readonly ManifestTopic[]): string {
+function describeAll(some: readonly ManifestTopic[], topics: readonly ManifestTopic[]): string {
   return some.map(topic => describeIncarnation(topic, topics)).join(', ')
 }
 

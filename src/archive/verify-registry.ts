@@ -17,7 +17,7 @@ import type { Problem } from './verify-objects.ts'
 
 const CONCURRENCY = 16
 
-export interface RegistryFindings {
+interface RegistryFindings {
   objects: number
   bytes: number
   problems: Problem[]

@@ -5,7 +5,7 @@ import type { Manifest } from './manifest.ts'
 import type { Problem } from './verify-objects.ts'
 import { verifyRegistry } from './verify-registry.ts'
 
-export interface SectionFindings {
+interface SectionFindings {
   objects: number
   bytes: number
   problems: Problem[]

@@ -9,7 +9,7 @@ import type { RegistrySnapshot } from './registry-model.ts'
 import { type RegistrySection, registryFilesOf, type StoredFile } from './registry-section.ts'
 import { registryText } from './scalars.ts'
 
-export interface RegistryPlace {
+interface RegistryPlace {
   backupId: string
   /** The generation that is to name the objects, and the run that makes it. */
   generation: number

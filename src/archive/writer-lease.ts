@@ -40,7 +40,7 @@ export function isRival(kind: string, other: Pick<FoundLease, 'role' | 'kind'>):
   )
 }
 
-export function awaitPrune(lease: HeldLease, parts: LeaseParts, claim: LeaseClaim, signal: AbortSignal): Promise<void> {
+function awaitPrune(lease: HeldLease, parts: LeaseParts, claim: LeaseClaim, signal: AbortSignal): Promise<void> {
   const observed = new Observed(parts.clock, longestWaitMs(claim))
   const isPrune = (other: FoundLease) => other.role === 'prune' && !observed.isExpired(other)
   return awaitOthers(lease, parts, isPrune, signal, other => {

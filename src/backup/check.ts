@@ -7,7 +7,7 @@ import { describeReread, noticeRereads } from './reread-notices.ts'
 import { type BackupParts, prepareRound } from './round.ts'
 import { selectTopics } from './select-topics.ts'
 
-export interface CheckParts extends Pick<BackupParts, 'cluster' | 'storage' | 'clock'> {
+interface CheckParts extends Pick<BackupParts, 'cluster' | 'storage' | 'clock'> {
   /** Of the storage, and of the registry. */
   otherChecks: Check[]
 }

@@ -7,7 +7,7 @@ import { type Chunk, cutChunk, isOtherTail, walkAnswer } from './chunk.ts'
 import { TruncationError } from './find-truncation.ts'
 import type { PartitionCopy } from './partition-copy.ts'
 
-export interface LaneParts {
+interface LaneParts {
   fetcher: Pick<Fetcher, 'fetch'>
   /** Partitions with an open segment at a time. */
   maxActive: number

@@ -15,7 +15,7 @@ import { TruncationError } from './find-truncation.ts'
 import type { PartitionCopy } from './partition-copy.ts'
 import type { LanePlan } from './plan-lanes.ts'
 
-export interface SchedulerParts {
+interface SchedulerParts {
   cluster: Cluster
   lanes: LanePlan
   onProgress: OnProgress

@@ -17,7 +17,7 @@ const QUIET_SHARE = 0.25
 
 type PublisherParts = Pick<BackupParts, 'storage' | 'clock' | 'newRun' | 'toolVersion' | 'encryption' | 'lease'>
 
-export interface PublisherOptions {
+interface PublisherOptions {
   carried?: ReadonlyMap<string, readonly Segment[]>
   /** So long after the last generation, one that would say nothing new is not made. */
   quietMs?: number

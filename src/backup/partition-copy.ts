@@ -9,7 +9,7 @@ import type { BackupOptions } from './backup-options.ts'
 import type { PlannedPartition } from './backup-plan.ts'
 import { type AbortedStart, AbortTracker, type Chunk, examineChunk, markOf, splitChunk } from './chunk.ts'
 
-export interface CopyParts {
+interface CopyParts {
   storage: Storage
   run: string
   /** Stops the store's work. Not the signal of the copying: a segment that is whole is made durable after a Ctrl-C, too. */

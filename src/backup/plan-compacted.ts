@@ -47,7 +47,7 @@ export function caughtUp(
 }
 
 /** Pure. Whether tombstones that came after the one time are still there at the other. */
-export function isCovered(fromUtc: string, toMs: number, deleteRetentionMs: number): boolean {
+function isCovered(fromUtc: string, toMs: number, deleteRetentionMs: number): boolean {
   const elapsedMs = toMs - Date.parse(fromUtc)
   // A clock that was set back tells nothing.
   return elapsedMs <= SAFE_SHARE * deleteRetentionMs && elapsedMs >= -(1 - SAFE_SHARE) * deleteRetentionMs

@@ -11,7 +11,7 @@ import type { ObservedSource, ObservedTopic } from './observed-source.ts'
 import { planCompaction } from './plan-compacted.ts'
 import { warnExpired, warnUnread } from './reread-notices.ts'
 
-export interface PlanOptions extends Pick<BackupOptions, 'onTruncation' | 'newIncarnations'> {
+interface PlanOptions extends Pick<BackupOptions, 'onTruncation' | 'newIncarnations'> {
   /** When compacted partitions are read again; null leaves what was read of them as it is. */
   rereads?: RereadRules | null
 }

@@ -36,7 +36,7 @@ export async function confirmLease(
   await lease?.confirm(() => assertUndisturbed(storage, lease, pending, signal), signal)
 }
 
-export interface SessionParts {
+interface SessionParts {
   storage: Storage
   storeSignal: AbortSignal
   clock: Clock

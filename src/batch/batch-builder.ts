@@ -5,13 +5,13 @@ import { type EncodedRecord, RecordCursor, timestampOf } from './record-cursor.t
 import { varintBytes, varlongBytes, writeVarint, writeVarlong } from './varint.ts'
 
 /** `count` records with consecutive offsets in the source. */
-export interface OffsetRun {
+interface OffsetRun {
   sourceOffset: bigint
   count: number
 }
 
 /** The records of a batch to be: offsets from 0 on without holes, times relative to the first. */
-export interface PlainBatch {
+interface PlainBatch {
   /** A view of the builder's memory, good until its next record. */
   plain: Buffer
   recordCount: number

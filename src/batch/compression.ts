@@ -43,7 +43,7 @@ const gunzipAside = promisify(gunzip)
 const zstdAside = promisify(zstdDecompress)
 
 /** On another thread if the codec supports it; the others are fast. */
-export async function decompressAside(codec: Codec, bytes: Buffer, maxBytes = MAX_PLAIN_BYTES): Promise<Buffer> {
+async function decompressAside(codec: Codec, bytes: Buffer, maxBytes = MAX_PLAIN_BYTES): Promise<Buffer> {
   if (codec !== 'gzip' && codec !== 'zstd') return decompress(codec, bytes, maxBytes)
   const plain = await (codec === 'gzip' ? gunzipAside : zstdAside)(bytes, roomFor(bytes, maxBytes))
   lastRatio = plain.length / bytes.length

@@ -29,9 +29,9 @@ export const PREFIX_BYTES = 17
 export const CRC_START = 21
 
 /** Bits of the attributes; the lowest three name the codec. */
-export const LOG_APPEND_TIME = 0x08
+const LOG_APPEND_TIME = 0x08
 export const TRANSACTIONAL = 0x10
-export const CONTROL = 0x20
+const CONTROL = 0x20
 export const DELETE_HORIZON = 0x40
 
 export const codecNames = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const

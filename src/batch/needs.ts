@@ -20,7 +20,7 @@ export interface BatchLimits {
 }
 
 /** With `empty` and `outside` nothing is left of the batch; it need not be opened to know that. */
-export type RebuildReason = 'empty' | 'outside' | 'holes' | 'log-append-time' | 'oversize' | 'cut'
+type RebuildReason = 'empty' | 'outside' | 'holes' | 'log-append-time' | 'oversize' | 'cut'
 
 /**
  * Why the batch cannot be sent as it is; undefined when it can. Only its header is looked at. A broker refuses a new
@@ -43,7 +43,7 @@ export function isDense(header: BatchHeader): boolean {
 }
 
 /** Where all records of the batch lie; `open` when only they can tell. */
-export type Place = 'inside' | 'outside' | 'open'
+type Place = 'inside' | 'outside' | 'open'
 
 function placeOf(header: BatchHeader, { fromOffset, timeWindow, knownMin }: BatchLimits): Place {
   const byTime = timeWindow === undefined ? 'inside' : placeInWindow(header, timeWindow, knownMin)

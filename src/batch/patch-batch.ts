@@ -7,7 +7,7 @@ import { type EncodedRecord, RecordCursor } from './record-cursor.ts'
 /** Changes bytes of the record where they lie, never their number, and says whether it has. */
 export type PatchRecord = (record: EncodedRecord) => boolean
 
-export interface PatchOptions {
+interface PatchOptions {
   patch: PatchRecord
   /** That a changed batch is packed with; `keep` is the one that it had. */
   codec: Codec | 'keep'

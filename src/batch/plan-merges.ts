@@ -10,7 +10,7 @@ export interface MergeLimits {
 }
 
 /** `count` batches from index `start` on. */
-export interface MergeGroup {
+interface MergeGroup {
   start: number
   count: number
 }

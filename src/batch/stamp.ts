@@ -1,7 +1,7 @@
 import { crc32c } from '@node-rs/crc32'
 import { type BatchHeader, CRC_START, DELETE_HORIZON, TRANSACTIONAL } from './header.ts'
 
-export interface ProducerStamp {
+interface ProducerStamp {
   producerId: bigint
   producerEpoch: number
   baseSequence: number

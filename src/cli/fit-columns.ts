@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 
 /** The properties of a column that determine its width. */
-export interface Fitted {
+interface Fitted {
   /** The width of the widest cell, including the title. */
   wanted: number
   shrinks?: true | undefined
@@ -12,7 +12,7 @@ export interface Fitted {
   word?: number | undefined
 }
 
-export interface Fit {
+interface Fit {
   /** The width of each column; undefined if it is omitted from the line. */
   widths: (number | undefined)[]
   /** Texts that are printed below their line, with its full width. */

@@ -7,12 +7,12 @@ const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const
 /** One key press can arrive twice: from the terminal, and from a parent process such as npx that forwards it. */
 const SAME_PRESS_MS = 250
 
-export interface Interrupts extends Disposable {
+interface Interrupts extends Disposable {
   /** Aborted by the first signal, with an INTERRUPTED or TERMINATED error as its reason. */
   signal: AbortSignal
 }
 
-export interface InterruptParts {
+interface InterruptParts {
   say(text: string): void
   /** Called before the process exits. */
   leave(exitCode: number): void

@@ -16,7 +16,7 @@ import {
 import { terminalText, withoutMarks } from './text.ts'
 
 /** The command to run. Help and version are handled while parsing. */
-export type CommandLine = { exitCode: number } | { command: CommandSpec; options: CommandOptions }
+type CommandLine = { exitCode: number } | { command: CommandSpec; options: CommandOptions }
 
 /** Throws USAGE if the arguments are not a valid command. */
 export function parseCommandLine(argv: readonly string[], io: Io, version: string): CommandLine {

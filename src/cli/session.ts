@@ -15,7 +15,7 @@ import type { Screen } from './screen.ts'
 /** A command: does its work through the session and answers with the exit code. */
 export type RunCommand = (session: Session) => Promise<number>
 
-export interface SessionParts {
+interface SessionParts {
   options: CommandOptions
   actions: Actions
   signal: AbortSignal

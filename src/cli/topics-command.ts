@@ -2,7 +2,7 @@ import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
 import { backupId, config, keyFile, path, set } from './option-specs.ts'
 
 /** Versions of the KafkaTopic resource; Strimzi 1.0 and later support only the first one. */
-export const strimziVersions = ['kafka.strimzi.io/v1', 'kafka.strimzi.io/v1beta2'] as const
+const strimziVersions = ['kafka.strimzi.io/v1', 'kafka.strimzi.io/v1beta2'] as const
 
 export const topicsCommand: CommandSpec = {
   name: 'topics',

@@ -5,7 +5,7 @@ import { securitySchema } from './security-schema.ts'
 import { anyText, clientId, hostAndPort, text, textList, topicPattern } from './text-leaves.ts'
 
 /** How a cluster is reached: the same for one that is read from and one that is written to. */
-export const clusterFields = {
+const clusterFields = {
   bootstrap_servers: textList(hostAndPort, {
     description: 'Brokers to ask for the rest of the cluster. A text is split at its commas.',
     allowed: 'at least one host:port, such as kafka-1:9092 or [::1]:9092',
@@ -24,7 +24,7 @@ export const clusterFields = {
 }
 
 /** The typed names of those whose unit the file leaves to the value. */
-export const clusterNames = { request_timeout: 'requestTimeoutMs' } as const
+const clusterNames = { request_timeout: 'requestTimeoutMs' } as const
 
 const topicsSchema = fields({
   include: textList(topicPattern, {

@@ -10,7 +10,7 @@ export interface Complaint extends Partial<Omit<Problem, 'path'>> {
 
 export type Complain = (complaint: Complaint) => void
 
-export interface LeafOptions<T> {
+interface LeafOptions<T> {
   description: string
   /** The words of the documentation's table. */
   type: string

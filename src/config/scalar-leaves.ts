@@ -37,7 +37,7 @@ export function flag({ description }: { description: string }) {
   })
 }
 
-export interface IntegerRange {
+interface IntegerRange {
   min: number
   max?: number
 }

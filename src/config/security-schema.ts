@@ -19,7 +19,7 @@ import { type FieldPath, isMap, type Problem, valueAt } from './problem.ts'
 import { choice } from './scalar-leaves.ts'
 import { anyText, file, pemFile, printableText, text, textMap, tokenUrl } from './text-leaves.ts'
 
-export const securityProtocols = ['PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL'] as const
+const securityProtocols = ['PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL'] as const
 
 const tlsFilesSchema = fields({
   ca_cert: text(pemFile, {

@@ -17,7 +17,7 @@ export function text(rule: TextRule, options: { description: string; hidden?: bo
   })
 }
 
-export interface TextListOptions<S extends 'one' | 'commas'> {
+interface TextListOptions<S extends 'one' | 'commas'> {
   description: string
   allowed: string
   min: number

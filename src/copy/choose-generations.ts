@@ -1,7 +1,7 @@
 /** One generation, the newest one alone, or all that the target lacks. */
 export type RequestedGeneration = number | 'newest' | undefined
 
-export interface ChosenGenerations {
+interface ChosenGenerations {
   /** Those that the target is to get, ascending. */
   missing: number[]
   /** Those whose objects are looked at, ascending: the missing ones, and the newest requested one in any case. */

@@ -11,7 +11,7 @@ import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Sides } from './sides.ts'
 
-export interface History {
+interface History {
   backupId: string
   /** Ascending, as the next two. */
   source: readonly number[]

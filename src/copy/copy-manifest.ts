@@ -7,7 +7,7 @@ import type { Storage } from '../storage/storage.ts'
 import { isSameGeneration } from './compare-histories.ts'
 import type { Sides } from './sides.ts'
 
-export interface SourceManifest {
+interface SourceManifest {
   manifest: Manifest
   key: string
   bytes: Buffer

@@ -8,7 +8,7 @@ import type { ObjectWriter, Storage } from '../storage/storage.ts'
 const PIECE_BYTES = 4 << 20
 
 /** Told of the bytes of each piece. */
-export type OnBytes = (bytes: number) => void
+type OnBytes = (bytes: number) => void
 
 /**
  * Copies an object and hashes it on the way. It appears at the target only when its bytes are those that the archive

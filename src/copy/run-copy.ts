@@ -11,7 +11,7 @@ import { commitManifest, readSourceManifest, renewTargetCopies } from './copy-ma
 import { checkObject, copyObject } from './copy-object.ts'
 import type { CopyPlan, PlannedObject, Sides } from './sides.ts'
 
-export interface CopyResult {
+interface CopyResult {
   generations: number[]
   objects: number
   bytes: number

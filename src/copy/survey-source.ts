@@ -18,7 +18,7 @@ export interface SurveyedGeneration {
   fresh: NamedObject[]
 }
 
-export interface Survey {
+interface Survey {
   /** In the order in which they were asked for. */
   generations: SurveyedGeneration[]
   problems: Problem[]

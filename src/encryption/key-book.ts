@@ -27,7 +27,7 @@ export async function readKeysFile(
   }
 }
 
-export interface NewKeys {
+interface NewKeys {
   backupId: string
   hideNames: boolean
   credentials: readonly Credential[]

@@ -12,7 +12,7 @@ export interface WrapContext {
   hideNames: boolean
 }
 
-export interface SealedKey {
+interface SealedKey {
   nonce: string
   bytes: string
 }

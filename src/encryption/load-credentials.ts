@@ -16,7 +16,7 @@ export interface KeySource {
   name?: string | undefined
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>
+type Environment = Readonly<Record<string, string | undefined>>
 
 const KEY_BYTES = 32
 
@@ -91,7 +91,7 @@ function parseKey(text: string, where: string): Buffer {
   )
 }
 
-export interface NewKey {
+interface NewKey {
   /** What messages call it. */
   id: string
   /** In base64. A secret. */

@@ -16,7 +16,7 @@ export interface OpenKeys {
   folderOf?: (name: string) => string
 }
 
-export interface GivenKeys {
+interface GivenKeys {
   credentials: readonly Credential[]
   /** Where nothing was given, AWS KMS is asked as the keys file says. */
   mayAskKms: boolean

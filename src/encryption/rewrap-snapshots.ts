@@ -15,7 +15,7 @@ import {
   SNAPSHOTS,
 } from './snapshot-keys.ts'
 
-export interface SnapshotRewrapOptions {
+interface SnapshotRewrapOptions {
   /** The keys file of the backup before the rewrap. */
   former: KeysFile
   recipients: readonly Credential[]

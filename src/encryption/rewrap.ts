@@ -8,7 +8,7 @@ import { type KeysFile, keysKey } from './keys-file.ts'
 import { type OpenKeys, openKeys } from './open-keys.ts'
 import { rewrapSnapshots, type SnapshotRewrap } from './rewrap-snapshots.ts'
 
-export interface RewrapOptions {
+interface RewrapOptions {
   backupId: string
   /** Who is to open the backup from now on. */
   recipients: readonly Credential[]

@@ -16,7 +16,7 @@ interface OpenObject {
 }
 
 /** Finds the cipher of an object by its beginning. */
-export type CipherOf = (key: string, begin: Buffer, signal: AbortSignal) => Promise<ObjectCipher>
+type CipherOf = (key: string, begin: Buffer, signal: AbortSignal) => Promise<ObjectCipher>
 
 /**
  * Ranges of encrypted objects. Reading an object from its start in one piece takes one request; in several pieces,

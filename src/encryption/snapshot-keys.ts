@@ -34,7 +34,7 @@ export async function* readSnapshotKeys(
   }
 }
 
-export interface NewSnapshotKeys {
+interface NewSnapshotKeys {
   recipients: readonly Credential[]
   dataKey: DataKey & { createdAt: string }
   createdAt: string

@@ -22,7 +22,7 @@ import {
 const MAX_TRIED = 5
 const TRIES = 5
 
-export interface VaultOptions {
+interface VaultOptions {
   /** Everything that may open a snapshot. */
   loadCredentials: () => Promise<readonly Credential[]>
   /** Whom new snapshots are encrypted for. */

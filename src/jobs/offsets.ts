@@ -20,7 +20,7 @@ import { openEncryption, openSnapshotVault, type PlaceKeys } from './encryption.
 import type { Hooks } from './parts.ts'
 import { newRun } from './parts.ts'
 
-export type ClusterJob = Extract<Job, { mode: 'restore' }>['target']
+type ClusterJob = Extract<Job, { mode: 'restore' }>['target']
 
 /** Which cluster, and where snapshots and backups are. Each is opened when it is needed. */
 export interface OffsetsPlace {

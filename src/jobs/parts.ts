@@ -7,7 +7,7 @@ import { systemClock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { maxRoundAgeMs } from '../observe/progress.ts'
 import { locationExists, type OpenedLocation } from '../storage/check-location.ts'
-import { parseLocation, type StorageOptions } from '../storage/location.ts'
+import type { StorageOptions } from '../storage/location.ts'
 import type { StorageObserver } from '../storage/observed.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -30,21 +30,13 @@ export interface Hooks {
 export const readOnly: Hooks = { onProgress: () => undefined, isReadOnly: true }
 
 /** The engine and the Kafka client are loaded by what needs them: a look at an archive starts without them. */
-export function openLocation(path: string): Storage {
-  return openPlace({ storage: parseLocation(path) })
-}
-
-export function openJobStorage(job: Job): Storage {
-  return openPlace(job)
-}
-
-function openPlace(place: StoragePlace): EncryptedStorage {
+export function openStoragePlace(place: StoragePlace): EncryptedStorage {
   return openEncryption(openStorage(place.storage), place)
 }
 
 /** For reading: a location that is not there is a mistyped one, not one without backups. */
 export async function openExistingStorage(place: StoragePlace, signal: AbortSignal): Promise<Storage> {
-  return existing(place.storage, openPlace({ ...place, mode: undefined }), signal)
+  return existing(place.storage, openStoragePlace({ ...place, mode: undefined }), signal)
 }
 
 /** The same without keys: what is encrypted shows as it is stored. */
@@ -74,7 +66,7 @@ export function newRun(): string {
   return randomBytes(4).toString('hex')
 }
 
-export interface WatchedJob extends Pick<Job, 'mode' | 'metrics' | 'backupId'> {
+interface WatchedJob extends Pick<Job, 'mode' | 'metrics' | 'backupId'> {
   /** What runs, where the mode of the job does not say it. */
   name?: string
   backup?: { continuous: boolean; commitIntervalMs: number }

@@ -16,7 +16,7 @@ export function processIdentity(): ProcessIdentity | undefined {
 }
 
 /** What is known of the processes of this machine. */
-export interface ProcessTable {
+interface ProcessTable {
   /** `/proc/<pid>/stat`; undefined where it cannot be read. */
   readStat: (pid: number) => string | undefined
   exists: (pid: number) => boolean

@@ -83,6 +83,6 @@ export function brokerError(
 }
 
 /** As Kafka itself calls it, with its number: `MESSAGE_TOO_LARGE (10)`. */
-export function brokerErrorName(errorCode: number): string {
+function brokerErrorName(errorCode: number): string {
   return `${brokerErrors[errorCode]?.name ?? 'error'} (${errorCode})`
 }

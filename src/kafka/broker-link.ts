@@ -11,7 +11,7 @@ import type { Endpoint } from './wire/endpoint.ts'
 import { Reader } from './wire/reader.ts'
 import { Writer } from './wire/writer.ts'
 
-export interface LinkOptions {
+interface LinkOptions {
   clientId: string
   softwareVersion: string
   timeoutMs: number

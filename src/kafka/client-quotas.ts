@@ -13,7 +13,7 @@ export interface Quota {
   value: number
 }
 
-export interface SetQuotasOptions {
+interface SetQuotasOptions {
   /** Checks everything and changes nothing. */
   validateOnly?: boolean
 }

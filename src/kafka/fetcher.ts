@@ -13,7 +13,7 @@ import type { Cluster } from './cluster.ts'
 import { throttleWaitMs } from './throttle.ts'
 import type { BufferPool } from './wire/buffer-pool.ts'
 
-export interface FetcherOptions {
+interface FetcherOptions {
   brokerId: number
   buffers: BufferPool
   maxWaitMs: number

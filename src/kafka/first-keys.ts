@@ -7,7 +7,7 @@ import type { Cluster } from './cluster.ts'
 import { Fetcher } from './fetcher.ts'
 import { BufferPool } from './wire/buffer-pool.ts'
 
-export interface KeyPosition {
+interface KeyPosition {
   topicId: string
   partition: number
   leader: number

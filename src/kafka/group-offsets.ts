@@ -31,7 +31,7 @@ export interface CommittedOffsets {
 }
 
 /** Kafka's default of `offset.metadata.max.bytes`. */
-export const MAX_METADATA_BYTES = 4096
+const MAX_METADATA_BYTES = 4096
 /** What a coordinator stores at a time has to fit into a batch of its own topic, by default 1 MiB. */
 const BYTES_PER_COMMIT = 256 * 1024
 const GROUP_ID_NOT_FOUND = 69

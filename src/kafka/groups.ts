@@ -19,7 +19,7 @@ import type { Api } from './wire/api.ts'
 export type CommittingType = 'classic' | 'consumer' | 'streams'
 
 /** `other` groups, such as `share` (KIP-932), record their progress in another way. */
-export type GroupType = CommittingType | 'other'
+type GroupType = CommittingType | 'other'
 
 export interface GroupListing {
   group: string

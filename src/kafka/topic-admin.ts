@@ -15,7 +15,7 @@ export type CreatedTopic =
   /** No setting is named where something else is at fault. */
   | ({ name: string; outcome: 'refused' } & RefusedSettings)
 
-export interface CreateTopicsOptions {
+interface CreateTopicsOptions {
   /** Checks everything and creates nothing. */
   validateOnly?: boolean
   /** How long the controller may take until all brokers know the topics. */

@@ -3,9 +3,9 @@ import { brokerError } from './broker-errors.ts'
 import type { Cluster } from './cluster.ts'
 
 /** Where a setting in force comes from, the most specific first: a setting on the topic hides all others. */
-export type ConfigSource = 'topic' | 'broker' | 'all_brokers' | 'server_properties' | 'default' | 'other'
+type ConfigSource = 'topic' | 'broker' | 'all_brokers' | 'server_properties' | 'default' | 'other'
 
-export interface EffectiveConfig {
+interface EffectiveConfig {
   /** Null where it is a secret. */
   value: string | null
   source: ConfigSource

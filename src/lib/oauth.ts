@@ -53,7 +53,7 @@ export class TokenSource {
   }
 }
 
-export interface ClientCredentials {
+interface ClientCredentials {
   clientId: string
   clientSecret: string
   /** Where the credentials are sent: in the form, or in the Authorization header. */

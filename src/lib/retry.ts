@@ -7,7 +7,7 @@ export interface RetryPolicy {
   maxDelayMs: number
 }
 
-export interface RetryParts {
+interface RetryParts {
   isRetryable: (error: unknown) => boolean
   clock?: Clock
   /** A number in [0, 1): spreads out clients that failed together. */

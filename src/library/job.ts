@@ -1,6 +1,6 @@
 import type { Job, JobDocuments, JobOf, SchemaJobDocuments, SchemaJobOf } from '../config/load-job.ts'
 
-export type Mode = Job['mode']
+type Mode = Job['mode']
 
 /** A job as a program writes it: the keys and values of a job file. */
 export type BackupJobDocument = JobDocuments['backup']

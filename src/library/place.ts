@@ -11,7 +11,7 @@ export type Place =
   | { location: string; encryption?: Encryption; job?: undefined }
   | { job: SchemaJobInput; location?: undefined; encryption?: undefined }
 
-export interface FoundPlace {
+interface FoundPlace {
   at: StoragePlace
   backupId: string | undefined
   /** Where the place was given as one. */

@@ -10,7 +10,7 @@ export interface HttpListener {
   close(): Promise<void>
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   host: string
   port: number
   /** For messages: the field that names the address. */

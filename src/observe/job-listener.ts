@@ -5,7 +5,7 @@ import { JobMetrics, type MeasuredCall } from './job-metrics.ts'
 import { JobProgress } from './job-progress.ts'
 import type { ProgressEvent } from './progress.ts'
 
-export interface JobListenerOptions {
+interface JobListenerOptions {
   /** `host:port` */
   listen: string
   /** What runs: `backup`, `verify` and so on. */
@@ -17,7 +17,7 @@ export interface JobListenerOptions {
   maxRoundAgeMs?: number | undefined
 }
 
-export interface JobListener extends HttpListener {
+interface JobListener extends HttpListener {
   onProgress(event: ProgressEvent): void
   onStorageCall(call: MeasuredCall): void
 }

@@ -3,7 +3,7 @@ import { formatJson } from '../lib/json.ts'
 import type { ProgressEvent } from './progress.ts'
 import { ProgressMeter, phaseOf, type Reading } from './progress-meter.ts'
 
-export interface JobProgressOptions {
+interface JobProgressOptions {
   job: string
   backupId: string
   version: string

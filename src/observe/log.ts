@@ -1,7 +1,7 @@
 import { formatUtc } from '../lib/clock.ts'
 import type { Redactor } from './redact.ts'
 
-export const logLevels = ['error', 'warn', 'info', 'debug'] as const
+const logLevels = ['error', 'warn', 'info', 'debug'] as const
 
 export type LogLevel = (typeof logLevels)[number]
 

@@ -7,7 +7,7 @@ import { assertSameCluster, type OffsetSnapshot, type SnapshotGroup } from './sn
  * What became of a position since: `ahead` and `behind` the snapshot, `missing` now, `added` where the snapshot says there
  * was none, `metadata` where the offset is the same and its metadata are others.
  */
-export type Change = 'same' | 'ahead' | 'behind' | 'missing' | 'added' | 'metadata'
+type Change = 'same' | 'ahead' | 'behind' | 'missing' | 'added' | 'metadata'
 
 export interface ComparedPosition {
   topic: string

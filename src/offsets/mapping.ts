@@ -64,7 +64,7 @@ const HELP =
   'Give the output of `kafka-backup offset-map --format json`, or {"positions": [{"group", "topic", "partition", "offset"}]}; docs/offsets.md shows both.'
 
 /** Where a position leads on the target. */
-export interface Translated {
+interface Translated {
   topic: string
   partition: number
   to: bigint

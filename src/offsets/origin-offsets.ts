@@ -171,7 +171,7 @@ function nothingSelected(where: string, group: string): KafkaBackupError {
   })
 }
 
-export function needsOrigin(what: string): KafkaBackupError {
+function needsOrigin(what: string): KafkaBackupError {
   return new KafkaBackupError('USAGE', `${what} needs the committed offsets at the source`, {
     help: 'Name a snapshot of the source with --from-snapshot, or a backup with its groups with --backup-id.',
   })

@@ -12,7 +12,7 @@ export interface Origin {
   groups: readonly OriginGroup[]
 }
 
-export interface OriginGroup {
+interface OriginGroup {
   group: string
   positions: readonly OriginPosition[]
   /** Why nothing is known of it. */
@@ -55,7 +55,7 @@ export function assertOriginIsHere(origin: Origin, clusterId: string | null): vo
 }
 
 /** Groups as a backup keeps them; the error says why nothing is known of one. */
-export interface BackedUpGroup {
+interface BackedUpGroup {
   group: string
   error: string | null
   positions: readonly OriginPosition[]

@@ -6,7 +6,7 @@ import type { CarriedGroup, CarriedStream } from './carry-plan.ts'
 import type { CarriedHow, CarriedPosition } from './carry-report.ts'
 
 /** Where the records of the source are in one partition of the target. */
-export interface StreamRuns {
+interface StreamRuns {
   topic: string
   targetTopic: string
   targetPartition: number
@@ -30,7 +30,7 @@ export interface Placed {
 }
 
 /** By group of the source. */
-export interface Places {
+interface Places {
   placed: Map<string, Placed[]>
   /** Why positions of a group are not among them: the records of a partition could not be determined. */
   lost: Map<string, KafkaBackupError>

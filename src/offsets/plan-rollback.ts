@@ -48,7 +48,7 @@ export async function planRollback(
  * The way back to a snapshot, exactly: with its metadata and epochs, and to where it was even if the log does not reach there
  * any more. Positions that the snapshot says were not there are taken away; those that it does not know stay.
  */
-export function planGroupRollback(now: GroupNow, then: SnapshotGroup, facts: ClusterFacts): PlannedGroup {
+function planGroupRollback(now: GroupNow, then: SnapshotGroup, facts: ClusterFacts): PlannedGroup {
   if (now.error) return { now, positions: [], error: now.error }
   const present = new Map(now.positions.map(one => [partitionKey(one), one]))
   const back = then.positions.map((one): PlannedPosition => {

@@ -9,7 +9,7 @@ import { compileGlobs } from '../lib/glob.ts'
 import { sortPlaces } from './group-now.ts'
 import { type FoundGroup, type GroupSelection, OWN_GROUPS } from './model.ts'
 
-export interface TakenGroups {
+interface TakenGroups {
   groups: StoredGroup[]
   left_out: { group: string; type: string }[]
   warnings: string[]

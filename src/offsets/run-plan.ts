@@ -26,7 +26,7 @@ export interface PlanReport {
   groups: GroupOutcome[]
 }
 
-export interface RunParts {
+interface RunParts {
   port: OffsetsPort
   book: SnapshotBook
   /** Told as soon as the snapshot is durable, before anything is changed. */
@@ -52,7 +52,7 @@ export async function runPlan(plan: OffsetsPlan, parts: RunParts, signal: AbortS
   return { clusterId, strategy, snapshotId, groups: groups.map(one => judge(one, failures.get(one.now.group))) }
 }
 
-export function refuseActive(plan: OffsetsPlan): void {
+function refuseActive(plan: OffsetsPlan): void {
   const active = activeGroups(plan)
   if (active.length === 0) return
   const names = active.map(({ group, state, members }) => `${group} (${state}, ${members} members)`)

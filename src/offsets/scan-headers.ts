@@ -2,13 +2,13 @@ import { KafkaBackupError } from '../errors.ts'
 import { type PartitionBounds, partitionKey, type TopicPartition } from '../kafka/offsets.ts'
 import type { HeadedRecord, OffsetsPort } from './offsets-port.ts'
 
-export interface ScannedPosition {
+interface ScannedPosition {
   offset: bigint
   /** Records of several partitions of the source are mixed here: some behind the position may be read already. */
   isApproximate: boolean
 }
 
-export interface ScanParts {
+interface ScanParts {
   port: OffsetsPort
   bounds: PartitionBounds
   /** No record that a group has not read is older; the scan begins there. */

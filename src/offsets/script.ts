@@ -1,7 +1,7 @@
 import { shellQuote } from '../lib/shell.ts'
 import type { OffsetsPlan, PlannedGroup } from './plan-reset.ts'
 
-export interface ScriptOptions {
+interface ScriptOptions {
   bootstrapServers: readonly string[]
   /** The connection needs more than an address, which the script leaves to a file of settings for Kafka's tools. */
   isSecure: boolean

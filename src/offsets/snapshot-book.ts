@@ -7,7 +7,7 @@ import { decodeSnapshot, encodeSnapshot, findUnreadable, type OffsetSnapshot } f
 const FOLDER = 'offset-snapshots'
 
 /** Encrypts snapshots at a location; without keys it leaves them plain. */
-export interface Vault {
+interface Vault {
   /** Whether snapshots are encrypted here, so that a plain one may be forged. */
   readonly isExpected: boolean
   seal(key: string, plain: Buffer, signal: AbortSignal): Promise<Buffer>

@@ -22,7 +22,7 @@ import {
 } from './carry-plan.ts'
 
 /** A topic of the backup on its way to the target. */
-export interface RestoredTopic {
+interface RestoredTopic {
   source: Pick<ManifestTopic, 'name' | 'consumer_groups'>
   /** How the source is named in reports: `name`, or `name@id` for an older incarnation. */
   label: string
@@ -35,7 +35,7 @@ export interface RestoredTopic {
 }
 
 /** What a restore knows before it restores consumer groups. */
-export interface GroupSource {
+interface GroupSource {
   manifest: Pick<Manifest, 'generation' | 'consumer_groups'>
   topics: readonly RestoredTopic[]
   isSameCluster: boolean

@@ -15,7 +15,7 @@ import type { Outgoing } from './outgoing.ts'
 import { decodeOutgoing, openOutgoing } from './outgoing-options.ts'
 import type { PlannedStream, PlannedTopic } from './plan.ts'
 
-export interface CompareParts {
+interface CompareParts {
   cluster: Cluster
   storage: Storage
   clock: Clock
@@ -34,7 +34,7 @@ export interface PartitionComparison extends Alignment {
   isMissing?: true
 }
 
-export interface ComparedTopic {
+interface ComparedTopic {
   source: string
   target: string
   partitions: PartitionComparison[]

@@ -1,6 +1,6 @@
 import type { KafkaRecord } from '../batch/records.ts'
 
-export type Field = 'key' | 'value' | 'headers' | 'timestamp'
+type Field = 'key' | 'value' | 'headers' | 'timestamp'
 
 /** One record that is not on the target as the backup says. */
 export interface Difference {
@@ -60,7 +60,7 @@ export function extraRecord(actual: KafkaRecord): Difference {
 }
 
 /** Readable text as it is, anything else in hex; never more than a few bytes of a value. */
-export function excerpt(bytes: Buffer | null, from: number): string {
+function excerpt(bytes: Buffer | null, from: number): string {
   if (bytes === null) return 'null'
   const some = bytes.subarray(from, from + EXCERPT_BYTES)
   const isText = some.every(byte => byte >= 0x20 && byte < 0x7f)

@@ -11,7 +11,7 @@ export interface Grant {
   isGranted: boolean
 }
 
-export interface ExaminedPermissions {
+interface ExaminedPermissions {
   grants: Grant[]
   findings: Finding[]
   /** Topics that nothing more can be asked about. */

@@ -4,7 +4,7 @@ import { legsFrom, ownShare, type SourcePosition, startOf } from './legs.ts'
 import type { PlannedLeg, PlannedStream } from './plan.ts'
 
 /** What of a partition is still to be written. */
-export interface Expected {
+interface Expected {
   records: number
   /** As the backup holds them. */
   bytes: number

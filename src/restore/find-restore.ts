@@ -21,7 +21,7 @@ export interface FoundRestore {
   progress: RestoreProgress | undefined
 }
 
-export interface FindParts {
+interface FindParts {
   cluster: Cluster
   storage: Storage
   /** The newest generation of the backup, where it was read before. */

@@ -10,7 +10,7 @@ import { openTimeLimits } from './topic-settings.ts'
 
 const TIMEOUT_MS = 60_000
 
-export interface FittedTopics {
+interface FittedTopics {
   topics: PlannedTopic[]
   findings: Finding[]
 }

@@ -7,9 +7,9 @@ import type { PlannedTopic } from './plan.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import type { RestoredExtent } from './restored-extent.ts'
 
-export type Settings = ReadonlyMap<string, string>
+type Settings = ReadonlyMap<string, string>
 /** The value that a setting of the topic has, or will have. */
-export type Setting = (name: string) => string | undefined
+type Setting = (name: string) => string | undefined
 
 const DAY_MS = 86_400_000n
 const DEFAULT_RETENTION_MS = 604_800_000n
@@ -99,7 +99,7 @@ export function judgeSize(topic: PlannedTopic, setting: Setting, largestSegment:
 }
 
 /** What is restored, and when. */
-export type Moment = RestoredExtent & { nowMs: number }
+type Moment = RestoredExtent & { nowMs: number }
 
 /** Times that the target would refuse. */
 export function judgeTimes(topic: PlannedTopic, settings: Settings, { oldest, newest, nowMs }: Moment): Finding[] {

@@ -3,7 +3,7 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { fetchBounds, type PartitionBounds } from '../kafka/offsets.ts'
 import { readTopicConfigs } from '../kafka/topic-configs.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type FoundRestore, findRestore, planWithIds } from './find-restore.ts'
+import { type FoundRestore, planWithIds } from './find-restore.ts'
 import type { RestorePlan } from './plan.ts'
 import { planRewrites } from './plan-rewrites.ts'
 import { readProgress } from './progress.ts'
@@ -22,24 +22,11 @@ export interface LocatedRestore {
   segments: RecordsSurvey['segments']
 }
 
-interface LocateParts {
-  cluster: Cluster
-  storage: Storage
-}
-
-/** Reads the backup and the target, and changes neither. */
-export async function locateRestore(
-  options: RestoreOptions,
-  parts: LocateParts,
-  signal: AbortSignal,
-): Promise<LocatedRestore> {
-  return locateFound(await findRestore(options, parts, signal), options, parts, signal)
-}
-
+/** Reads the backup, and changes nothing. */
 export async function locateFound(
   found: FoundRestore,
   options: RestoreOptions,
-  { storage }: Pick<LocateParts, 'storage'>,
+  { storage }: { storage: Storage },
   signal: AbortSignal,
 ): Promise<LocatedRestore> {
   const { restoreId, target } = found
@@ -53,7 +40,7 @@ export async function locateFound(
 /** The same after a run: the plan is that of its survey, and only the topics of the target are read again. */
 export async function locateSurveyed(
   { options, plan, restoreId, segments }: RecordsSurvey,
-  { cluster, storage }: LocateParts,
+  { cluster, storage }: { cluster: Cluster; storage: Storage },
   signal: AbortSignal,
 ): Promise<LocatedRestore> {
   const { rewrites } = plan.rewrites ? plan : await planRewrites(options, plan.topics, { storage, segments }, signal)

@@ -45,7 +45,7 @@ export async function* openOffsetMaps(...args: Parameters<typeof openStreamMaps>
 }
 
 /** What of the source is in one partition of the target. */
-export interface StreamMap {
+interface StreamMap {
   /** Of the source, with its partitions in the order of their records on the target. */
   topic: string
   partitions: readonly number[]
@@ -141,7 +141,7 @@ async function* nameRuns(
 }
 
 /** The offsets at the source by the position in the stream, which begins at 0. */
-export async function* sentRuns(batches: AsyncIterable<Outgoing>): AsyncGenerator<SentRun> {
+async function* sentRuns(batches: AsyncIterable<Outgoing>): AsyncGenerator<SentRun> {
   let position = 0n
   for await (const { runs, sourcePartition: partition } of batches) {
     for (const { sourceOffset, count } of runs) {

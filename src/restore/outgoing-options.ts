@@ -12,7 +12,7 @@ import type { RestoreOptions } from './restore-options.ts'
 import { IdRewriter } from './rewrite-ids.ts'
 
 /** One partition of the target, and the plan that it belongs to. */
-export interface PlannedPlace {
+interface PlannedPlace {
   plan: RestorePlan
   topic: PlannedTopic
   stream: PlannedStream

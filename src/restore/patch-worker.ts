@@ -26,7 +26,7 @@ export type PatchMessage =
   | ({ type: 'batch' } & PatchTask)
   | { type: 'close' }
 
-export interface PatchTask {
+interface PatchTask {
   task: number
   /** A whole batch, which is the thread's own from now on. */
   bytes: Uint8Array

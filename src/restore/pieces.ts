@@ -18,7 +18,7 @@ export interface Piece {
   earliest: ReadonlyMap<BatchHeader, bigint>
 }
 
-export interface Wanted {
+interface Wanted {
   /** Offsets in [start, end). */
   start: bigint
   end: bigint

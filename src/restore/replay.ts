@@ -12,7 +12,7 @@ import type { Outgoing } from './outgoing.ts'
 import { reconcile } from './reconcile.ts'
 import type { Stream } from './stream.ts'
 
-export interface ReplayParts {
+interface ReplayParts {
   cluster: Cluster
   onProgress: OnProgress
   connectionsPerBroker: number

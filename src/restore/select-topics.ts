@@ -7,7 +7,7 @@ import { formatCount } from '../lib/units.ts'
 import type { RegistryStores } from './registry-topics.ts'
 import type { RestoreOptions } from './restore-options.ts'
 
-export interface SelectedTopics {
+interface SelectedTopics {
   selected: ManifestTopic[]
   /** Topics of schema registries that a pattern matched, and which are not restored. */
   leftOut: ManifestTopic[]

@@ -7,7 +7,7 @@ import type { SourcePosition } from './legs.ts'
 import type { Conversion, Outgoing } from './outgoing.ts'
 import type { StreamProgress } from './progress.ts'
 
-export interface StreamParts {
+interface StreamParts {
   topic: string
   topicId: string
   partition: number

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { PlannedTopic } from './plan.ts'
 
-export interface StrimziOptions {
+interface StrimziOptions {
   /** The name of the Kafka resource that the topics belong to. */
   cluster: string
   namespace?: string | undefined

@@ -34,7 +34,7 @@ export interface SurveyParts {
   onUnread?: (part: SurveyPart, error: KafkaBackupError) => void
 }
 
-export type SurveyPart = 'schemas' | 'consumer groups' | 'access rules'
+type SurveyPart = 'schemas' | 'consumer groups' | 'access rules'
 
 /** What a restore knows before its first write. A run, a dry run and a check share it. */
 export interface RestoreSurvey {

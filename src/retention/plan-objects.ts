@@ -2,7 +2,7 @@ import { manifestCopyKey, prunedMarkKey } from '../archive/layout.ts'
 import type { StoredObject } from '../storage/storage.ts'
 
 /** What an object of a backup is, by its key alone. */
-export type ObjectClass = 'manifest' | 'mark' | 'lease' | 'data' | 'shard' | 'kept' | 'unknown'
+type ObjectClass = 'manifest' | 'mark' | 'lease' | 'data' | 'shard' | 'kept' | 'unknown'
 
 const patterns: readonly (readonly [ObjectClass, RegExp])[] = [
   ['manifest', /^manifests\/\d+\.json$/],
@@ -29,7 +29,7 @@ export function shardGeneration(key: string): number {
 }
 
 /** By the clock of the store, which may tell whole seconds only: nothing is younger than no time at all. */
-export interface GraceFacts {
+interface GraceFacts {
   storeNowMs: number
   graceMs: number
 }
@@ -38,7 +38,7 @@ export function isGraceOver({ modifiedMs }: Pick<StoredObject, 'modifiedMs'>, fa
   return Math.max(0, facts.storeNowMs - modifiedMs) >= facts.graceMs
 }
 
-export interface SweepFacts extends GraceFacts {
+interface SweepFacts extends GraceFacts {
   backupId: string
   /** What manifests and waiting shards name. */
   references: ReadonlySet<string>

@@ -16,7 +16,7 @@ export interface SurveyedBackup extends ScannedManifests {
   error?: KafkaBackupError
 }
 
-export interface SurveyFacts {
+interface SurveyFacts {
   nowMs: number
   /** Leases of this process. */
   ownRuns: ReadonlySet<string>

@@ -10,7 +10,7 @@ import type { Storage } from '../storage/storage.ts'
 import { judgeTrim, type PartitionTrim, trimPartition } from './plan-trim.ts'
 
 /** What is cut off a backup. */
-export interface BackupTrim {
+interface BackupTrim {
   partitions: (PartitionTrim & { topic: ManifestTopic; pages: Page[] })[]
   /** Topics that are not cut, since compaction makes old records count as much as new ones. */
   compacted: string[]
@@ -23,7 +23,7 @@ interface Page {
   index: PartitionIndex
 }
 
-export interface PruneRun {
+interface PruneRun {
   run: string
   toolVersion: string
 }

@@ -5,7 +5,7 @@ import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import type { StorageOptions } from './location.ts'
 import type { Storage } from './storage.ts'
 
-export interface LocationCheck {
+interface LocationCheck {
   action: 'read' | 'write'
   allowed: boolean
   detail: string

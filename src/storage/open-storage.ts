@@ -10,7 +10,7 @@ import { type RetryObserver, withRetries } from './retrying.ts'
 import { openS3Storage } from './s3/s3-storage.ts'
 import type { Storage } from './storage.ts'
 
-export interface OpenStorageParts {
+interface OpenStorageParts {
   /** Receives every call, with the time that its retries took. */
   observer?: StorageObserver
   onRetry?: RetryObserver

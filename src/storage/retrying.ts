@@ -16,7 +16,7 @@ export interface RetryNotice {
 
 export type RetryObserver = (notice: RetryNotice) => void
 
-export interface RetryingParts {
+interface RetryingParts {
   clock?: Clock
   random?: () => number
   onRetry?: RetryObserver

@@ -10,7 +10,6 @@ import type { SchemaRestoreReport } from '../../src/jobs/schemas.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { openRegistryClient, type RegistryClient } from '../../src/registry/client/client.ts'
 import { readSnapshot } from '../../src/registry/client/read-snapshot.ts'
-import { parseContext } from '../../src/registry/ids/id-map.ts'
 import { JournalBook } from '../../src/registry/restore/journal.ts'
 import {
   restoreSchemas as carryOutRestore,
@@ -94,7 +93,7 @@ describe('a restore of schemas into Apicurio', () => {
   test('maps every source ID to an ID of the same schema', async () => {
     const after = await readSnapshot(client, {}, never)
     for (const { subject, id, schema, schemaType } of backup.versions) {
-      const mapped = restored.idMap.get(parseContext(splitSubject(subject).context), id)
+      const mapped = restored.idMap.get(splitSubject(subject).context, id)
       const found = after.versions.find(one => one.id === mapped && one.schema === schema)
       assert.deepEqual([found?.schema, found?.schemaType], [schema, schemaType], `${subject} ${id}`)
     }

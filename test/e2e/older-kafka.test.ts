@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { verifyBackup } from '../../src/archive/verify.ts'
-import { openLocation } from '../../src/jobs/parts.ts'
+import { openLocation } from '../open-location.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import { openDriver, type SeedRecord } from '../servers/driver.ts'

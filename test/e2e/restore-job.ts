@@ -1,10 +1,10 @@
 import { parseJob } from '../../src/config/load-job.ts'
-import { openLocation } from '../../src/jobs/parts.ts'
 import { runRestoreJob } from '../../src/jobs/restore.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
 import { restoreBackup } from '../../src/restore/restore-backup.ts'
 import type { RestoreOptions } from '../../src/restore/restore-options.ts'
+import { openLocation } from '../open-location.ts'
 import { plainOptions, recordsOnly } from '../restore/plain-options.ts'
 import { openCluster } from './raw-produce.ts'
 

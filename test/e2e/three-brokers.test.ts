@@ -3,11 +3,12 @@ import { before, describe, test } from 'node:test'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { type BackupReport, runBackup } from '../../src/backup/run-backup.ts'
 import { backupOptions } from '../../src/jobs/backup.ts'
-import { openJobStorage, openLocation } from '../../src/jobs/parts.ts'
+import { openStoragePlace } from '../../src/jobs/parts.ts'
 import { Cluster } from '../../src/kafka/cluster.ts'
 import type { OnProgress } from '../../src/observe/progress.ts'
 import { fastClock } from '../fakes/fast-clock.ts'
 import { fullDescribe } from '../full.ts'
+import { openLocation } from '../open-location.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { hashChain } from '../oracle/records.ts'
 import { backUp, type JobSpec, makeJob, withFolder } from './backup-job.ts'
@@ -156,7 +157,7 @@ async function backUpFast(spec: JobSpec, onProgress: OnProgress): Promise<Backup
   const clock = fastClock(10)
   const cluster = await Cluster.open({ ...job.source, softwareVersion: '0', clock }, never)
   try {
-    const parts = { cluster, storage: openJobStorage(job), clock, newRun: () => 'run1', toolVersion: '0', onProgress }
+    const parts = { cluster, storage: openStoragePlace(job), clock, newRun: () => 'run1', toolVersion: '0', onProgress }
     return await runBackup(backupOptions(job), parts, never)
   } finally {
     cluster.close()

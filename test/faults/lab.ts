@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openJobStorage } from '../../src/jobs/parts.ts'
+import { openStoragePlace } from '../../src/jobs/parts.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { backUp, type JobSpec, jobText, makeJob } from '../e2e/backup-job.ts'
 import { hashChain } from '../oracle/records.ts'
@@ -91,7 +91,7 @@ export async function copyBase(lab: Lab, subject: Subject): Promise<Place> {
 }
 
 export function openPlace(place: Place): Storage {
-  return openJobStorage(makeJob(place.spec))
+  return openStoragePlace(makeJob(place.spec))
 }
 
 async function copyStore(from: Storage, to: Storage): Promise<void> {

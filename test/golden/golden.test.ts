@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { describeBackup } from '../../src/archive/describe.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
-import { openLocation } from '../../src/jobs/parts.ts'
+import { openLocation } from '../open-location.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { hashChain } from '../oracle/records.ts'
 

@@ -3,9 +3,9 @@ import type { ManifestPartition, ManifestTopic, Segment } from '../../src/archiv
 import { readSegment } from '../../src/archive/segment-reader.ts'
 import { decodeRecords } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
-import { openLocation } from '../../src/jobs/parts.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { indexAt } from '../archive/sample-archive.ts'
+import { openLocation } from '../open-location.ts'
 import type { OracleRecord } from './records.ts'
 
 const never = new AbortController().signal

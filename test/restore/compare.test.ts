@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compareRestore } from '../../src/restore/compare.ts'
-import { locateRestore } from '../../src/restore/locate-restore.ts'
 import { planRestore } from '../../src/restore/plan.ts'
 import type { RestoreOptions } from '../../src/restore/restore-options.ts'
 import { never, storeBackup } from '../archive/sample-archive.ts'
@@ -10,6 +9,7 @@ import { type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../f
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { framed } from '../registry/ids/sample-schemas.ts'
 import { knowRestore } from './fake-progress.ts'
+import { locateRestore } from './locate-restore.ts'
 import { plainOptions } from './plain-options.ts'
 import { rewriteOptions } from './rewrite-samples.ts'
 

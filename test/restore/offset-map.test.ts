@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { joinRuns, meetRuns, type SentRun } from '../../src/restore/join-runs.ts'
-import { locateRestore } from '../../src/restore/locate-restore.ts'
 import { readOffsetMap, unwrap } from '../../src/restore/offset-map.ts'
 import { planRestore } from '../../src/restore/plan.ts'
 import { never, storeBackup } from '../archive/sample-archive.ts'
@@ -9,6 +8,7 @@ import { encodeMarker, encodeRun, withCrc } from '../fakes/batches.ts'
 import { type FakeTopic, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { knowRestore } from './fake-progress.ts'
+import { locateRestore } from './locate-restore.ts'
 import { plainOptions } from './plain-options.ts'
 
 const OURS = 4711n

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-const jobs = new URL('../../src/jobs/parts.ts', import.meta.url).href
+const opener = new URL('../open-location.ts', import.meta.url).href
 
 /** Prints after each step which SDKs were loaded; they are modules, so the loader is asked. */
 const script = `
@@ -17,7 +17,7 @@ const script = `
       return next(url, context)
     },
   })
-  const { openLocation } = await import(${JSON.stringify(jobs)})
+  const { openLocation } = await import(${JSON.stringify(opener)})
   const never = new AbortController().signal
   const steps = {}
   const note = name => { steps[name] = [...loaded].sort() }

@@ -4,14 +4,14 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-const jobs = new URL('../../src/jobs/parts.ts', import.meta.url).href
+const opener = new URL('../open-location.ts', import.meta.url).href
 
 /** Prints after each step whether a module of the library is loaded. */
 const script = `
   import { createRequire } from 'node:module'
-  const { cache } = createRequire(${JSON.stringify(jobs)})
+  const { cache } = createRequire(${JSON.stringify(opener)})
   const isLoaded = () => Object.keys(cache).some(path => path.includes('google-auth-library'))
-  const { openLocation } = await import(${JSON.stringify(jobs)})
+  const { openLocation } = await import(${JSON.stringify(opener)})
   const never = new AbortController().signal
   await openLocation('/nowhere').stat('a', never)
   const folder = isLoaded()

@@ -2,7 +2,7 @@ import { KafkaBackupError } from '../../errors.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 
-export interface Proposal {
+interface Proposal {
   /** The plan as text. */
   plan: (look: Look) => readonly string[]
   ask: () => Promise<boolean>

@@ -4,7 +4,7 @@ import type { Look } from '../look.ts'
 import { formatTable, formatText } from '../table.ts'
 import { printable } from '../text.ts'
 
-export interface ShownGap {
+interface ShownGap {
   topic: string
   partition: number
   from: bigint

@@ -16,7 +16,7 @@ export interface Facts {
   problem?: { code?: ErrorCode; message: string; details?: ErrorDetails }
 }
 
-export interface Ended {
+interface Ended {
   exit: number
   error?: KafkaBackupError
   nowMs: number

@@ -6,9 +6,9 @@ import { formatResult, type Result } from './format-result.ts'
 import { Outcome } from './outcome.ts'
 
 /** The environment variable with the path of the result file; in a Kubernetes pod, /dev/termination-log. */
-export const RESULT_FILE_VARIABLE = 'KAFKA_BACKUP_RESULT_FILE'
+const RESULT_FILE_VARIABLE = 'KAFKA_BACKUP_RESULT_FILE'
 
-export interface ResultFile {
+interface ResultFile {
   outcome: Outcome
   /** Writes the result synchronously, because the process may exit right after, and returns the exit code. */
   close(exit: number, error?: KafkaBackupError): number

@@ -2,7 +2,7 @@ import type { Api } from '../wire/api.ts'
 import type { Reader } from '../wire/reader.ts'
 import type { Writer } from '../wire/writer.ts'
 
-export interface DescribeClientQuotasResponse {
+interface DescribeClientQuotasResponse {
   errorCode: number
   errorMessage: string | null
   entries: { entity: QuotaEntity; values: { key: string; value: number }[] }[]

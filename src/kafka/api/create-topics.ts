@@ -3,7 +3,7 @@ import type { Reader } from '../wire/reader.ts'
 import type { Writer } from '../wire/writer.ts'
 import type { DescribedConfigs } from './topic-configs.ts'
 
-export interface CreateTopicsRequest {
+interface CreateTopicsRequest {
   topics: NewTopic[]
   timeoutMs: number
   /** Checks everything and creates nothing. */

@@ -1,6 +1,6 @@
 import type { Api } from '../wire/api.ts'
 
-export interface DescribedCluster {
+interface DescribedCluster {
   errorCode: number
   errorMessage: string | null
   /** Bits by operation code. */

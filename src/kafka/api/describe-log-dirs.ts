@@ -1,6 +1,6 @@
 import type { Api } from '../wire/api.ts'
 
-export interface LogDirs {
+interface LogDirs {
   dirs: {
     errorCode: number
     topics: { name: string; partitions: { partition: number; sizeBytes: bigint; isFuture: boolean }[] }[]

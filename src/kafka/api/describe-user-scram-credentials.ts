@@ -1,6 +1,6 @@
 import type { Api } from '../wire/api.ts'
 
-export interface DescribeUserScramCredentialsResponse {
+interface DescribeUserScramCredentialsResponse {
   errorCode: number
   errorMessage: string | null
   users: {

@@ -1,6 +1,6 @@
 import type { Api } from '../wire/api.ts'
 
-export interface InitProducerIdResponse {
+interface InitProducerIdResponse {
   throttleMs: number
   errorCode: number
   producerId: bigint

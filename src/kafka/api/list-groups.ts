@@ -1,7 +1,7 @@
 import type { Api } from '../wire/api.ts'
 import type { Reader } from '../wire/reader.ts'
 
-export interface ListGroupsResponse {
+interface ListGroupsResponse {
   errorCode: number
   groups: ListedGroup[]
 }

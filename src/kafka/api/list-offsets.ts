@@ -6,11 +6,11 @@ export interface ListOffsetsRequest {
   topics: { name: string; partitions: { partition: number; leaderEpoch: number; timestamp: bigint }[] }[]
 }
 
-export interface ListOffsetsResponse {
+interface ListOffsetsResponse {
   topics: { name: string; partitions: ListedOffset[] }[]
 }
 
-export interface ListedOffset {
+interface ListedOffset {
   partition: number
   errorCode: number
   timestamp: bigint

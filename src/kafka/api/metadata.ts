@@ -24,7 +24,7 @@ export interface MetadataTopic {
   authorizedOperations: number | undefined
 }
 
-export interface MetadataPartition {
+interface MetadataPartition {
   errorCode: number
   partition: number
   leader: number

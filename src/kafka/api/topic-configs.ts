@@ -9,7 +9,7 @@ export interface DescribedConfigs {
   configs: { name: string; value: string | null; source: number; isSensitive: boolean }[]
 }
 
-export interface DescribedTopicConfigs extends DescribedConfigs {
+interface DescribedTopicConfigs extends DescribedConfigs {
   topic: string
 }
 

@@ -7,7 +7,7 @@ import type { SaslMechanism } from './security-options.ts'
 const UNSUPPORTED_SASL_MECHANISM = 33
 const ILLEGAL_SASL_STATE = 34
 
-export type Call = <Request, Response>(api: Api<Request, Response>, request: Request) => Promise<Response>
+type Call = <Request, Response>(api: Api<Request, Response>, request: Request) => Promise<Response>
 
 /**
  * Logs in over a connection that is open and returns for how many milliseconds the login is good; 0 is for ever. The

@@ -3,7 +3,7 @@ import { KafkaBackupError } from '../../errors.ts'
 import { type Clock, formatUtc } from '../../lib/clock.ts'
 import type { MskIamLogin, SaslMechanism } from './security-options.ts'
 
-export type CredentialSource = () => Promise<AwsCredentials>
+type CredentialSource = () => Promise<AwsCredentials>
 
 /** IAM access control of Amazon MSK: one signed message, and one answer that repeats its version. */
 export function mskIam(

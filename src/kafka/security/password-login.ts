@@ -11,7 +11,7 @@ const MAX_ITERATIONS = 1_000_000
 const hashes = { 'SCRAM-SHA-256': 'sha256', 'SCRAM-SHA-512': 'sha512' } as const
 const deriveKey = promisify(pbkdf2)
 
-export type ScramName = keyof typeof hashes
+type ScramName = keyof typeof hashes
 
 /**
  * RFC 5802 without channel binding, as Kafka has it:

@@ -9,7 +9,7 @@ export interface SecurityOptions {
   sasl?: SaslOptions
 }
 
-export type SecurityProtocol = 'PLAINTEXT' | 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'
+type SecurityProtocol = 'PLAINTEXT' | 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'
 
 /** Paths of PEM files. Without a CA the authorities that Node.js knows are trusted. */
 export interface TlsFiles {
@@ -29,7 +29,7 @@ export interface PasswordLogin {
   passwordFile?: string
 }
 
-export interface OAuthLogin {
+interface OAuthLogin {
   mechanism: 'OAUTHBEARER'
   oauth: OAuthOptions
 }

@@ -18,7 +18,7 @@ export interface Security {
   mechanism: SaslMechanism | undefined
 }
 
-export interface SecurityParts {
+interface SecurityParts {
   clock: Clock
   timeoutMs: number
 }

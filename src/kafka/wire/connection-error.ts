@@ -2,7 +2,7 @@ import { KafkaBackupError } from '../../errors.ts'
 import type { Endpoint } from './endpoint.ts'
 
 /** What a connection was opened with, as far as it explains a failure. */
-export interface TlsFailureContext {
+interface TlsFailureContext {
   /** What was connected to: `broker-1:9093`. */
   name: string
   /** Of the certificate that we would show; undefined where we have none. */
@@ -92,8 +92,7 @@ function classifyAlert(
   return fail(`TLS with ${name} failed (${code})`)
 }
 
-export const noTlsHelp =
-  'The listener may be one without TLS: connect to the TLS listener, or correct `security.protocol`.'
+const noTlsHelp = 'The listener may be one without TLS: connect to the TLS listener, or correct `security.protocol`.'
 
 /** The socket's errno, the one place where it is looked at. */
 export function classifySocketError(error: NodeJS.ErrnoException, endpoint: Endpoint): KafkaBackupError {

@@ -6,7 +6,7 @@ import { type ConnectionPhase, hungUp } from './connection-error.ts'
 import type { Endpoint } from './endpoint.ts'
 import { classifyFailure, openSocket, readyEvent, type TlsSettings } from './socket.ts'
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   endpoint: Endpoint
   /** Undefined for plain text. */
   tls?: TlsSettings | undefined

@@ -69,7 +69,7 @@ function resourceSchema(controller: Controller, apiGroup: string): FieldSchema {
   }
 }
 
-export interface CustomResourceDefinition extends KubeObject {
+interface CustomResourceDefinition extends KubeObject {
   spec: {
     group: string
     scope: 'Namespaced'
@@ -97,7 +97,7 @@ interface DefinitionVersion {
 }
 
 /** A column of `kubectl get`; those of priority 1 show with `-o wide`. */
-export interface PrinterColumn {
+interface PrinterColumn {
   name: string
   type: 'string' | 'integer' | 'date' | 'boolean'
   jsonPath: string

@@ -2,7 +2,7 @@ import type { FieldSchema } from './field-schema.ts'
 import { nameRef, refName, secretKey, textRule } from './field-schema.ts'
 
 /** A field that the section of the job file does not have. */
-export interface ExtraField {
+interface ExtraField {
   schema: FieldSchema
   /** The kinds of the section that have and require it. */
   kinds?: string[]

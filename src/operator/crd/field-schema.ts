@@ -58,12 +58,6 @@ export function forbidden(name: string, unless: string, message: string): CelRul
   return { rule, message, fieldPath: `.${name}`, reason: 'FieldValueForbidden' }
 }
 
-/** A field that must be given unless the condition holds. */
-export function needed(name: string, unless: string, message: string): CelRule {
-  const rule = unless === 'false' ? `has(self.${name})` : `has(self.${name}) || ${wrap(unless)}`
-  return { rule, message, fieldPath: `.${name}`, reason: 'FieldValueRequired' }
-}
-
 function wrap(condition: string): string {
   return /\|\||&&/.test(condition) ? `(${condition})` : condition
 }

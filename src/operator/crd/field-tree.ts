@@ -22,14 +22,14 @@ interface FieldBase {
   requiredFor: string[] | 'all'
 }
 
-export interface SectionField extends FieldBase {
+interface SectionField extends FieldBase {
   type: 'section'
   name: string
   section: Section
 }
 
 /** A list of maps. */
-export interface ListField extends FieldBase {
+interface ListField extends FieldBase {
   type: 'list'
   name: string
   description: string

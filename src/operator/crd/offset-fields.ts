@@ -19,9 +19,9 @@ import { type FieldGroup, type FieldSchema, nameRef, textOrNumberRule, textRule 
 import type { Controller, ResourceSpec } from './resource.ts'
 
 /** The strategies of docs/offsets.md that need no file. */
-export const resetStrategies = ['earliest', 'latest', 'timestamp', 'offset', 'header_based'] as const
+const resetStrategies = ['earliest', 'latest', 'timestamp', 'offset', 'header_based'] as const
 
-export const rollbackOperations = ['rollback', 'snapshot', 'verify'] as const
+const rollbackOperations = ['rollback', 'snapshot', 'verify'] as const
 
 const groups: FieldSchema = {
   type: 'array',

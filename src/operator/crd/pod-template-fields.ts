@@ -68,7 +68,7 @@ const envFields: Record<string, FieldSchema> = {
 }
 
 /** Fields of a pod, and those of its only container (`env`, `volumeMounts`). */
-export const podSpecFields: Record<string, FieldSchema> = {
+const podSpecFields: Record<string, FieldSchema> = {
   serviceAccountName: name(
     'The service account of the pods, for workload identity. Default: the one in the operator settings.',
   ),

@@ -17,7 +17,7 @@ const dayOfWeek = cronField('(?:[0-7]|SUN|MON|TUE|WED|THU|FRI|SAT)', '[1-7]')
 /** Five fields, or one of the names. Case does not matter. */
 export const schedulePattern = `^(?i:${cronNames.join('|')}|${[minute, hour, dayOfMonth, month, dayOfWeek].join(' +')})$`
 
-export function scheduleField(description: string): FieldSchema {
+function scheduleField(description: string): FieldSchema {
   return {
     description: `${description} Cron of five fields (minute, hour, day of month, month, day of week) or ${cronNames.join(', ')}.`,
     type: 'string',

@@ -17,7 +17,7 @@ const openUrl = textRule(
 )
 
 /** The structural schema of a section, with the rules that hold between its fields. */
-export function sectionSchema(section: Section): FieldSchema {
+function sectionSchema(section: Section): FieldSchema {
   const { chooser, fields, path } = section
   const extras = extraFields[path] ?? {}
   const properties = Object.fromEntries([
@@ -44,7 +44,7 @@ export function sectionSchema(section: Section): FieldSchema {
 }
 
 /** The schemas of a field that is not part of a section. */
-export function formSchemas(field: Field): FieldSchema[] {
+function formSchemas(field: Field): FieldSchema[] {
   return fieldSchemas(field, { path: '', description: '', fields: [] }).map(([, schema]) => schema)
 }
 

@@ -13,7 +13,7 @@ export interface Attempt {
   ended: AttemptEnd | undefined
 }
 
-export interface AttemptEnd {
+interface AttemptEnd {
   isSuccess: boolean
   finishedMs: number
   /** Undefined where the pod ended without its container having run. */

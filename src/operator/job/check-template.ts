@@ -5,7 +5,7 @@ import type { PodTemplate } from '../crd/resource.ts'
 import type { EnvVar, Volume, VolumeMount } from './job-pod.ts'
 
 /** The operator's own parts of a pod. */
-export interface OwnParts {
+interface OwnParts {
   apiGroup: string
   env: readonly EnvVar[]
   volumes: readonly Volume[]

@@ -7,7 +7,7 @@ const filesVolume = 'kafka-backup-files'
 const storageVolume = 'kafka-backup-storage'
 
 /** Where the claim of `storage.pvc` is mounted. */
-export const storageFolder = '/backups'
+const storageFolder = '/backups'
 
 /** Files of a volume belong to root, and the process runs as another user. */
 const readableByAll = 0o444

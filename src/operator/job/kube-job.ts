@@ -6,7 +6,7 @@ export interface Job extends KubeObject {
   status?: JobStatus
 }
 
-export interface JobStatus {
+interface JobStatus {
   startTime?: string
   completionTime?: string
   active?: number

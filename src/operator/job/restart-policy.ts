@@ -6,7 +6,7 @@ import type { EndedAttempt } from './attempt.ts'
  * delays of at most ten minutes, because the cause may pass or is being corrected elsewhere, such as a password that is
  * being rotated. `stall`: nothing but a change of the spec, the keys or the archive helps, so the backup stops and says so.
  */
-export type RestartPolicy = 'restart' | 'stall'
+type RestartPolicy = 'restart' | 'stall'
 
 /** Every code of src/errors.ts has a row; a new code does not compile until it is sorted in. */
 export const restartPolicies = {

@@ -15,7 +15,7 @@ export interface KubeEvent {
   note: string
 }
 
-export interface RecorderParts {
+interface RecorderParts {
   api: KubeApi
   clock: Clock
   fieldManager: string

@@ -22,14 +22,14 @@ export class KubeError extends KafkaBackupError {
   }
 }
 
-export interface KubeFacts {
+interface KubeFacts {
   status: number
   reason: string
   causes: readonly KubeCause[]
   retryAfterMs: number | undefined
 }
 
-export interface KubeCause {
+interface KubeCause {
   reason: string
   message: string
   /** `spec.parallelism`; empty where it is about the whole. */

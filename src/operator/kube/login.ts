@@ -4,7 +4,7 @@ import { KafkaBackupError } from '../../errors.ts'
 import type { KubeCredentials, Secret } from './credentials.ts'
 import { closeIdle } from './https-exchange.ts'
 
-export interface Login {
+interface Login {
   /** The credentials of the next request. Changed files are read again; open connections continue. */
   current(): Promise<{ agent: Agent; headers: Record<string, string> }>
   close(): void

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import { formatMicroTime, type KubeObject, type ObjectRef, type ResourceKind } from '../kube/object.ts'
 
-export interface ClaimOptions {
+interface ClaimOptions {
   api: KubeApi
   clock: Clock
   lease: ObjectRef

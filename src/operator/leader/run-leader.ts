@@ -24,7 +24,7 @@ export interface LeaderTiming {
   retryMs: number
 }
 
-export const leaderTiming: LeaderTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2000 }
+const leaderTiming: LeaderTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2000 }
 
 /** The abort reason of the work's signal. */
 export class LeadershipLost extends Error {

@@ -200,7 +200,7 @@ export type HistogramName = NamesOf<'histogram'>
 /** Of runs: one second to twelve hours. Alerts count what is above one of them, so each is a possible threshold. */
 export const runBuckets = [1, 5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 21_600, 43_200]
 
-export const reconciliationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const reconciliationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 export function bucketsOf(name: HistogramName): number[] {
   return name === 'kafka_backup_operator_reconciliation_duration_seconds' ? reconciliationBuckets : runBuckets

@@ -11,7 +11,7 @@ import { OwnedSeries } from './owned-series.ts'
 import { type ExpectedIntervals, planGauges } from './plan-gauges.ts'
 import { RunCounts } from './run-counts.ts'
 
-export interface OperatorMetricsOptions {
+interface OperatorMetricsOptions {
   version: string
   clock: Pick<Clock, 'now' | 'monotonic'>
   /** How long a counter shows zero after its first scrape: more than the time between two scrapes. */

@@ -1,6 +1,6 @@
 import type { Schedule } from './schedule.ts'
 
-export interface ScheduleState {
+interface ScheduleState {
   /** What the status says is next: no time from it on was acted on. */
   recordedMs: number | undefined
   /** The last time that a run was made for. */

@@ -64,7 +64,7 @@ function planDue(facts: Facts, base: MainPlan, due: Due): MainPlan {
   }
 }
 
-export function mainRuns({ live }: Runs): LiveRun[] {
+function mainRuns({ live }: Runs): LiveRun[] {
   return live.filter(({ purpose }) => purpose === 'main')
 }
 

@@ -8,7 +8,7 @@ export interface Schedule {
   latest(atMs: number): number | undefined
 }
 
-export type ParsedSchedule = { schedule: Schedule } | { problem: string }
+type ParsedSchedule = { schedule: Schedule } | { problem: string }
 
 const MAX_CACHED = 1000
 const MAX_REMEMBERED = 8

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { backoffMs, type RetryPolicy } from '../../lib/retry.ts'
 import { DelayedKeys } from './delayed-keys.ts'
 
-export interface QueueOptions {
+interface QueueOptions {
   clock: Clock
   random: () => number
   retry?: RetryPolicy

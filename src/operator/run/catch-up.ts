@@ -14,7 +14,7 @@ const LICENSE_MS = 60_000
 /** A cache does not lag for this long: it is listed again more often. */
 const REMOVED_MS = 60 * 60_000
 
-export interface CatchUpParts {
+interface CatchUpParts {
   api: KubeApi
   jobs: Store<Job>
   kind: ResourceKind<Resource>

@@ -12,7 +12,7 @@ export interface ViewListener {
   changed(controller: Controller, change: Change<Resource>): void
 }
 
-export type OnWatchFailure = KindWatchOptions<Resource>['onFailure']
+type OnWatchFailure = KindWatchOptions<Resource>['onFailure']
 
 /** Whether all that the operator needs of the namespace can be read; undefined stands for all namespaces. */
 export type OnReadable = (namespace: string | undefined, isReadable: boolean) => void

@@ -11,7 +11,7 @@ import { knownJobs } from './observe-resource.ts'
 import type { Planner, StartAction, StepObjects } from './planner.ts'
 import type { ResourceMemory } from './resource-memory.ts'
 
-export interface ActionParts {
+interface ActionParts {
   api: KubeApi
   clock: Clock
   planner: Planner

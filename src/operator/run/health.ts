@@ -9,7 +9,7 @@ const MAX_ELECTION_FAILING_MS = 60_000
 const ELECTION_WELL_MS = 15_000
 
 /** Namespaces that fail while others are served make the process degraded, not unready. */
-export interface WatchedView {
+interface WatchedView {
   readonly namespaces: readonly (string | undefined)[]
   troubles(): WatchTrouble[]
   ended(): string[]

@@ -1,7 +1,7 @@
 import { type HttpListener, openHttpListener, type Page } from '../../observe/http-server.ts'
 import type { Health, HealthPage } from './health.ts'
 
-export interface ListenAddress {
+interface ListenAddress {
   host: string
   port: number
 }
@@ -12,7 +12,7 @@ export interface ListenerOptions {
 }
 
 /** What `/metrics` answers with. */
-export interface Exposition {
+interface Exposition {
   readonly contentType: string
   format(): Promise<string>
 }

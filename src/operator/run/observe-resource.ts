@@ -8,7 +8,7 @@ import type { Planner } from './planner.ts'
 import { problemOf } from './prepare-starts.ts'
 import { newestRun, type ResourceMemory, withLatestStatus } from './resource-memory.ts'
 
-export interface ObserveParts {
+interface ObserveParts {
   controller: Controller
   apiGroup: string
   view: ClusterView

@@ -12,7 +12,7 @@ import type { FetchProgress } from './operator-options.ts'
 import { newestRun, type ResourceMemory } from './resource-memory.ts'
 import { type PodProgress, parseProgress, RunMeter } from './run-meter.ts'
 
-export interface PollerParts {
+interface PollerParts {
   clock: Clock
   observer: OperatorObserver
   fetchProgress: FetchProgress

@@ -30,7 +30,7 @@ export interface ReflectorTiming {
   retry: RetryPolicy
 }
 
-export const reflectorTiming: ReflectorTiming = {
+const reflectorTiming: ReflectorTiming = {
   watchMs: 60_000,
   relistMs: 15 * 60_000,
   settledMs: 5000,

@@ -14,7 +14,7 @@ import { readSettings } from './read-settings.ts'
 import { everything, isSelected, type Selection, selectVersions, withoutSensitive } from './select-versions.ts'
 
 /** What is read of a registry: settings of all subjects, where nothing else is said. */
-export type Reading = Partial<Selection> & { isSettingsAsked?: (subject: string) => boolean }
+type Reading = Partial<Selection> & { isSettingsAsked?: (subject: string) => boolean }
 
 /**
  * All that is selected of a registry, read until two passes agree. Taken after the end of the data is fixed, it holds the

@@ -31,7 +31,7 @@ export const everything: Selection = {
   schemaTypes: ['AVRO', 'JSON', 'PROTOBUF'],
 }
 
-export interface Selected {
+interface Selected {
   versions: SchemaVersion[]
   skippedDeleted: number
   warnings: string[]

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { DEFAULT_CONTEXT } from '../../archive/registry-model.ts'
 
 /** Maps ids of the source to ids of the target. An id means something within its context only. */
 export interface IdMap {
@@ -70,13 +69,6 @@ export function createIdMap(pairsOfIds: Iterable<IdPair>, pairsOfGuids: Iterable
 
 function hexOf(guid: string): string {
   return guid.replaceAll('-', '').toLowerCase()
-}
-
-/** `ctx`, `.ctx` and `:.ctx:` are the same context. */
-export function parseContext(text: string): string {
-  const name = text.replace(/^:|:$/g, '')
-  if (name === '' || name === DEFAULT_CONTEXT) return DEFAULT_CONTEXT
-  return name.startsWith('.') ? name : `.${name}`
 }
 
 function digestOf(

@@ -44,7 +44,7 @@ export interface JudgeFacts {
  * What is to be done with a part of a topic. `search` is to rewrite, though no frame was seen. `leave` is to leave it,
  * unless a record outside the sample shows that it is framed. The caller decides on `unclear` and `unknown`.
  */
-export type Verdict =
+type Verdict =
   | { kind: 'rewrite' | 'search' }
   | { kind: 'leave'; areLongs: boolean }
   | { kind: 'unclear'; why: string }

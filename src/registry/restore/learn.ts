@@ -119,7 +119,7 @@ function lossOf(step: RestoreStep): LossKind {
 }
 
 /** The registry's own message, without our advice. */
-export function reasonOf(error: KafkaBackupError | undefined): string {
+function reasonOf(error: KafkaBackupError | undefined): string {
   if (error === undefined) return 'it answers with success, and does not change it'
   return error.cause instanceof Error ? error.cause.message : error.message
 }

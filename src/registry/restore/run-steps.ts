@@ -228,7 +228,7 @@ function deletionsFrom(steps: readonly RestoreStep[], start: number): Deletion[]
 }
 
 /** One write; registrations have their own way. */
-export async function send(
+async function send(
   step: Exclude<RestoreStep, RegisterStep | { type: 'journal' | 'verify' }>,
   writer: RegistryWriter,
   signal: AbortSignal,

@@ -51,7 +51,7 @@ export const azureDefaults = {
   idleTimeoutMs: 60_000,
 } as const
 
-export type AzureEnvironment = Readonly<Record<string, string | undefined>>
+type AzureEnvironment = Readonly<Record<string, string | undefined>>
 
 /**
  * Adds values of the environment: account and key under the names of the Azure CLI, an identity under the names that

@@ -2,7 +2,7 @@ import { KafkaBackupError } from '../../errors.ts'
 import { type ErrorMeaning, endpointMeaning, type FailedRequest, proxyLogin, requestError } from '../request-error.ts'
 import { type AzureMeaning, findLoginMeaning, nameTable, statusTable } from './error-table.ts'
 
-export interface AzureErrorContext extends FailedRequest {
+interface AzureErrorContext extends FailedRequest {
   container: string
   /** Its dates explain why the service refuses it. */
   sasToken: string | undefined

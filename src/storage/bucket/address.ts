@@ -14,7 +14,7 @@ export interface AddressKind {
   help: string
 }
 
-export interface BucketAddress {
+interface BucketAddress {
   name: string
   prefix: string
   settings: Map<string, string>

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent } from 'node:https'
 import { KafkaBackupError } from '../../errors.ts'
 
 /** Connection options of all backends. */
-export interface AgentOptions {
+interface AgentOptions {
   /** A file of CA certificates that are trusted instead of the public ones. */
   caCert?: string
   proxy?: string

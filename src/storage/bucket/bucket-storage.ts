@@ -19,7 +19,7 @@ export interface BucketStorageParts {
 }
 
 /** What a backend provides. */
-export interface Bucket<Api extends BucketApi> {
+interface Bucket<Api extends BucketApi> {
   location: string
   partSizeBytes: number
   uploads: number

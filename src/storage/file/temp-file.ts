@@ -142,7 +142,7 @@ async function writeAll(
   return position
 }
 
-export function skipBytes(chunks: readonly Uint8Array[], count: number): Uint8Array[] {
+function skipBytes(chunks: readonly Uint8Array[], count: number): Uint8Array[] {
   let left = count
   let index = 0
   for (const chunk of chunks) {

@@ -9,7 +9,7 @@ import { type GcsIdentity, openGcsIdentity } from './credentials.ts'
 import { type GcsErrorContext, GcsRefusal, mapGcsError } from './error.ts'
 import { endpointOf, type GcsOptions, gcsDefaults } from './gcs-options.ts'
 
-export type GcsRequest = Pick<HttpRequest, 'method' | 'path' | 'body'> & {
+type GcsRequest = Pick<HttpRequest, 'method' | 'path' | 'body'> & {
   headers?: Record<string, string>
   /** Of the answer. */
   maxBytes?: number
@@ -19,7 +19,7 @@ export type GcsRequest = Pick<HttpRequest, 'method' | 'path' | 'body'> & {
 const MAX_RESPONSE_BYTES = 1024 ** 3
 
 /** What a request is for, for messages. */
-export interface GcsCall extends Pick<GcsErrorContext, 'action' | 'key' | 'missing'> {
+interface GcsCall extends Pick<GcsErrorContext, 'action' | 'key' | 'missing'> {
   /** Statuses other than 2xx that are not failures. */
   expected?: readonly number[]
 }

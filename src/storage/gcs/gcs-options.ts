@@ -49,7 +49,7 @@ export const gcsDefaults = {
   idleTimeoutMs: 60_000,
 } as const
 
-export type GcsEnvironment = Readonly<Record<string, string | undefined>>
+type GcsEnvironment = Readonly<Record<string, string | undefined>>
 
 /** Adds the emulator of the environment if the options have no endpoint. */
 export function resolveGcsOptions(options: GcsOptions, env: GcsEnvironment = process.env): GcsOptions {

@@ -19,7 +19,7 @@ import type { GcsOptions } from './gcs-options.ts'
 import { formatSum, parseHashHeader, parseObject, parsePage, parseState } from './resources.ts'
 
 /** User metadata of an object that a writer created. */
-export const tokenName = 'kafka-backup-writer'
+const tokenName = 'kafka-backup-writer'
 
 const octets = 'application/octet-stream'
 

@@ -3,7 +3,7 @@ import type { HttpAnswer } from '../../lib/http.ts'
 import { numberOf, textOf } from '../../lib/json.ts'
 import type { UploadState } from './api.ts'
 
-export interface ObjectResource {
+interface ObjectResource {
   name: string
   size: number | undefined
   modifiedMs: number

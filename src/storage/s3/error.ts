@@ -2,7 +2,7 @@ import { KafkaBackupError } from '../../errors.ts'
 import { oneLine } from '../../lib/one-line.ts'
 import { type ErrorMeaning, endpointMeaning, type FailedRequest, proxyLogin, requestError } from '../request-error.ts'
 
-export interface S3ErrorContext extends FailedRequest {
+interface S3ErrorContext extends FailedRequest {
   bucket: string
 }
 

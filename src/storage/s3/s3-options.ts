@@ -38,7 +38,7 @@ export interface S3Options {
   idleTimeoutMs?: number
 }
 
-export type S3Encryption = 'none' | 'AES256' | 'aws:kms' | 'aws:kms:dsse'
+type S3Encryption = 'none' | 'AES256' | 'aws:kms' | 'aws:kms:dsse'
 export type S3Checksum = 'crc32c' | 'crc32' | 'sha256' | 'md5' | 'none'
 
 const MiB = 2 ** 20
@@ -52,7 +52,7 @@ export const s3Defaults = {
   idleTimeoutMs: 60_000,
 } as const
 
-export type S3Environment = Readonly<Record<string, string | undefined>>
+type S3Environment = Readonly<Record<string, string | undefined>>
 
 /** Adds region and endpoint of the AWS environment where the options have none. */
 export function resolveS3Options(options: S3Options, env: S3Environment = process.env): S3Options {

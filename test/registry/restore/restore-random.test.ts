@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type SchemaVersion, splitSubject } from '../../../src/archive/registry-model.ts'
-import { parseContext } from '../../../src/registry/ids/id-map.ts'
 import { randomRegistry } from '../../fakes/random-registry.ts'
 import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
 import { backUp, essence, forced, openJournals, openStage } from './schema-stage.ts'
@@ -30,7 +29,7 @@ describe('any registry, through a server', () => {
       const { idMap } = await stage.restore({ setCompatibility: 'NONE' })
       for (const { subject, id, schema } of backup.versions) {
         const { context } = splitSubject(subject)
-        const mapped = idMap.get(parseContext(context), id) ?? 0
+        const mapped = idMap.get(context, id) ?? 0
         assert.equal(stage.store.byId(mapped, `:${context}:`).schema, schema, `seed ${seed}, ${context} ${id}`)
       }
       stage.takeWrites()

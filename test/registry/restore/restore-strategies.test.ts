@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { parseContext } from '../../../src/registry/ids/id-map.ts'
 import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
 import { backUp, brief, essence, openStage } from './schema-stage.ts'
 
@@ -17,7 +16,7 @@ describe('preserve', () => {
     assert.deepEqual(brief(await stage.snapshot()), ['a@1 #11', 'a@2 #12', 'a@3 #13'])
     assert.deepEqual([report.versions.keep, report.versions.register], [2, 1])
     assert.deepEqual(
-      [1, 2, 3].map(id => idMap.get(parseContext('.'), id)),
+      [1, 2, 3].map(id => idMap.get('.', id)),
       [11, 12, 13],
     )
   })
@@ -27,7 +26,7 @@ describe('preserve', () => {
     const { report, idMap } = await stage.restore(free)
     assert.deepEqual(brief(await stage.snapshot()), ['a@1 #11', 'a@2 #12', 'a@3 #13'])
     assert.deepEqual([report.versions.keep, report.versions.leave, report.versions.register], [1, 1, 1])
-    assert.deepEqual([report.unmappedIds, idMap.get(parseContext('.'), 2)], [['2'], undefined])
+    assert.deepEqual([report.unmappedIds, idMap.get('.', 2)], [['2'], undefined])
     assert.match(report.notes[0]?.message ?? '', /^Schema ID 2 not found in target registry: version 2 of subject a is/)
     stage.takeWrites()
     await stage.restore(free)
@@ -70,7 +69,7 @@ describe('skip', () => {
     const stage = await openStage(t, backup, { start: two })
     const { report, idMap } = await stage.restore({ strategy: 'skip' })
     assert.deepEqual(brief(await stage.snapshot()), ['a@1 #11', 'a@2 #12', 'b@1 #13'])
-    assert.deepEqual([idMap.get(parseContext('.'), 1), idMap.get(parseContext('.'), 4)], [11, 13])
+    assert.deepEqual([idMap.get('.', 1), idMap.get('.', 4)], [11, 13])
     assert.deepEqual(report.unmappedIds, ['3'])
     assert.match(report.notes[0]?.message ?? '', /^Schema ID 3 not found in target registry/)
   })

@@ -4,7 +4,7 @@ import type { RegistryRestoreOptions } from './restore-options.ts'
 import { lossNote, type Note } from './restore-step.ts'
 import type { Wanted } from './wanted-version.ts'
 
-export interface Node {
+interface Node {
   key: string
   subject: string
   version: number
