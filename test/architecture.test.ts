@@ -314,6 +314,8 @@ function longFunctions({ lines }: SourceFile): { name: string; lines: number }[]
         line,
       )
     if (!match || /^( {0,2})(if|for|while|switch|return|const|let)\b/.test(line) || !/[{(]$/.test(line)) return
+    const closing = lines.find((each, at) => at > start && each.startsWith(`${match[1]})`))
+    if (line.endsWith('(') && !closing?.endsWith('{')) return // A call.
     const end = lines.findIndex(
       (each, at) => at > start && each.startsWith(`${match[1]}}`) && !each.startsWith(`${match[1]} `),
     )
