@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { describeJobSchema, type JsonSchema, schemaJobSchemas } from '../src/config/job-schema.ts'
+import { clusterlessJobSchemas, describeJobSchema, type JsonSchema } from '../src/config/job-schema.ts'
 import { reference } from '../src/config/leaf.ts'
 import { modes } from '../src/config/mode.ts'
 
@@ -11,7 +11,7 @@ type JobJsonSchema = JsonSchema & { properties: Record<string, JsonSchema> }
  */
 export function jobJsonSchema(): JsonSchema {
   const { sections, jobs } = shareSections(
-    modes.map(mode => clean(describeJobSchema(schemaJobSchemas[mode])) as JobJsonSchema),
+    modes.map(mode => clean(describeJobSchema(clusterlessJobSchemas[mode])) as JobJsonSchema),
   )
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

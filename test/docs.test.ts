@@ -21,8 +21,8 @@ import {
 } from '../src/archive/registry-section.ts'
 import { shardSchema } from '../src/archive/shard.ts'
 import { formatResult } from '../src/cli/result/format-result.ts'
-import { Outcome } from '../src/cli/result/outcome.ts'
-import { parseJob, parseSchemaJob } from '../src/config/load-job.ts'
+import { ResultBuilder } from '../src/cli/result/result-builder.ts'
+import { parseClusterlessJob, parseJob } from '../src/config/load-job.ts'
 import { keysFileSchema } from '../src/encryption/keys-file.ts'
 import { faults, restoreFaults } from './faults/catalog.ts'
 import { brokenPromises, type FaultResult } from './faults/fault.ts'
@@ -101,7 +101,7 @@ test('each row of a table of promises in docs/security-model.md names its test',
 })
 
 test('docs/result-file.md names every field of a result, in their order', () => {
-  const result = new Outcome('backup', 0).resultOf({ exit: 0, nowMs: 0 })
+  const result = new ResultBuilder('backup', 0).resultOf({ exit: 0, nowMs: 0 })
   const documented = tableRows(read('docs/result-file.md'), 'result-fields').map(([field]) => field)
   assert.deepEqual(documented, Object.keys(JSON.parse(formatResult(result))))
 })
@@ -181,7 +181,7 @@ test('every job file shown in the docs is valid', () => {
   assert.ok(jobs.length > 0)
   for (const { page, text } of jobs) {
     const env = Object.fromEntries([...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => [name ?? '', 'value']))
-    const parse = page === 'docs/schemas.md' ? parseSchemaJob : parseJob
+    const parse = page === 'docs/schemas.md' ? parseClusterlessJob : parseJob
     assert.doesNotThrow(() => parse(text, { source: page, env }), page)
   }
 })

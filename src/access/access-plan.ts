@@ -29,10 +29,10 @@ export interface AccessPlan {
 }
 
 /** `created` in place of `create`, when it is done. */
-export type Outcome = Exclude<Decision, 'create'> | 'created'
+export type AccessOutcome = Exclude<Decision, 'create'> | 'created'
 
 export interface KindReport<T> {
-  items: Planned<T, Outcome>[]
+  items: Planned<T, AccessOutcome>[]
   reason?: string
 }
 
@@ -40,7 +40,7 @@ export interface AccessReport {
   acls?: KindReport<Acl>
   quotas?: KindReport<Quota>
   users?: KindReport<ScramUser>
-  totals: Record<Outcome, number>
+  totals: Record<AccessOutcome, number>
   /** Why nothing was done, in words. */
   reason?: string
 }
@@ -53,8 +53,10 @@ export function countBy<D extends string>(
 }
 
 export function sumAccess({ acls, quotas, users }: Omit<AccessReport, 'totals'>): AccessReport['totals'] {
-  const sum = (outcome: Outcome) =>
-    countBy<Outcome>(acls, outcome) + countBy<Outcome>(quotas, outcome) + countBy<Outcome>(users, outcome)
+  const sum = (outcome: AccessOutcome) =>
+    countBy<AccessOutcome>(acls, outcome) +
+    countBy<AccessOutcome>(quotas, outcome) +
+    countBy<AccessOutcome>(users, outcome)
   return {
     created: sum('created'),
     kept: sum('kept'),

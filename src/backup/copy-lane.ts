@@ -64,7 +64,7 @@ interface Step {
   part: AnswerPart
 }
 
-interface Place {
+interface FetchPosition {
   /** Where the next fetch begins: ahead of what is stored by the answer in hand. */
   offset: bigint
   /** Where what is stored ends: below the offset by a hole. */
@@ -82,7 +82,7 @@ class Lane {
   readonly #waiting: PartitionCopy[]
   readonly #finished: PartitionCopy[] = []
   /** In the order of the next request. What got nothing for want of room moves to the front. */
-  #active = new Map<PartitionCopy, Place>()
+  #active = new Map<PartitionCopy, FetchPosition>()
   #pauseMs = 0
 
   constructor(copies: readonly PartitionCopy[], parts: LaneParts, signal: AbortSignal) {
@@ -104,8 +104,8 @@ class Lane {
   take(fetched: Fetched): Step[] {
     const parts = new Map(fetched.partitions.map(part => [`${part.topicId}/${part.partition}`, part]))
     const steps: Step[] = []
-    const hungry: [PartitionCopy, Place][] = []
-    const fed: [PartitionCopy, Place][] = []
+    const hungry: [PartitionCopy, FetchPosition][] = []
+    const fed: [PartitionCopy, FetchPosition][] = []
     let isIdle = true
     for (const [copy, place] of this.#active) {
       const part = parts.get(`${copy.topicId}/${copy.partition}`)
@@ -214,7 +214,7 @@ class Lane {
    * a hole from a broker that could not read (tiered storage answers so when it is slow): after many such answers in a
    * row the rest counts as lost where the broker claims to have it, and as not there yet where it does not.
    */
-  #isUnreadable(copy: PartitionCopy, place: Place, { partitions }: Fetched): boolean {
+  #isUnreadable(copy: PartitionCopy, place: FetchPosition, { partitions }: Fetched): boolean {
     if (++place.emptyAnswers < EMPTY_ANSWERS) return false
     const part = partitions.find(one => one.topicId === copy.topicId && one.partition === copy.partition)
     const isEmpty = partitions.every(one => one.start === one.end)

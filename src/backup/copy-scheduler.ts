@@ -24,7 +24,7 @@ interface SchedulerParts {
   limiter?: RateLimiter
 }
 
-interface Place {
+interface FetchSource {
   brokerId: number
   rack: string
 }
@@ -92,7 +92,12 @@ export class CopyScheduler {
     }
   }
 
-  async #runLane(place: Place, share: PartitionCopy[], signal: AbortSignal, stop: AbortController): Promise<void> {
+  async #runLane(
+    place: FetchSource,
+    share: PartitionCopy[],
+    signal: AbortSignal,
+    stop: AbortController,
+  ): Promise<void> {
     const before = share.map(copy => copy.position)
     const gone = new Set<PartitionCopy>()
     const elsewhere: Promise<void>[] = []
@@ -114,7 +119,7 @@ export class CopyScheduler {
 
   /** The trouble at the source that ended the lane, if any; whatever else goes wrong is thrown. */
   async #tryLane(
-    place: Place,
+    place: FetchSource,
     share: PartitionCopy[],
     onLeave: (leavers: readonly Leaver[]) => void,
     signal: AbortSignal,
@@ -191,7 +196,7 @@ export class CopyScheduler {
   async #findBrokers(
     copies: readonly PartitionCopy[],
     signal: AbortSignal,
-  ): Promise<{ places: { place: Place; led: PartitionCopy[] }[]; leavers: Leaver[] }> {
+  ): Promise<{ places: { place: FetchSource; led: PartitionCopy[] }[]; leavers: Leaver[] }> {
     const names = [...new Set(copies.map(copy => copy.topic))]
     let topics: MetadataTopic[]
     try {
@@ -203,7 +208,7 @@ export class CopyScheduler {
     }
     const { rack } = this.#parts
     const byName = new Map(topics.map(topic => [topic.name, topic]))
-    const places = new Map<string, { place: Place; led: PartitionCopy[] }>()
+    const places = new Map<string, { place: FetchSource; led: PartitionCopy[] }>()
     const leavers: Leaver[] = []
     for (const copy of copies) {
       const topic = byName.get(copy.topic)

@@ -29,7 +29,7 @@ type RebuildReason = 'empty' | 'outside' | 'holes' | 'log-append-time' | 'oversi
  */
 export function needsRebuild(header: BatchHeader, limits: BatchLimits): RebuildReason | undefined {
   if (header.recordCount === 0) return 'empty'
-  const place = placeOf(header, limits)
+  const place = containmentOf(header, limits)
   if (place === 'outside') return 'outside'
   if (!isDense(header)) return 'holes'
   if (isLogAppendTime(header.attributes)) return 'log-append-time'
@@ -43,9 +43,9 @@ export function isDense(header: BatchHeader): boolean {
 }
 
 /** Where all records of the batch lie; `open` when only they can tell. */
-type Place = 'inside' | 'outside' | 'open'
+type Containment = 'inside' | 'outside' | 'open'
 
-function placeOf(header: BatchHeader, { fromOffset, timeWindow, knownMin }: BatchLimits): Place {
+function containmentOf(header: BatchHeader, { fromOffset, timeWindow, knownMin }: BatchLimits): Containment {
   const byTime = timeWindow === undefined ? 'inside' : placeInWindow(header, timeWindow, knownMin)
   if (byTime === 'outside' || fromOffset === undefined || header.baseOffset >= fromOffset) return byTime
   return header.lastOffset < fromOffset ? 'outside' : 'open'
@@ -65,7 +65,7 @@ function placeOf(header: BatchHeader, { fromOffset, timeWindow, knownMin }: Batc
  *   min >= end                   all are outside
  *   min >= start and max < end   all are inside
  */
-export function placeInWindow(header: BatchHeader, { start, end }: TimeWindow, knownMin?: bigint): Place {
+export function placeInWindow(header: BatchHeader, { start, end }: TimeWindow, knownMin?: bigint): Containment {
   const max = header.maxTimestamp
   const min = isLogAppendTime(header.attributes) || header.recordCount === 1 ? max : knownMin
   if (start !== undefined && max < start) return 'outside'

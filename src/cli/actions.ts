@@ -1,4 +1,4 @@
-import type { BackupJob, Job, JobOptions, RestoreJob, SchemaJob } from '../config/load-job.ts'
+import type { BackupJob, ClusterlessJob, Job, JobOptions, RestoreJob } from '../config/load-job.ts'
 import type { Copies, CopyPlaces } from '../jobs/copy.ts'
 import type { GivenKeys } from '../jobs/encryption.ts'
 import type { Hooks } from '../jobs/parts.ts'
@@ -33,13 +33,13 @@ export const realActions = {
   loadRestoreJob: async (path: string, options: JobOptions): Promise<RestoreJob> =>
     (await config()).loadJob(path, { ...options, mode: 'restore' }),
   /** For what does not contact Kafka; a job of another mode than the given one is refused. */
-  loadSchemaJob: async (path: string, options: JobOptions): Promise<SchemaJob> =>
-    (await config()).loadSchemaJob(path, options),
+  loadClusterlessJob: async (path: string, options: JobOptions): Promise<ClusterlessJob> =>
+    (await config()).loadClusterlessJob(path, options),
   openLocation: async (path: string, keys: GivenKeys, signal: AbortSignal): Promise<Storage> => {
     const { parseLocation } = await import('../storage/location.ts')
     return (await parts()).openExistingStorage({ storage: parseLocation(path), ...keys }, signal)
   },
-  openJobStorage: async (job: SchemaJob, keys: GivenKeys, signal: AbortSignal): Promise<Storage> =>
+  openJobStorage: async (job: ClusterlessJob, keys: GivenKeys, signal: AbortSignal): Promise<Storage> =>
     (await parts()).openExistingStorage({ ...job, ...keys }, signal),
   /** Without keys: what is encrypted shows as it is stored. */
   openBareStorage: lazy(parts, one => one.openBareStorage),
@@ -67,7 +67,7 @@ export const realActions = {
     one => one.verifyAt,
   ),
   /** Serves progress during the work, if the job requests it. */
-  watchVerify: async <T>(job: SchemaJob, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T> =>
+  watchVerify: async <T>(job: ClusterlessJob, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T> =>
     (await parts()).withMetrics({ ...job, name: 'verify', isSecondary: true }, hooks, work),
   pruneAt: lazy(prune, one => one.pruneAt),
   /** Keeps an expired backup. */

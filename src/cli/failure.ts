@@ -4,8 +4,8 @@ import type { Log } from '../observe/log.ts'
 import type { Redactor } from '../observe/redact.ts'
 import { RestoreRefusal } from '../restore/refusal.ts'
 import type { Io } from './io.ts'
-import type { Look } from './look.ts'
 import type { CommandOptions } from './option-specs.ts'
+import type { OutputStyle } from './output-style.ts'
 import type { Screen } from './screen.ts'
 import { printableMessage } from './text.ts'
 
@@ -16,7 +16,7 @@ export interface FailureOutput {
   redactor: Redactor
   log: Log
   /** The format of standard error. */
-  errorLook: Look
+  errorLook: OutputStyle
 }
 
 /**
@@ -42,11 +42,15 @@ export function reportFailure(error: KafkaBackupError, output: FailureOutput): n
 }
 
 /** The error, its causes, and what to do. */
-function formatFailure({ message, help, code }: KafkaBackupError, causes: readonly string[], look: Look): string {
+function formatFailure(
+  { message, help, code }: KafkaBackupError,
+  causes: readonly string[],
+  style: OutputStyle,
+): string {
   return [
-    `${look.bad('error:')} ${printableMessage(message)}`,
-    ...causes.map(cause => look.dim(`  caused by: ${printableMessage(cause)}`)),
-    `${look.bold('help:')} ${printableMessage(help)} ${look.dim(`(${code})`)}`,
+    `${style.bad('error:')} ${printableMessage(message)}`,
+    ...causes.map(cause => style.dim(`  caused by: ${printableMessage(cause)}`)),
+    `${style.bold('help:')} ${printableMessage(help)} ${style.dim(`(${code})`)}`,
   ].join('\n')
 }
 

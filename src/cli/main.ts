@@ -9,8 +9,8 @@ import { type FailureOutput, reportFailure } from './failure.ts'
 import { watchInterrupts } from './interrupts.ts'
 import type { Io } from './io.ts'
 import { loadCommand } from './load-command.ts'
-import { lookOf } from './look.ts'
 import type { CommandOptions } from './option-specs.ts'
+import { outputStyleOf } from './output-style.ts'
 import { commandIn, parseCommandLine } from './program.ts'
 import { openResultFile } from './result/result-file.ts'
 import { plainOutput, Screen } from './screen.ts'
@@ -100,7 +100,7 @@ async function openOutput<O extends OutputOptions>(options: O, io: Io) {
     redactor,
     hasTimes: options.verbose > 0,
   })
-  return { options, io, screen, redactor, log, errorLook: lookOf(io.stderr, io.env) }
+  return { options, io, screen, redactor, log, errorLook: outputStyleOf(io.stderr, io.env) }
 }
 
 function reportNotice(text: string, { options, screen, log }: Awaited<ReturnType<typeof openOutput>>): void {

@@ -4,7 +4,6 @@ import { oneLine } from '../lib/one-line.ts'
 import type { CommandSpec } from './command-spec.ts'
 import { commandTable } from './command-table.ts'
 import type { Io } from './io.ts'
-import { type Look, lookOf } from './look.ts'
 import {
   type CommandOptions,
   commonOptions,
@@ -13,6 +12,7 @@ import {
   type OptionSpec,
   version as versionOption,
 } from './option-specs.ts'
+import { type OutputStyle, outputStyleOf } from './output-style.ts'
 import { terminalText, withoutMarks } from './text.ts'
 
 /** The command to run. Help and version are handled while parsing. */
@@ -38,14 +38,14 @@ export function parseCommandLine(argv: readonly string[], io: Io, version: strin
 type OnChosen = (command: CommandSpec, values: Record<string, unknown>, argument: Record<string, string>) => void
 
 function buildProgram(io: Io, version: string, onChosen: OnChosen): Command {
-  const look = lookOf(io.stdout, io.env)
+  const style = outputStyleOf(io.stdout, io.env)
   const program = new Command('kafka-backup')
     .description('Back up Kafka topics byte for byte, restore them exactly, and verify both.')
     .version(version, formatFlags(versionOption), versionOption.description)
     .helpCommand('help [command]', 'show the help of a command')
-    .addHelpText('after', ['', look.bold('Examples:'), ...firstSteps, '', ...exitCodes].join('\n'))
-  for (const spec of commandTable) program.addCommand(buildCommand(spec, look, onChosen))
-  for (const command of [program, ...program.commands]) setUp(command, io, look)
+    .addHelpText('after', ['', style.bold('Examples:'), ...firstSteps, '', ...exitCodes].join('\n'))
+  for (const spec of commandTable) program.addCommand(buildCommand(spec, style, onChosen))
+  for (const command of [program, ...program.commands]) setUp(command, io, style)
   return program
 }
 
@@ -61,7 +61,7 @@ const exitCodes = [
   '4 partial success, 5 conflict with another writer, 130/143 interrupted.',
 ]
 
-function buildCommand(spec: CommandSpec, look: Look, onChosen: OnChosen): Command {
+function buildCommand(spec: CommandSpec, style: OutputStyle, onChosen: OnChosen): Command {
   const command = new Command(spec.name).summary(spec.summary).description(withoutMarks(spec.description))
   if (spec.argument)
     command.addArgument(
@@ -70,14 +70,14 @@ function buildCommand(spec: CommandSpec, look: Look, onChosen: OnChosen): Comman
   for (const option of [...spec.options, ...commonOptions]) if (option !== help) command.addOption(buildOption(option))
   const examples = spec.examples.flatMap(example => [
     '',
-    `  ${look.dim(`# ${example.meaning}`)}`,
+    `  ${style.dim(`# ${example.meaning}`)}`,
     `  ${example.command}`,
   ])
   const exits =
     spec.exits === undefined
       ? []
-      : ['', look.bold('Exit codes:'), `  ${withoutMarks(spec.exits).replaceAll('; ', '\n  ')}`]
-  command.addHelpText('after', ['', look.bold('Examples:'), ...examples.slice(1), ...exits].join('\n'))
+      : ['', style.bold('Exit codes:'), `  ${withoutMarks(spec.exits).replaceAll('; ', '\n  ')}`]
+  command.addHelpText('after', ['', style.bold('Examples:'), ...examples.slice(1), ...exits].join('\n'))
   return command.action((...args: unknown[]) => {
     const values = spec.isService ? asService(command) : command.opts()
     onChosen(spec, values, spec.argument ? { [spec.argument.name]: String(args[0]) } : {})
@@ -101,11 +101,11 @@ function buildOption(spec: OptionSpec): Option {
   return option
 }
 
-function setUp(command: Command, io: Io, look: Look): void {
+function setUp(command: Command, io: Io, style: OutputStyle): void {
   command
     .exitOverride()
     .helpOption(formatFlags(help), help.description)
-    .configureHelp({ styleTitle: look.bold })
+    .configureHelp({ styleTitle: style.bold })
     .configureOutput({
       writeOut: text => io.stdout.write(text),
       writeErr: text => io.stderr.write(terminalText(text)),
@@ -113,8 +113,8 @@ function setUp(command: Command, io: Io, look: Look): void {
       outputError: () => undefined,
       getOutHelpWidth: () => Math.min(io.stdout.columns ?? 100, 100),
       getErrHelpWidth: () => Math.min(io.stderr.columns ?? 100, 100),
-      getOutHasColors: () => look.hasColor,
-      getErrHasColors: () => lookOf(io.stderr, io.env).hasColor,
+      getOutHasColors: () => style.hasColor,
+      getErrHasColors: () => outputStyleOf(io.stderr, io.env).hasColor,
     })
 }
 

@@ -1,15 +1,15 @@
 import { formatBytes, formatCount, formatDuration } from '../lib/units.ts'
 import type { Reading } from '../observe/progress-meter.ts'
-import type { Look } from './look.ts'
+import type { OutputStyle } from './output-style.ts'
 import { plural } from './text.ts'
 
 const WIDEST_BAR = 30
 const NARROWEST_BAR = 8
 
 /** One line with a bar that fits the terminal; the least important parts are omitted first. */
-export function formatBarLine(label: string, reading: Reading, look: Look): string {
+export function formatBarLine(label: string, reading: Reading, style: OutputStyle): string {
   // One column stays free: a terminal that wraps at its last column would leave remnants.
-  const width = (look.columns ?? 80) - 1
+  const width = (style.columns ?? 80) - 1
   if (reading.idleMs !== undefined) return `${label}: ${formatIdleLine(reading)}`.slice(0, Math.max(width, 0))
   const { amount, bytes, rate, remaining } = formatParts(reading)
   const percent = formatPercent(reading.fraction).padStart(4)
@@ -17,7 +17,7 @@ export function formatBarLine(label: string, reading: Reading, look: Look): stri
   for (const parts of layouts) {
     const numbers = [percent, ...parts].join('  ')
     const room = Math.min(WIDEST_BAR, width - label.length - numbers.length - 2)
-    if (room >= NARROWEST_BAR) return `${label} ${formatBar(reading.fraction, room, look)} ${numbers}`
+    if (room >= NARROWEST_BAR) return `${label} ${formatBar(reading.fraction, room, style)} ${numbers}`
   }
   return `${label} ${percent}`.slice(0, Math.max(width, 0))
 }
@@ -81,8 +81,8 @@ function formatPercent(fraction: number): string {
   return `${Math.floor(fraction * 100)}%`
 }
 
-function formatBar(fraction: number, width: number, look: Look): string {
+function formatBar(fraction: number, width: number, style: OutputStyle): string {
   const filled = Math.floor(fraction * width)
-  const [full, empty] = look.hasUnicode ? ['━', '─'] : ['#', '-']
-  return look.good(full.repeat(filled)) + look.dim(empty.repeat(width - filled))
+  const [full, empty] = style.hasUnicode ? ['━', '─'] : ['#', '-']
+  return style.good(full.repeat(filled)) + style.dim(empty.repeat(width - filled))
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts'
 import { formatCount } from '../lib/units.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { ProgressMeter, phaseOf, type Reading } from '../observe/progress-meter.ts'
-import type { Look } from './look.ts'
+import type { OutputStyle } from './output-style.ts'
 import { formatBarLine, formatEndLine, formatIdleLine, formatPlainLine, formatStartLine } from './progress-line.ts'
 import type { Screen } from './screen.ts'
 
@@ -16,10 +16,16 @@ const REDRAW_MS = 100
 const LINE_MS = 10_000
 
 /** A bar at the bottom of the terminal, redrawn ten times a second. It does not move the cursor, and is removed at the end. */
-export function openBar(label: string, preparing: string, screen: Screen, look: () => Look, clock: Clock): Progress {
+export function openBar(
+  label: string,
+  preparing: string,
+  screen: Screen,
+  style: () => OutputStyle,
+  clock: Clock,
+): Progress {
   const meter = new ProgressMeter(clock.monotonic())
   const draw = () => {
-    const current = look()
+    const current = style()
     const reading = meter.read(clock.monotonic())
     const text = meter.isPlanned
       ? formatBarLine(labelOf(label, reading), reading, current)

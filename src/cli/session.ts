@@ -1,4 +1,4 @@
-import type { BackupJob, Job, JobOptions, RestoreJob, SchemaJob, SchemaJobOf } from '../config/load-job.ts'
+import type { BackupJob, ClusterlessJob, ClusterlessJobOf, Job, JobOptions, RestoreJob } from '../config/load-job.ts'
 import type { GivenKeys } from '../jobs/encryption.ts'
 import { formatJson } from '../lib/json.ts'
 import type { Log } from '../observe/log.ts'
@@ -6,10 +6,10 @@ import { type Redactor, secretsIn } from '../observe/redact.ts'
 import type { Actions } from './actions.ts'
 import type { Io } from './io.ts'
 import { logEvent } from './log-events.ts'
-import { type Look, lookOf } from './look.ts'
 import type { CommandOptions } from './option-specs.ts'
+import { type OutputStyle, outputStyleOf } from './output-style.ts'
 import { noProgress, openBar, openLines, type Progress } from './progress.ts'
-import type { Outcome } from './result/outcome.ts'
+import type { ResultBuilder } from './result/result-builder.ts'
 import type { Screen } from './screen.ts'
 
 /** A command: does its work through the session and answers with the exit code. */
@@ -23,7 +23,7 @@ interface SessionParts {
   redactor: Redactor
   io: Io
   screen: Screen
-  outcome: Outcome
+  outcome: ResultBuilder
 }
 
 /** What a command has at hand while it runs. */
@@ -33,11 +33,11 @@ export class Session {
   readonly signal: AbortSignal
   readonly log: Log
   /** What the result file tells of the run. */
-  readonly outcome: Outcome
+  readonly outcome: ResultBuilder
   readonly env: Io['env']
   readonly clock: Io['clock']
   /** Of standard output. */
-  readonly look: Look
+  readonly style: OutputStyle
   readonly #io: Io
   readonly #screen: Screen
   readonly #redactor: Redactor
@@ -50,7 +50,7 @@ export class Session {
     this.outcome = parts.outcome
     this.outcome.isAbout(parts.options.backupId)
     if (parts.options.dryRun) this.outcome.note({ totals: { dry_run: true } })
-    this.look = lookOf(parts.io.stdout, parts.io.env)
+    this.style = outputStyleOf(parts.io.stdout, parts.io.env)
     this.env = parts.io.env
     this.clock = parts.io.clock
     this.#io = parts.io
@@ -90,14 +90,16 @@ export class Session {
   }
 
   /** The same for a command that does not contact Kafka: the job needs no cluster. Of one mode where it is given. */
-  async loadSchemaJob<M extends Job['mode'] = Job['mode']>(path: string, mode?: M): Promise<SchemaJobOf<M>> {
-    const job = await this.#load(options => this.actions.loadSchemaJob(path, { ...options, ...(mode && { mode }) }))
-    return job as SchemaJobOf<M>
+  async loadClusterlessJob<M extends Job['mode'] = Job['mode']>(path: string, mode?: M): Promise<ClusterlessJobOf<M>> {
+    const job = await this.#load(options =>
+      this.actions.loadClusterlessJob(path, { ...options, ...(mode && { mode }) }),
+    )
+    return job as ClusterlessJobOf<M>
   }
 
   /** A second job file, next to that of `--config`. `--set` does not apply to it. */
-  loadOtherSchemaJob(path: string): Promise<SchemaJob> {
-    return this.#load(options => this.actions.loadSchemaJob(path, { ...options, set: [] }))
+  loadOtherClusterlessJob(path: string): Promise<ClusterlessJob> {
+    return this.#load(options => this.actions.loadClusterlessJob(path, { ...options, set: [] }))
   }
 
   /** A secret of the environment, which appears in no line from now on; undefined where it is not set. */
@@ -155,10 +157,10 @@ export class Session {
   }
 
   /** Prints lines for people to standard error; false, and prints nothing, if standard error is for programs. */
-  tell(lines: (look: Look) => readonly string[]): boolean {
+  tell(lines: (style: OutputStyle) => readonly string[]): boolean {
     if (this.options.logFormat === 'json') return false
     const { stderr, env } = this.#io
-    this.#screen.write(`${this.#redactor.text(lines(lookOf(stderr, env)).join('\n'))}\n`)
+    this.#screen.write(`${this.#redactor.text(lines(outputStyleOf(stderr, env)).join('\n'))}\n`)
     return true
   }
 
@@ -167,7 +169,7 @@ export class Session {
     return ask ? this.#screen.withoutStatus(() => ask(question, this.signal)) : ''
   }
 
-  async #load<J extends SchemaJob>(load: (options: JobOptions) => Promise<J>): Promise<J> {
+  async #load<J extends ClusterlessJob>(load: (options: JobOptions) => Promise<J>): Promise<J> {
     const job = await load({ env: this.#io.env, set: this.options.set })
     this.#redactor.add(secretsIn(job))
     this.outcome.isAbout(job.backupId)
@@ -179,6 +181,6 @@ export class Session {
     if (this.options.quiet || !this.options.progress) return noProgress
     if (this.options.logFormat === 'json') return openLines(label, line => this.log.write('info', line), clock)
     if (!stderr.isTTY || env.TERM === 'dumb') return openLines(label, line => this.#screen.write(`${line}\n`), clock)
-    return openBar(label, preparing, this.#screen, () => lookOf(stderr, env), clock)
+    return openBar(label, preparing, this.#screen, () => outputStyleOf(stderr, env), clock)
   }
 }

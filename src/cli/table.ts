@@ -1,6 +1,6 @@
 import { largest } from '../lib/largest.ts'
 import { fitColumns, GAP, wrapWords } from './fit-columns.ts'
-import type { Look } from './look.ts'
+import type { OutputStyle } from './output-style.ts'
 import { printableLines } from './text.ts'
 
 export interface Column<R> {
@@ -20,7 +20,7 @@ export interface Column<R> {
 const INDENT = '    '
 
 /** Aligned columns under dim titles. On a terminal they fit its width; omitted columns are named below the table. */
-export function formatTable<R>(columns: readonly Column<R>[], rows: readonly R[], look: Look): string[] {
+export function formatTable<R>(columns: readonly Column<R>[], rows: readonly R[], style: OutputStyle): string[] {
   const cells = rows.map(row => columns.map(column => printableLines(column.cell(row)).replaceAll('\n', ' ')))
   const wanted = columns.map(({ title }, at) =>
     largest(
@@ -33,39 +33,39 @@ export function formatTable<R>(columns: readonly Column<R>[], rows: readonly R[]
       const word = wraps && largest(cells.flatMap(line => (line[at] ?? '').split(' ').map(one => one.length)))
       return { wanted: wanted[at] ?? 0, shrinks, wraps, dropAs, word }
     }),
-    look.columns,
+    style.columns,
   )
-  const layOut = layOutOf(columns, fit.widths, look)
+  const layOut = layOutOf(columns, fit.widths, style)
   const hasContent = (at: number) => columns[at]?.title !== '' && cells.some(line => line[at] !== '')
   const titles = columns.map(({ title }) => title)
   const below = (line: readonly string[], row: R) =>
     fit.below.flatMap(at => {
       const text = line[at] ?? ''
       const paint = (part: string) => columns[at]?.paint?.(part, row) ?? part
-      return text === '' ? [] : wrapWords(text, (look.columns ?? 80) - INDENT.length).map(part => INDENT + paint(part))
+      return text === '' ? [] : wrapWords(text, (style.columns ?? 80) - INDENT.length).map(part => INDENT + paint(part))
     })
   const hidden = fit.dropped.filter(hasContent).map(at => titles[at])
   return [
-    ...layOut(titles, text => look.dim(text)),
+    ...layOut(titles, text => style.dim(text)),
     ...rows.flatMap((row, at) => {
       const line = cells[at] ?? []
       return [...layOut(line, (text, column) => columns[column]?.paint?.(text, row) ?? text), ...below(line, row)]
     }),
-    ...(hidden.length === 0 ? [] : [look.dim(`(too narrow for ${hidden.join(', ')})`)]),
+    ...(hidden.length === 0 ? [] : [style.dim(`(too narrow for ${hidden.join(', ')})`)]),
   ]
 }
 
 type Paint = (text: string, at: number) => string
 
 /** The lines of one row, as many as its longest text needs. */
-function layOutOf<R>(columns: readonly Column<R>[], widths: readonly (number | undefined)[], look: Look) {
+function layOutOf<R>(columns: readonly Column<R>[], widths: readonly (number | undefined)[], style: OutputStyle) {
   const shown = columns.flatMap((column, at) => (widths[at] === undefined ? [] : [{ column, at, width: widths[at] }]))
   return (texts: readonly string[], paint: Paint): string[] => {
     const parts = shown.map(({ column, at, width }) => {
       const text = texts[at] ?? ''
       return column.wraps && text.length > width
         ? wrapWords(text, width)
-        : [cutMiddle(text, column.wraps ? Number.POSITIVE_INFINITY : width, look)]
+        : [cutMiddle(text, column.wraps ? Number.POSITIVE_INFINITY : width, style)]
     })
     const height = Math.max(1, ...parts.map(({ length }) => length))
     return Array.from({ length: height }, (_, row) =>
@@ -83,9 +83,9 @@ function layOutOf<R>(columns: readonly Column<R>[], widths: readonly (number | u
 }
 
 /** Keeps both ends, because names usually differ at one of them. */
-export function cutMiddle(text: string, width: number, look: Pick<Look, 'hasUnicode'>): string {
+export function cutMiddle(text: string, width: number, style: Pick<OutputStyle, 'hasUnicode'>): string {
   if (text.length <= width) return text
-  const mark = look.hasUnicode ? '…' : '..'
+  const mark = style.hasUnicode ? '…' : '..'
   const kept = Math.max(0, width - mark.length)
   const head = Math.ceil(kept / 2)
   return `${text.slice(0, head)}${mark}${text.slice(text.length - (kept - head))}`
@@ -95,19 +95,19 @@ export function cutMiddle(text: string, width: number, look: Pick<Look, 'hasUnic
 export type Field = readonly [name: string, value: string | undefined, paint?: (text: string) => string]
 
 /** A block of names and values, one per line. */
-export function formatFields(fields: readonly Field[], look: Look): string[] {
+export function formatFields(fields: readonly Field[], style: OutputStyle): string[] {
   const width = Math.max(0, ...fields.map(([name, value]) => (value === undefined ? 0 : name.length)))
   const indent = ' '.repeat(width + GAP.length)
-  const room = look.columns === undefined ? Number.POSITIVE_INFINITY : Math.max(20, look.columns - indent.length)
+  const room = style.columns === undefined ? Number.POSITIVE_INFINITY : Math.max(20, style.columns - indent.length)
   return fields.flatMap(([name, value, paint = text => text]) => {
     if (value === undefined) return []
     const [first = '', ...rest] = wrapWords(printableLines(value).replaceAll('\n', ' '), room)
-    return [`${look.dim(name.padEnd(width))}${GAP}${paint(first)}`, ...rest.map(line => indent + paint(line))]
+    return [`${style.dim(name.padEnd(width))}${GAP}${paint(first)}`, ...rest.map(line => indent + paint(line))]
   })
 }
 
 /** A paragraph that wraps between words on a terminal; further lines have the indentation of the first. */
-export function formatText(text: string, look: Look, indent = ''): string[] {
-  if (look.columns === undefined) return [indent + text]
-  return wrapWords(text, look.columns - indent.length).map(line => indent + line)
+export function formatText(text: string, style: OutputStyle, indent = ''): string[] {
+  if (style.columns === undefined) return [indent + text]
+  return wrapWords(text, style.columns - indent.length).map(line => indent + line)
 }

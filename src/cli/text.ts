@@ -51,7 +51,7 @@ function showCode(character: string): string {
   return `\\u${code.toString(16).padStart(4, '0')}`
 }
 
-/** The styles of `lookOf`: the only control sequences that may reach a terminal. */
+/** The styles of `outputStyleOf`: the only control sequences that may reach a terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: matches escape sequences
 const style = /\x1b\[(?:1|2|22|31|32|33|39)m/
 

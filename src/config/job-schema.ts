@@ -41,7 +41,7 @@ const schemaRestoreJobSchema = fields({ ...restoreFields, target: targetSchema.e
 export const jobSchemas = { backup: backupJobSchema, restore: restoreJobSchema } satisfies Record<Mode, z.ZodType>
 
 /** For commands that do not contact Kafka: where a job names a cluster, it has to be right. */
-export const schemaJobSchemas = {
+export const clusterlessJobSchemas = {
   backup: schemaBackupJobSchema,
   restore: schemaRestoreJobSchema,
 } satisfies Record<Mode, z.ZodType>
@@ -65,8 +65,8 @@ export interface JobDocuments {
   restore: z.input<typeof restoreJobSchema>
 }
 
-/** The same for schemas alone: without a cluster. */
-export interface SchemaJobDocuments {
+/** The same where the cluster is optional. */
+export interface ClusterlessJobDocuments {
   backup: z.input<typeof schemaBackupJobSchema>
   restore: z.input<typeof schemaRestoreJobSchema>
 }
@@ -79,10 +79,10 @@ export type BackupJob = z.output<typeof backupJobSchema>
 /** Offsets, and times in milliseconds since 1970, are bigints. Names of topics are keys of Maps: any name is one. */
 export type RestoreJob = z.output<typeof restoreJobSchema>
 
-/** A job for schemas alone; a whole job is one, too. */
-export type SchemaJob = SchemaBackupJob | SchemaRestoreJob
+/** A job for commands that need no Kafka cluster: `source` and `target` are optional. A complete job is one, too. */
+export type ClusterlessJob = SchemaBackupJob | SchemaRestoreJob
 export type SchemaBackupJob = z.output<typeof schemaBackupJobSchema>
 export type SchemaRestoreJob = z.output<typeof schemaRestoreJobSchema>
-export type SchemaJobOf<M extends Mode> = Extract<SchemaJob, { mode: M }>
+export type ClusterlessJobOf<M extends Mode> = Extract<ClusterlessJob, { mode: M }>
 
 export type JobOf<M extends Mode> = Extract<Job, { mode: M }>

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { KafkaBackupError } from '../errors.ts'
 import { checkEncryptionRules, encryptionSchema } from './encryption-schema.ts'
-import type { Job, JobOf, SchemaJobOf } from './job-schema.ts'
+import type { ClusterlessJobOf, Job, JobOf } from './job-schema.ts'
 import { fields } from './leaf.ts'
 import type { Mode } from './mode.ts'
 import type { FieldPath, Problem } from './problem.ts'
@@ -11,21 +11,21 @@ import {
   type GivenOptions,
   type JobOptions,
   type Sourced,
+  validateClusterlessJob,
   validateJob,
-  validateSchemaJob,
 } from './validate-job.ts'
 import { parseYaml } from './yaml-source.ts'
 
 export type {
   BackupJob,
+  ClusterlessJob,
+  ClusterlessJobDocuments,
+  ClusterlessJobOf,
   Job,
   JobDocuments,
   JobOf,
   RestoreJob,
   SchemaBackupJob,
-  SchemaJob,
-  SchemaJobDocuments,
-  SchemaJobOf,
   SchemaRestoreJob,
 } from './job-schema.ts'
 export type { JobOptions } from './validate-job.ts'
@@ -41,16 +41,19 @@ export function parseJob<M extends Mode = Mode>(text: string, options: JobOption
 }
 
 /** Reads a job file for a command that does not contact Kafka: it may lack `source` or `target`. */
-export async function loadSchemaJob<M extends Mode = Mode>(
+export async function loadClusterlessJob<M extends Mode = Mode>(
   path: string,
   options: JobOptions<M>,
-): Promise<SchemaJobOf<M>> {
-  return parseSchemaJob(await readText(path), { source: path, ...options })
+): Promise<ClusterlessJobOf<M>> {
+  return parseClusterlessJob(await readText(path), { source: path, ...options })
 }
 
 /** The same for a YAML text. */
-export function parseSchemaJob<M extends Mode = Mode>(text: string, options: JobOptions<M> & Sourced): SchemaJobOf<M> {
-  return validateSchemaJob(parseTree(text, options), options)
+export function parseClusterlessJob<M extends Mode = Mode>(
+  text: string,
+  options: JobOptions<M> & Sourced,
+): ClusterlessJobOf<M> {
+  return validateClusterlessJob(parseTree(text, options), options)
 }
 
 /** The job that a program has written as an object. Its texts are taken as they are where there is no `env`. */
@@ -58,9 +61,12 @@ export function readJob<M extends Mode = Mode>(document: unknown, options: Given
   return validateJob(treeOf(document), options)
 }
 
-/** The same for schemas alone. */
-export function readSchemaJob<M extends Mode = Mode>(document: unknown, options: GivenOptions<M>): SchemaJobOf<M> {
-  return validateSchemaJob(treeOf(document), options)
+/** The same for commands that need no cluster. */
+export function readClusterlessJob<M extends Mode = Mode>(
+  document: unknown,
+  options: GivenOptions<M>,
+): ClusterlessJobOf<M> {
+  return validateClusterlessJob(treeOf(document), options)
 }
 
 /** The `encryption` of a job that a program has written as an object, without the rest of the job. */

@@ -1,6 +1,12 @@
 import { type Environment, interpolate } from './interpolate.ts'
 import { checkJobRules } from './job-rules.ts'
-import { type JobOf, jobSchemas, type SchemaJob, type SchemaJobOf, schemaJobSchemas } from './job-schema.ts'
+import {
+  type ClusterlessJob,
+  type ClusterlessJobOf,
+  clusterlessJobSchemas,
+  type JobOf,
+  jobSchemas,
+} from './job-schema.ts'
 import { type Mode, modeOf, modes, refuseMode } from './mode.ts'
 import { applyOverrides, type Overridden, wrapAt } from './override.ts'
 import { type FieldPath, isSamePath, type Problem, valueAt } from './problem.ts'
@@ -26,16 +32,16 @@ export function validateJob<M extends Mode>(given: GivenJob, options: GivenOptio
   return validateBy(jobSchemas, given, options) as JobOf<M>
 }
 
-/** The same for commands that are about schemas alone: the job needs no cluster. */
-export function validateSchemaJob<M extends Mode>(given: GivenJob, options: GivenOptions<M>): SchemaJobOf<M> {
-  return validateBy(schemaJobSchemas, given, options) as SchemaJobOf<M>
+/** The same for commands that need no cluster. */
+export function validateClusterlessJob<M extends Mode>(given: GivenJob, options: GivenOptions<M>): ClusterlessJobOf<M> {
+  return validateBy(clusterlessJobSchemas, given, options) as ClusterlessJobOf<M>
 }
 
 export type GivenJob = YamlSource & { problems: readonly Problem[] }
 export type GivenOptions<M extends Mode> = Omit<JobOptions<M>, 'env'> & { env?: Environment } & Sourced
-type Schemas = typeof jobSchemas | typeof schemaJobSchemas
+type Schemas = typeof jobSchemas | typeof clusterlessJobSchemas
 
-function validateBy(schemas: Schemas, given: GivenJob, options: GivenOptions<Mode>): SchemaJob {
+function validateBy(schemas: Schemas, given: GivenJob, options: GivenOptions<Mode>): ClusterlessJob {
   const overridden = withLists(schemas, applyOverrides(given.tree, options.set ?? []))
   const { tree, problems: unset } = options.env
     ? interpolate(overridden.tree, options.env)
@@ -69,7 +75,11 @@ export function findJobProblems(written: unknown, options: { env: Environment; m
   return [...problems, ...checkTree(jobSchemas, tree, options.mode).problems]
 }
 
-function checkTree(schemas: Schemas, tree: unknown, mode: Mode): { job: SchemaJob | undefined; problems: Problem[] } {
+function checkTree(
+  schemas: Schemas,
+  tree: unknown,
+  mode: Mode,
+): { job: ClusterlessJob | undefined; problems: Problem[] } {
   const checked = schemas[mode].safeParse(tree)
   // Rules before single fields: only the first problem of a field is reported, and theirs has the advice.
   const problems = [...checkJobRules(tree, mode), ...toProblems(checked.error?.issues ?? [], tree, mode)]

@@ -1,7 +1,7 @@
 import { latestManifest } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import type { Lease } from '../archive/writer-lease.ts'
-import type { Job, SchemaJob } from '../config/load-job.ts'
+import type { ClusterlessJob, Job } from '../config/load-job.ts'
 import { toKafkaBackupError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { DeleteReport } from '../retention/delete-backup.ts'
@@ -19,7 +19,7 @@ const PRUNE_EVERY_MS = 3_600_000
  * The rules of a job, or no rules, overridden by options. Backups are one series only where something
  * names them: what else lies at the location has nothing to do with each other.
  */
-export function policyOf(job: SchemaJob | undefined, given: Partial<RetentionPolicy> = {}): RetentionPolicy {
+export function policyOf(job: ClusterlessJob | undefined, given: Partial<RetentionPolicy> = {}): RetentionPolicy {
   const { afterBackup: _, ...rules } = (job?.mode === 'backup' ? job.retention : undefined) ?? { afterBackup: false }
   const everything = { match: ['*'], ...(given.match === undefined && { eachAlone: true }) }
   const match = job ? { match: [job.backupId] } : everything

@@ -1,5 +1,5 @@
 import type { RegistrySnapshot } from '../archive/registry-model.ts'
-import type { SchemaJob, SchemaRestoreJob } from '../config/load-job.ts'
+import type { ClusterlessJob, SchemaRestoreJob } from '../config/load-job.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { RegistryOptions } from '../registry/client/client-options.ts'
 import type { Selection } from '../registry/client/select-versions.ts'
@@ -16,7 +16,11 @@ export type SchemaSide =
   | { kind: 'registry'; options: RegistryOptions; selection: Partial<Selection> }
 
 /** The backup of a job, or another one at the same location. */
-export function jobBackupSide(job: SchemaJob & PlaceKeys, backupId = job.backupId, generation?: number): SchemaSide {
+export function jobBackupSide(
+  job: ClusterlessJob & PlaceKeys,
+  backupId = job.backupId,
+  generation?: number,
+): SchemaSide {
   const requested = job.mode === 'restore' ? job.restore.generation : undefined
   return { kind: 'backup', storage: job.storage, backupId, generation: generation ?? requested, ...keysOf(job) }
 }
@@ -26,7 +30,7 @@ export function locatedSide(path: string, backupId: string, generation?: number,
 }
 
 /** The registry of a job. A job that makes backups looks at what it takes, one that restores at all that is there. */
-export function jobRegistrySide(job: SchemaJob): SchemaSide {
+export function jobRegistrySide(job: ClusterlessJob): SchemaSide {
   const registry = requireRegistry(job)
   const selection = job.mode === 'backup' ? selectionOf(registry) : {}
   return { kind: 'registry', options: registryOptions(registry), selection }
@@ -45,7 +49,7 @@ export function urlSide(text: string, what = 'registry'): SchemaSide {
 /** A side, and the job that it comes from. */
 export interface ChosenSide {
   side: SchemaSide
-  job?: SchemaJob
+  job?: ClusterlessJob
 }
 
 /** What a restore brings to a registry has the names that its job gives; two looks at that registry have them both. */
@@ -54,7 +58,7 @@ export function restoredBy(left: ChosenSide, { job, side }: ChosenSide): { resto
   return job?.mode === 'restore' && side.kind === 'registry' && !isTarget ? { restoredBy: job } : {}
 }
 
-export function requireRegistry(job: Pick<SchemaJob, 'enterprise'>): RegistryJob {
+export function requireRegistry(job: Pick<ClusterlessJob, 'enterprise'>): RegistryJob {
   const registry = registryOf(job)
   if (registry) return registry
   throw new KafkaBackupError('CONFIG_INVALID', 'enterprise.schema_registry.enabled is not true in this job', {

@@ -1,4 +1,4 @@
-import type { Job, JobDocuments, JobOf, SchemaJobDocuments, SchemaJobOf } from '../config/load-job.ts'
+import type { ClusterlessJobDocuments, ClusterlessJobOf, Job, JobDocuments, JobOf } from '../config/load-job.ts'
 
 type Mode = Job['mode']
 
@@ -10,7 +10,7 @@ export type RestoreJobDocument = JobDocuments['restore']
 export type JobInput<M extends Mode = Mode> = string | JobDocuments[M] | JobOf<M>
 
 /** The same for schemas alone: a job that needs no `source` or `target`. */
-export type SchemaJobInput<M extends Mode = Mode> = string | SchemaJobDocuments[M] | SchemaJobOf<M>
+export type SchemaJobInput<M extends Mode = Mode> = string | ClusterlessJobDocuments[M] | ClusterlessJobOf<M>
 
 export interface LoadJobOptions<M extends Mode = Mode> {
   /** What `${VAR}` refers to. Without it: `process.env` for a file; texts of an object stay as they are. */
@@ -58,16 +58,16 @@ export async function jobOf<M extends Mode = Mode>(
   return job
 }
 
-/** The job of a call that is about schemas alone. */
-export async function schemaJobOf<M extends Mode = Mode>(
+/** The job of a call that needs no cluster. */
+export async function clusterlessJobOf<M extends Mode = Mode>(
   input: SchemaJobInput<M>,
   mode: M | undefined,
-): Promise<SchemaJobOf<M>> {
-  if (isLoaded(input as JobInput<M>, mode)) return input as SchemaJobOf<M>
-  const { loadSchemaJob, readSchemaJob } = await import('../config/load-job.ts')
+): Promise<ClusterlessJobOf<M>> {
+  if (isLoaded(input as JobInput<M>, mode)) return input as ClusterlessJobOf<M>
+  const { loadClusterlessJob, readClusterlessJob } = await import('../config/load-job.ts')
   const wanted = { ...(mode && { mode }) }
-  if (typeof input === 'string') return loadSchemaJob<M>(input, { ...wanted, env: process.env })
-  return readSchemaJob<M>(input, { ...wanted, source: 'the job' })
+  if (typeof input === 'string') return loadClusterlessJob<M>(input, { ...wanted, env: process.env })
+  return readClusterlessJob<M>(input, { ...wanted, source: 'the job' })
 }
 
 function isLoaded<M extends Mode>(input: JobInput<M>, mode: M | undefined): input is JobOf<M> {

@@ -1,7 +1,7 @@
-import type { Job, SchemaJob } from '../config/load-job.ts'
+import type { ClusterlessJob, Job } from '../config/load-job.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { StoragePlace } from '../jobs/encryption.ts'
-import { type RestoreJobDocument, type SchemaJobInput, schemaJobOf } from './job.ts'
+import { clusterlessJobOf, type RestoreJobDocument, type SchemaJobInput } from './job.ts'
 
 /** `encryption` of a job file: what opens encrypted backups. Without it the environment may say it, as for commands. */
 export type Encryption = NonNullable<RestoreJobDocument['encryption']>
@@ -15,7 +15,7 @@ interface FoundPlace {
   at: StoragePlace
   backupId: string | undefined
   /** Where the place was given as one. */
-  job?: SchemaJob
+  job?: ClusterlessJob
 }
 
 export async function findPlace({
@@ -25,7 +25,7 @@ export async function findPlace({
   encryption,
 }: Place & { backupId?: string | undefined }): Promise<FoundPlace> {
   if (job !== undefined) {
-    const loaded = await schemaJobOf(job, undefined)
+    const loaded = await clusterlessJobOf(job, undefined)
     return { at: loaded, backupId: backupId ?? loaded.backupId, job: loaded }
   }
   if (typeof location !== 'string') throw new KafkaBackupError('USAGE', 'give a location or a job')

@@ -3,7 +3,7 @@ import type { ChosenSide } from '../jobs/schema-sides.ts'
 import type { SchemaRestoreDryRun, SchemaRestoreReport } from '../jobs/schemas.ts'
 import type { SchemaBackupReport } from '../registry/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../registry/schema-listing.ts'
-import { type SchemaJobInput, schemaJobOf } from './job.ts'
+import { clusterlessJobOf, type SchemaJobInput } from './job.ts'
 import { type Encryption, encryptionOf } from './place.ts'
 import { type RunOptions, runWatched } from './run.ts'
 
@@ -41,7 +41,10 @@ export async function backupSchemas(
   options: RunOptions = {},
 ): Promise<SchemaBackupReport> {
   return runWatched(options, leavesNothing, async (onProgress, signal) => {
-    const [{ backupSchemasJob }, loaded] = await Promise.all([import('../jobs/schemas.ts'), schemaJobOf(job, 'backup')])
+    const [{ backupSchemasJob }, loaded] = await Promise.all([
+      import('../jobs/schemas.ts'),
+      clusterlessJobOf(job, 'backup'),
+    ])
     return backupSchemasJob(loaded, { onProgress }, signal)
   })
 }
@@ -64,7 +67,7 @@ export async function restoreSchemas(
 ): Promise<SchemaRestoreReport | SchemaRestoreDryRun> {
   const leaves = dryRun ? leavesNothing : 'What is registered stays; restore with the same job to continue.'
   return runWatched(options, leaves, async (onProgress, signal) => {
-    const [jobs, loaded] = await Promise.all([import('../jobs/schemas.ts'), schemaJobOf(job, 'restore')])
+    const [jobs, loaded] = await Promise.all([import('../jobs/schemas.ts'), clusterlessJobOf(job, 'restore')])
     return dryRun ? jobs.dryRunSchemasJob(loaded, signal) : jobs.restoreSchemasJob(loaded, { onProgress }, signal)
   })
 }
@@ -106,7 +109,7 @@ async function sideOf(place: SchemaPlace): Promise<ChosenSide> {
     return { side: { ...side, encryption: await encryptionOf(place.encryption) } as typeof side }
   }
   if (place.job === undefined) throw new KafkaBackupError('USAGE', 'give a location, a job or a registry')
-  const job = await schemaJobOf(place.job, undefined)
+  const job = await clusterlessJobOf(place.job, undefined)
   if (place.from === 'registry') return { job, side: sides.jobRegistrySide(job) }
   return { job, side: sides.jobBackupSide(job, place.backupId, place.generation) }
 }

@@ -14,7 +14,7 @@ export interface MeasuredCall {
 const MAX_TOPICS = 1000
 const STORE_BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60]
 
-interface Place {
+interface PartitionPosition {
   topic: string
   position: bigint
   lastStable: bigint
@@ -24,7 +24,7 @@ interface Place {
 /** Turns what a run tells into metrics. */
 export class JobMetrics {
   readonly #registry = new Registry()
-  readonly #places = new Map<string, Place>()
+  readonly #places = new Map<string, PartitionPosition>()
   readonly #topics = new Set<string>()
   readonly #now: () => number
   readonly #gauges = new Map<string, Gauge<string>>()

@@ -10,11 +10,11 @@ import { snapshotPlanned } from './take-snapshot.ts'
 const GROUPS_AT_ONCE = 16
 
 /** `partly`: what could be set is set, and the rows with a problem are as they were. */
-export type Outcome = 'done' | 'unchanged' | 'partly' | 'failed'
+export type OffsetsOutcome = 'done' | 'unchanged' | 'partly' | 'failed'
 
 export interface GroupOutcome {
   planned: PlannedGroup
-  outcome: Outcome
+  outcome: OffsetsOutcome
   error?: KafkaBackupError
 }
 

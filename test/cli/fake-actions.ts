@@ -375,8 +375,8 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     loadJob: answer('loadJob', job),
     loadBackupJob: answer('loadBackupJob', job),
     loadRestoreJob: answer('loadRestoreJob', restoreJob),
-    loadSchemaJob: async (path, options) => {
-      note('loadSchemaJob', [path, options])
+    loadClusterlessJob: async (path, options) => {
+      note('loadClusterlessJob', [path, options])
       return options.mode === 'restore' ? restoreJob : job
     },
     openLocation: answer('openLocation', storage),

@@ -25,9 +25,9 @@ describe('the job file of a restore', () => {
   after(() => rm(folder, { recursive: true }))
 
   async function run(...argv: string[]) {
-    const { loadJob, loadBackupJob, loadSchemaJob } = realActions
+    const { loadJob, loadBackupJob, loadClusterlessJob } = realActions
     const io = new FakeIo()
-    const actions = fakeActions({ loadJob, loadBackupJob, loadSchemaJob })
+    const actions = fakeActions({ loadJob, loadBackupJob, loadClusterlessJob })
     const code = await main([...argv, '--config', path, '--no-progress'], io, actions)
     return { code, out: io.stdout.text, err: io.stderr.text, calls: actions.calls }
   }
@@ -63,10 +63,10 @@ test('commands that do not contact Kafka take a job file without a cluster, whic
   const path = join(folder, 'schemas.yaml')
   const registry = 'enterprise: { schema_registry: { enabled: true, url: "http://registry:8081" } }\n'
   const storage = 'storage: { backend: filesystem, path: /backups }\n'
-  const { loadSchemaJob, loadBackupJob, loadRestoreJob } = realActions
+  const { loadClusterlessJob, loadBackupJob, loadRestoreJob } = realActions
   const run = async (mode: string, ...argv: string[]) => {
     await writeFile(path, `mode: ${mode}\nbackup_id: orders\n${storage}${registry}`)
-    const [io, actions] = [new FakeIo(), fakeActions({ loadSchemaJob, loadBackupJob, loadRestoreJob })]
+    const [io, actions] = [new FakeIo(), fakeActions({ loadClusterlessJob, loadBackupJob, loadRestoreJob })]
     const code = await main([...argv, '--config', path, '--no-progress'], io, actions)
     return { code, err: io.stderr.text, calls: Object.keys(actions.calls) }
   }

@@ -7,7 +7,7 @@ import { FakeIo } from './fake-io.ts'
 async function run(...argv: string[]) {
   const io = new FakeIo()
   const actions = fakeActions({
-    loadSchemaJob: async () => ({ ...job, encryption: { recipients: [], hideNames: false } }),
+    loadClusterlessJob: async () => ({ ...job, encryption: { recipients: [], hideNames: false } }),
   })
   const code = await main(argv, io, actions)
   return { code, out: io.stdout.text, err: io.stderr.text, calls: actions.calls }

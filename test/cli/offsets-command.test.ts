@@ -9,7 +9,7 @@ import { KafkaBackupError } from '../../src/errors.ts'
 import type { OffsetsPlace, OffsetsSession } from '../../src/jobs/offsets.ts'
 import type { OffsetsPlan, PlannedGroup } from '../../src/offsets/plan-reset.ts'
 import type { ResetRequest } from '../../src/offsets/reset-request.ts'
-import type { Outcome, PlanReport } from '../../src/offsets/run-plan.ts'
+import type { OffsetsOutcome, PlanReport } from '../../src/offsets/run-plan.ts'
 import { fakeActions } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 
@@ -25,7 +25,7 @@ const planned = (group: string, changes: Partial<PlannedGroup> = {}): PlannedGro
   ...changes,
 })
 const plan = (...groups: PlannedGroup[]): OffsetsPlan => ({ clusterId: 'c1', strategy: 'earliest', groups })
-const report = (...outcomes: Outcome[]): PlanReport => ({
+const report = (...outcomes: OffsetsOutcome[]): PlanReport => ({
   clusterId: 'c1',
   strategy: 'earliest',
   snapshotId: 's1',
@@ -98,7 +98,7 @@ for (const [outcomes, exitCode] of [
   [['done', 'failed'], 4],
   [['partly'], 4],
   [['failed', 'failed'], 1],
-] as [Outcome[], number][]) {
+] as [OffsetsOutcome[], number][]) {
   test(`offsets reset exits ${exitCode} if groups are ${outcomes.join(' and ')}`, async () => {
     const answers: Partial<OffsetsSession> = {
       reset: async (_, onSnapshot) => {

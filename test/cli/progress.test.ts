@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
-import { lookOf } from '../../src/cli/look.ts'
+import { outputStyleOf } from '../../src/cli/output-style.ts'
 import { openBar, openLines } from '../../src/cli/progress.ts'
 import { formatBarLine, formatIdleLine, formatPlainLine } from '../../src/cli/progress-line.ts'
 import { Screen } from '../../src/cli/screen.ts'
@@ -18,7 +18,7 @@ function copied(offsets: bigint, bytes = 0): ProgressEvent {
 }
 
 function terminal(columns: number, env: Record<string, string> = { LANG: 'C.UTF-8' }) {
-  return lookOf({ write: () => undefined, isTTY: true, columns }, { ...env, NO_COLOR: '1' })
+  return outputStyleOf({ write: () => undefined, isTTY: true, columns }, { ...env, NO_COLOR: '1' })
 }
 
 describe('the meter', () => {
@@ -140,7 +140,7 @@ describe('the bar', () => {
   function open() {
     const io = new FakeIo({ columns: 80, env: { NO_COLOR: '1' } })
     const screen = new Screen(io.stderr)
-    const bar = openBar('backup', 'asking', screen, () => lookOf(io.stderr, io.env), io.clock)
+    const bar = openBar('backup', 'asking', screen, () => outputStyleOf(io.stderr, io.env), io.clock)
     return { io, screen, bar }
   }
 

@@ -132,7 +132,7 @@ source: { bootstrap_servers: [kafka:9092], topics: { include: [orders] } }
 storage: { backend: filesystem, path: /backups }
 ${retention}`
     const load = (retention: string) => ({
-      loadSchemaJob: async () => parseJob(text(retention), { source: 'job.yaml', env: {} }),
+      loadClusterlessJob: async () => parseJob(text(retention), { source: 'job.yaml', env: {} }),
     })
     const given = ['prune', '--config', 'job.yaml', '--yes']
     const plain = await run(given, { actions: load('') })

@@ -57,8 +57,8 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
     const { code, calls } = await run(['list', ...config, '--set', 'a=1', '--set', 'b=2'])
     assert.equal(code, 0)
     assert.equal(calls.openJobStorage?.[0], job)
-    assert.equal(calls.loadSchemaJob?.[0], 'job.yaml')
-    assert.deepEqual(Object(calls.loadSchemaJob?.[1]).set, ['a=1', 'b=2'])
+    assert.equal(calls.loadClusterlessJob?.[0], 'job.yaml')
+    assert.deepEqual(Object(calls.loadClusterlessJob?.[1]).set, ['a=1', 'b=2'])
   })
 
   const elsewhere = ['--path', '/backups', '--path', 's3://bucket/a']

@@ -209,7 +209,7 @@ test('registry probe only reads, unless --write allows test schemas', () =>
 test('registry probe uses the registry and login of a job', async () => {
   const seen: unknown[] = []
   const actions = fakeActions({
-    loadSchemaJob: async () => registryJob,
+    loadClusterlessJob: async () => registryJob,
     probeRegistryJob: async (side, options) => {
       seen.push(side, options.isWriting)
       return {

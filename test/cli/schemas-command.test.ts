@@ -296,9 +296,9 @@ other         -            0          -  -              mode READONLY, alias of 
   })
 
   test('lists a registry by URL, the backup or registry of a job, or a generation', async () => {
-    const loadSchemaJob = async () => registryJob
+    const loadClusterlessJob = async () => registryJob
     const sideOf = async (...argv: string[]) =>
-      (await run(['list', ...argv], { loadSchemaJob })).calls.listSchemasJob?.[0]
+      (await run(['list', ...argv], { loadClusterlessJob })).calls.listSchemasJob?.[0]
     assert.deepEqual(await sideOf('--registry', 'http://a:8081, http://b:8081/base'), {
       kind: 'registry',
       options: { urls: ['http://a:8081', 'http://b:8081/base'] },
@@ -339,7 +339,7 @@ describe('schemas diff', () => {
     const argv = ['diff', '--registry', 'http://a', '--against', 'http://b']
     const { code, out, calls } = await run(argv, { diffSchemasJob: async () => found })
     assert.equal(code, 3)
-    assert.equal(calls.loadSchemaJob, undefined)
+    assert.equal(calls.loadClusterlessJob, undefined)
     assert.match(out, /^THE SCHEMAS DIFFER: 2 differences$/m)
     assert.match(out, /^ {2}IDs {4}1 version with another ID, a difference only with --ids$/m)
     assert.match(out, /^\(registry\) {10}- {2}compatibility {2}NONE {2}FULL$/m)
@@ -351,10 +351,10 @@ describe('schemas diff', () => {
   })
 
   test('compares the backup of a job with its registry, or with another side', async () => {
-    const loadSchemaJob: Actions['loadSchemaJob'] = async path =>
+    const loadClusterlessJob: Actions['loadClusterlessJob'] = async path =>
       path === 'restore.yaml' ? registryRestoreJob : registryJob
     const callOf = async (...argv: string[]) => {
-      const { calls } = await run(['diff', ...argv], { loadSchemaJob })
+      const { calls } = await run(['diff', ...argv], { loadClusterlessJob })
       return calls.diffSchemasJob as [Record<string, unknown>, Record<string, unknown>, { wantsIds: boolean }]
     }
     const kinds = async (...argv: string[]) =>
@@ -379,9 +379,9 @@ describe('schemas diff', () => {
   })
 
   test('compares with the registry of a restore under the mapped subject names', async () => {
-    const loadSchemaJob = async () => registryRestoreJob
+    const loadClusterlessJob = async () => registryRestoreJob
     const optionsOf = async (...argv: string[]) =>
-      (await run(['diff', ...argv], { loadSchemaJob })).calls.diffSchemasJob?.[2]
+      (await run(['diff', ...argv], { loadClusterlessJob })).calls.diffSchemasJob?.[2]
     const restoredBy = registryRestoreJob
     assert.deepEqual(await optionsOf('--config', 'restore.yaml'), { wantsIds: false, restoredBy })
     assert.deepEqual(await optionsOf('--registry', 'http://a', '--against', 'restore.yaml'), {
@@ -418,7 +418,7 @@ const refused: [string[], RegExp][] = [
 ]
 for (const [argv, message] of refused) {
   test(`refuses schemas ${argv.join(' ')} as a bad command line`, async () => {
-    const { code, err } = await run(argv, { loadSchemaJob: async () => registryJob })
+    const { code, err } = await run(argv, { loadClusterlessJob: async () => registryJob })
     assert.equal(code, 2)
     assert.match(err, message)
   })

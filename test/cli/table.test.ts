@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
-import { lookOf } from '../../src/cli/look.ts'
+import { outputStyleOf } from '../../src/cli/output-style.ts'
 import { type Column, cutMiddle, formatFields, formatTable } from '../../src/cli/table.ts'
 
-const plain = lookOf({ write: () => undefined }, {})
+const plain = outputStyleOf({ write: () => undefined }, {})
 const narrow = (columns: number, env: Record<string, string> = { LANG: 'C.UTF-8' }) =>
-  lookOf({ write: () => undefined, isTTY: true, columns }, env)
+  outputStyleOf({ write: () => undefined, isTTY: true, columns }, env)
 
 interface Row {
   name: string

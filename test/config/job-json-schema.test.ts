@@ -6,7 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse as parseYaml } from 'yaml'
 import { configTables } from '../../docs/config-table.ts'
 import { jobJsonSchema } from '../../docs/job-json-schema.ts'
-import { parseJob, parseSchemaJob } from '../../src/config/load-job.ts'
+import { parseClusterlessJob, parseJob } from '../../src/config/load-job.ts'
 import {
   azureFields,
   azureJob,
@@ -145,7 +145,7 @@ describe('the JSON Schema and the validator both', () => {
   })) {
     test(`accept ${name}, for commands that do not contact Kafka`, () => {
       assert.doesNotMatch(text, /bootstrap_servers/)
-      parseSchemaJob(text, { source: 'job.yaml', env })
+      parseClusterlessJob(text, { source: 'job.yaml', env })
       assert.throws(() => parseJob(text, { source: 'job.yaml', env }), /(source|target): is required/)
       assert.ok(editorAccepts(parseYaml(text)), JSON.stringify(editorAccepts.errors))
     })

@@ -1,4 +1,11 @@
-import type { AccessPlan, AccessReport, Decision, KindPlan, KindReport, Outcome } from '../../access/access-plan.ts'
+import type {
+  AccessOutcome,
+  AccessPlan,
+  AccessReport,
+  Decision,
+  KindPlan,
+  KindReport,
+} from '../../access/access-plan.ts'
 import {
   type Acl,
   describeAcl,
@@ -11,11 +18,11 @@ import {
   storeQuota,
 } from '../../access/model.ts'
 import { formatCount } from '../../lib/units.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { formatTable } from '../table.ts'
 import { printable } from '../text.ts'
 
-type Shown = Decision | Outcome
+type Shown = Decision | AccessOutcome
 type Kinds = Partial<Record<'acls', KindPlan<Acl> | KindReport<Acl>>> &
   Partial<Record<'quotas', KindPlan<Quota> | KindReport<Quota>>> &
   Partial<Record<'users', KindPlan<ScramUser> | KindReport<ScramUser>>>
@@ -52,22 +59,22 @@ interface Row {
 }
 
 /** Lists only rules that changed or failed; existing rules are counted in the totals. */
-export function formatAccess(kinds: Kinds, look: Look): string[] {
+export function formatAccess(kinds: Kinds, style: OutputStyle): string[] {
   const rows = rowsOf(kinds).filter(({ decision }) => decision !== 'kept')
   if (rows.length === 0) return []
   const lines = formatTable<Row>(
     [
       { title: 'ACCESS', cell: row => kindWords[row.kind] },
-      { title: 'RULE', wraps: true, cell: row => row.what, paint: text => look.bold(text) },
+      { title: 'RULE', wraps: true, cell: row => row.what, paint: text => style.bold(text) },
       {
         title: '',
         cell: row => outcomes[row.decision],
-        paint: (text, row) => (row.decision === 'failed' ? look.bad(text) : text),
+        paint: (text, row) => (row.decision === 'failed' ? style.bad(text) : text),
       },
       { title: '', cell: row => row.notes.join('; '), wraps: true },
     ],
     rows,
-    look,
+    style,
   )
   return ['', ...lines]
 }

@@ -1,10 +1,10 @@
 import { KafkaBackupError } from '../../errors.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 
 interface Proposal {
   /** The plan as text. */
-  plan: (look: Look) => readonly string[]
+  plan: (style: OutputStyle) => readonly string[]
   ask: () => Promise<boolean>
   /** The message if the user declines. */
   nothing: string
@@ -20,7 +20,7 @@ export async function agrees(session: Session, { plan, ask, nothing, hasDryRun =
   if (!session.canAsk) {
     if (session.options.format !== 'json')
       session.print(
-        () => plan(session.look),
+        () => plan(session.style),
         () => undefined,
       )
     throw new KafkaBackupError('USAGE', `${nothing}: no terminal to confirm on`, {

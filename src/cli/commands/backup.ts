@@ -5,8 +5,8 @@ import type { BackupRun } from '../../jobs/backup.ts'
 import { shellQuote } from '../../lib/shell.ts'
 import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
 import { formatLocation } from '../../storage/location.ts'
-import type { Look } from '../look.ts'
 import type { CommandOptions } from '../option-specs.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { backupFacts, shardFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { formatFields } from '../table.ts'
@@ -39,7 +39,7 @@ export async function run(session: Session): Promise<number> {
   const report = await watchJob(session, shown, hooks => act(job, hooks, signal))
   session.outcome.note(backupFacts(report))
   session.print(
-    () => formatReport(report, location, session.look),
+    () => formatReport(report, location, session.style),
     () => documentOf(report, location),
   )
   await keepReport(session, job, documentOf(report, location))
@@ -103,7 +103,7 @@ function documentOf(report: BackupReport, location: string) {
   }
 }
 
-function formatReport(report: BackupReport, location: string, look: Look): string[] {
+function formatReport(report: BackupReport, location: string, style: OutputStyle): string[] {
   const { manifest, durationMs, copied, reread, newGaps, warnings } = report
   const totals = totalsOf(manifest.topics)
   const rate = `${formatBytes(Math.round(copied.bytes / Math.max(durationMs / 1000, 0.001)))}/s`
@@ -116,7 +116,7 @@ function formatReport(report: BackupReport, location: string, look: Look): strin
   const id = manifest.backup_id
   const schemas = schemaTotalsOf(manifest)
   return [
-    `${look.good(isNew ? 'Backed up' : 'Nothing new for')} ${look.bold(printable(id))} at ${printable(location)}`,
+    `${style.good(isNew ? 'Backed up' : 'Nothing new for')} ${style.bold(printable(id))} at ${printable(location)}`,
     ...formatFields(
       [
         ['  Copied', isCopied ? `${amount} in ${formatDuration(durationMs)} (${rate})` : undefined],
@@ -131,13 +131,13 @@ function formatReport(report: BackupReport, location: string, look: Look): strin
         ['  Access', accessOf(manifest)],
         ['  Size', `${formatBytes(totals.bytes)}, ${stored}`],
         ['  Generation', String(manifest.generation)],
-        ['  Warnings', warnings.length === 0 ? undefined : formatCount(warnings.length), look.warn],
+        ['  Warnings', warnings.length === 0 ? undefined : formatCount(warnings.length), style.warn],
       ],
-      look,
+      style,
     ),
-    ...formatGaps('New gaps: lost at the source before they could be copied', newGaps, look),
+    ...formatGaps('New gaps: lost at the source before they could be copied', newGaps, style),
     '',
-    `Next: ${look.bold(`kafka-backup verify --path ${shellQuote(location)} --backup-id ${shellQuote(id)}`)}`,
+    `Next: ${style.bold(`kafka-backup verify --path ${shellQuote(location)} --backup-id ${shellQuote(id)}`)}`,
   ]
 }
 

@@ -1,4 +1,4 @@
-import type { SchemaJob } from '../../config/load-job.ts'
+import type { ClusterlessJob } from '../../config/load-job.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import { parseLocation } from '../../storage/location.ts'
 import type { Storage } from '../../storage/storage.ts'
@@ -6,7 +6,7 @@ import type { Session } from '../session.ts'
 
 /** How to open the storage. */
 interface Opener {
-  ofJob(job: SchemaJob): Promise<Storage>
+  ofJob(job: ClusterlessJob): Promise<Storage>
   ofPath(path: string): Promise<Storage>
 }
 
@@ -30,14 +30,14 @@ export function bare({ actions, signal }: Session): Opener {
 /** Opens the location of `--path` or of the job of `--config` during the work. */
 export async function withBackupsAt<T>(
   session: Session,
-  work: (storage: Storage, job: SchemaJob | undefined) => Promise<T>,
+  work: (storage: Storage, job: ClusterlessJob | undefined) => Promise<T>,
   open: Opener = opened(session),
 ): Promise<T> {
   const { path, config, set } = session.options
   if (path !== undefined && config !== undefined) throw usage('pass either --path or --config, not both')
   if (config === undefined && set.length > 0) throw usage('--set needs --config')
   if (config !== undefined) {
-    const job = await session.loadSchemaJob(config)
+    const job = await session.loadClusterlessJob(config)
     return withOpen(await open.ofJob(job), storage => work(storage, job))
   }
   if (path === undefined) throw usage('pass --path or --config')
@@ -47,7 +47,7 @@ export async function withBackupsAt<T>(
 /** Like `withBackupsAt`, for one backup: `--backup-id`, or the one of the job. */
 export function withBackup<T>(
   session: Session,
-  work: (storage: Storage, backupId: string, job: SchemaJob | undefined) => Promise<T>,
+  work: (storage: Storage, backupId: string, job: ClusterlessJob | undefined) => Promise<T>,
   open?: Opener,
 ): Promise<T> {
   const { backupId, config } = session.options

@@ -1,7 +1,7 @@
 import { formatCount } from '../../lib/units.ts'
 import type { CarryPlan } from '../../offsets/carry-plan.ts'
 import type { CarriedGroupReport, CarryReport } from '../../offsets/carry-report.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
 
@@ -18,20 +18,20 @@ export function formatCarried(report: CarryReport | undefined): string | undefin
   return parts.join(', ')
 }
 
-export function formatGroups({ groups }: CarryReport, look: Look): string[] {
+export function formatGroups({ groups }: CarryReport, style: OutputStyle): string[] {
   if (groups.length === 0) return []
   const rows = formatTable<CarriedGroupReport>(
     [
-      { title: 'GROUP', cell: one => one.group, shrinks: true, paint: text => look.bold(text) },
+      { title: 'GROUP', cell: one => one.group, shrinks: true, paint: text => style.bold(text) },
       { title: 'ON THE TARGET', cell: one => one.target, shrinks: true },
       { title: 'COMMITTED', align: 'right', cell: one => formatCount(one.committed.length) },
       { title: 'KEPT', align: 'right', cell: one => formatCount(one.kept.length) },
       { title: 'LEFT OUT', dropAs: 1, align: 'right', cell: one => formatCount(one.leftOut) },
       { title: 'READ AGAIN', dropAs: 2, align: 'right', cell: one => formatCount(Number(rereadsOf(one))) },
-      { title: '', wraps: true, cell: one => one.error ?? '', paint: text => look.bad(text) },
+      { title: '', wraps: true, cell: one => one.error ?? '', paint: text => style.bad(text) },
     ],
     groups,
-    look,
+    style,
   )
   return ['', ...rows]
 }
@@ -79,18 +79,18 @@ export function plannedGroupsDocument({ groups, reason }: CarryPlan) {
   }
 }
 
-export function formatPlannedGroups({ groups }: CarryPlan, look: Look): string[] {
+export function formatPlannedGroups({ groups }: CarryPlan, style: OutputStyle): string[] {
   if (groups.length === 0) return []
   const rows = formatTable<CarryPlan['groups'][number]>(
     [
-      { title: 'GROUP', cell: one => one.group, shrinks: true, paint: text => look.bold(text) },
+      { title: 'GROUP', cell: one => one.group, shrinks: true, paint: text => style.bold(text) },
       { title: 'ON THE TARGET', cell: one => one.target, shrinks: true },
       { title: 'PARTITIONS', align: 'right', cell: one => formatCount(one.streams.length) },
       { title: 'LAG', align: 'right', cell: one => formatCount(Number(lagOf(one))) },
       { title: 'LEFT OUT', dropAs: 1, align: 'right', cell: one => formatCount(one.leftOut) },
     ],
     groups,
-    look,
+    style,
   )
   return ['', ...rows]
 }

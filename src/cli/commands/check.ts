@@ -1,7 +1,7 @@
 import { shellQuote } from '../../lib/shell.ts'
 import { formatCount } from '../../lib/units.ts'
 import type { Check, CheckReport } from '../../observe/finding.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { checkFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { formatTable, formatText } from '../table.ts'
@@ -16,7 +16,7 @@ export async function run(session: Session): Promise<number> {
   const report = await session.actions.checkJob(job, session.signal)
   session.outcome.note(checkFacts(report))
   session.print(
-    () => formatReport(report, session.options.verbose > 0, session.look),
+    () => formatReport(report, session.options.verbose > 0, session.style),
     () => documentOf(report),
   )
   return report.ok ? 0 : CHECK_FAILED
@@ -26,15 +26,15 @@ function documentOf({ ok, clusterId, brokers, checks, warnings }: CheckReport) {
   return { ok, cluster_id: clusterId, brokers, checks, warnings }
 }
 
-function formatReport(report: CheckReport, isVerbose: boolean, look: Look): string[] {
+function formatReport(report: CheckReport, isVerbose: boolean, style: OutputStyle): string[] {
   const { clusterId, brokers, checks, warnings } = report
   return [
     `Cluster ${printable(clusterId ?? 'unnamed')}, ${plural(brokers, 'broker')}`,
     '',
-    ...formatChecks(isVerbose ? checks : foldTopics(mergeActions(checks)), look),
-    ...formatWarnings(warnings, look),
+    ...formatChecks(isVerbose ? checks : foldTopics(mergeActions(checks)), style),
+    ...formatWarnings(warnings, style),
     '',
-    ...formatVerdict(report, look),
+    ...formatVerdict(report, style),
   ]
 }
 
@@ -61,7 +61,7 @@ function foldTopics(checks: readonly Check[]): Check[] {
   })
 }
 
-function formatChecks(checks: readonly Check[], look: Look): string[] {
+function formatChecks(checks: readonly Check[], style: OutputStyle): string[] {
   return formatTable<Check>(
     [
       { title: 'SUBJECT', cell: check => check.subject, shrinks: true },
@@ -69,27 +69,27 @@ function formatChecks(checks: readonly Check[], look: Look): string[] {
       {
         title: 'RESULT',
         cell: check => (check.allowed ? 'ok' : 'FAILED'),
-        paint: (text, check) => (check.allowed ? look.good(text) : look.bad(text)),
+        paint: (text, check) => (check.allowed ? style.good(text) : style.bad(text)),
       },
       { title: 'DETAIL', wraps: true, dropAs: 1, cell: check => check.detail },
     ],
     checks,
-    look,
+    style,
   )
 }
 
-function formatVerdict({ ok, checks }: CheckReport, look: Look): string[] {
-  if (ok) return [look.good('Ready: the job has everything it needs.')]
+function formatVerdict({ ok, checks }: CheckReport, style: OutputStyle): string[] {
+  if (ok) return [style.good('Ready: the job has everything it needs.')]
   const missing = checks.filter(check => !check.allowed)
   const grants = planGrants(missing)
   const others = missing.filter(check => aclResource(check) === undefined)
   return [
-    look.bad(`Not ready: ${plural(missing.length, 'check')} failed.`),
+    style.bad(`Not ready: ${plural(missing.length, 'check')} failed.`),
     ...(grants.length === 0 ? [] : ['Grant to the user of this job, as options of kafka-acls --add:']),
     ...grants.map(grant => `  ${printable(grant)}`),
     ...(others.length === 0 ? [] : ['To fix:']),
     ...others.flatMap(({ subject, action, detail }) =>
-      formatText(printable(`${subject}, ${action}: ${detail}`), look, '  '),
+      formatText(printable(`${subject}, ${action}: ${detail}`), style, '  '),
     ),
   ]
 }

@@ -10,7 +10,7 @@ export async function run(session: Session): Promise<number> {
   )
   session.outcome.note(compareFacts(report))
   session.print(
-    () => formatComparison(report, session.look),
+    () => formatComparison(report, session.style),
     () => comparisonDocument(report),
   )
   return report.ok ? 0 : DIFFERENCES_FOUND

@@ -1,7 +1,7 @@
 import { formatCount } from '../../lib/units.ts'
 import type { CompareReport, PartitionComparison } from '../../restore/compare.ts'
 import type { Difference } from '../../restore/difference.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
 import { formatWarnings } from './gap-table.ts'
@@ -13,25 +13,25 @@ const MAX_ROWS = 20
 export const DIFFERENCES_FOUND = 3
 
 /** The result of comparing the target with the backup. */
-export function formatComparison(report: CompareReport, look: Look): string[] {
+export function formatComparison(report: CompareReport, style: OutputStyle): string[] {
   const { backupId, generation, ok, totals } = report
-  const verdict = ok ? look.good('the target has the same records') : look.bad('THE TARGET DIFFERS')
+  const verdict = ok ? style.good('the target has the same records') : style.bad('THE TARGET DIFFERS')
   return [
-    `${look.bold(printable(backupId))} generation ${generation}: ${verdict}`,
+    `${style.bold(printable(backupId))} generation ${generation}: ${verdict}`,
     `  ${plural(totals.partitions, 'partition')}, ${plural(totals.records, 'record')} the same${formatRemoved(totals.removed)}`,
-    ...formatMissing(report, look),
+    ...formatMissing(report, style),
     '',
-    ...formatTopics(report, look),
-    ...formatDifferences(report, look),
+    ...formatTopics(report, style),
+    ...formatDifferences(report, style),
     ...formatWarnings(
       report.warnings.filter(warning => !isAboutMissing(warning, report)),
-      look,
+      style,
     ),
   ]
 }
 
 /** Reports a missing topic or partition instead of all its missing records. */
-function formatMissing({ topics }: CompareReport, look: Look): string[] {
+function formatMissing({ topics }: CompareReport, style: OutputStyle): string[] {
   const names = topics.flatMap(({ target, partitions, isMissing }) =>
     isMissing
       ? [`topic ${target}`]
@@ -39,7 +39,7 @@ function formatMissing({ topics }: CompareReport, look: Look): string[] {
   )
   const more = names.length > MAX_MISSING ? ` and ${formatCount(names.length - MAX_MISSING)} more` : ''
   if (names.length === 0) return []
-  return [look.bad(`  not on the target: ${printable(names.slice(0, MAX_MISSING).join(', '))}${more}`)]
+  return [style.bad(`  not on the target: ${printable(names.slice(0, MAX_MISSING).join(', '))}${more}`)]
 }
 
 function isAboutMissing(warning: string, { topics }: CompareReport): boolean {
@@ -50,7 +50,7 @@ function formatRemoved(removed: number): string {
   return removed === 0 ? '' : `, ${formatCount(removed)} removed by compaction since`
 }
 
-function formatTopics({ topics }: CompareReport, look: Look): string[] {
+function formatTopics({ topics }: CompareReport, style: OutputStyle): string[] {
   type Row = CompareReport['topics'][number]
   const sum = ({ partitions }: Row, pick: (one: PartitionComparison) => number) =>
     partitions.reduce((total, one) => total + pick(one), 0)
@@ -67,7 +67,7 @@ function formatTopics({ topics }: CompareReport, look: Look): string[] {
       },
     ],
     topics,
-    look,
+    style,
   )
 }
 
@@ -78,7 +78,7 @@ function formatFound(partitions: readonly PartitionComparison[]): string {
 }
 
 /** Empty without differences. */
-export function formatDifferences({ topics }: CompareReport, look: Look): string[] {
+export function formatDifferences({ topics }: CompareReport, style: OutputStyle): string[] {
   const found = topics.flatMap(({ target, partitions }) =>
     partitions
       .filter(one => !one.isMissing)
@@ -93,12 +93,12 @@ export function formatDifferences({ topics }: CompareReport, look: Look): string
       { title: 'PARTITION', cell: row => row.place, shrinks: true },
       { title: 'SOURCE OFFSET', align: 'right', cell: formatOrigin },
       { title: 'TARGET OFFSET', align: 'right', cell: row => String(row.targetOffset ?? '-') },
-      { title: 'DIFFERENCE', wraps: 18, cell: describe, paint: text => look.bad(text) },
+      { title: 'DIFFERENCE', wraps: 18, cell: describe, paint: text => style.bad(text) },
       { title: 'BACKUP', cell: row => row.expected ?? '-', shrinks: true },
       { title: 'TARGET', cell: row => row.actual ?? '-', shrinks: true },
     ],
     rows,
-    look,
+    style,
   )
   const left = found.length - rows.length
   const more = left > 0 ? [`and ${formatCount(left)} more; --format json shows all of them`] : []

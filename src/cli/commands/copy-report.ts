@@ -1,33 +1,36 @@
 import type { CopyReport } from '../../copy/sides.ts'
 import type { ErrorCode } from '../../errors.ts'
 import { formatBytes } from '../../lib/units.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { plural, printable } from '../text.ts'
 import { formatProblems } from './verify.ts'
 
 /** A backup that could not be copied has an error. */
 export type CopyRow = CopyReport | { backup_id: string; error: string; code: ErrorCode }
 
-export function formatCopies({ rows, from, to }: { rows: CopyRow[]; from: string; to: string }, look: Look): string[] {
+export function formatCopies(
+  { rows, from, to }: { rows: CopyRow[]; from: string; to: string },
+  style: OutputStyle,
+): string[] {
   if (rows.length === 0) return [`No backups at ${printable(from)}.`]
-  return [`From ${printable(from)} to ${printable(to)}`, ...rows.flatMap(row => formatRow(row, look))]
+  return [`From ${printable(from)} to ${printable(to)}`, ...rows.flatMap(row => formatRow(row, style))]
 }
 
-function formatRow(row: CopyRow, look: Look): string[] {
-  const name = look.bold(printable(row.backup_id))
-  if ('error' in row) return [`${name}: ${look.bad('NOT COPIED')}: ${printable(row.error)}`]
+function formatRow(row: CopyRow, style: OutputStyle): string[] {
+  const name = style.bold(printable(row.backup_id))
+  if ('error' in row) return [`${name}: ${style.bad('NOT COPIED')}: ${printable(row.error)}`]
   return [
-    `${name}: ${row.ok ? formatOutcome(row, look) : look.bad(`DAMAGED, ${plural(row.problems.length, 'problem')}; ${formatOutcome(row, look)}`)}`,
+    `${name}: ${row.ok ? formatOutcome(row, style) : style.bad(`DAMAGED, ${plural(row.problems.length, 'problem')}; ${formatOutcome(row, style)}`)}`,
     ...formatExtent(row).map(line => `  ${line}`),
-    ...formatProblems(row.problems, look),
+    ...formatProblems(row.problems, style),
   ]
 }
 
-function formatOutcome({ ok, dry_run, generations, newest_generation }: CopyReport, look: Look): string {
+function formatOutcome({ ok, dry_run, generations, newest_generation }: CopyReport, style: OutputStyle): string {
   const verb = dry_run ? 'would be copied' : 'copied'
-  if (generations.length > 0) return look.good(`${formatGenerations(generations)} ${verb}`)
+  if (generations.length > 0) return style.good(`${formatGenerations(generations)} ${verb}`)
   if (newest_generation === null) return `no generation ${verb}`
-  if (ok) return look.good(`up to date, generation ${newest_generation}`)
+  if (ok) return style.good(`up to date, generation ${newest_generation}`)
   return `no generation ${verb}; the latest at the target is generation ${newest_generation}`
 }
 

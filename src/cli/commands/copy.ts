@@ -31,7 +31,7 @@ export async function run(session: Session): Promise<number> {
     return { from: copies.from, to: copies.to, rows }
   })
   session.print(
-    () => formatCopies(rows, session.look),
+    () => formatCopies(rows, session.style),
     () => ({ from: rows.from, to: rows.to, backups: rows.rows }),
   )
   return largest(rows.rows.map(exitCodeOf))
@@ -67,7 +67,7 @@ async function readSide(session: Session, side: 'from' | 'to'): Promise<StorageP
     const what = side === 'from' ? 'where the backup is' : 'where the copy goes'
     throw usage(`say ${what}, with --${side} or --${side}-config`)
   }
-  return session.loadOtherSchemaJob(config)
+  return session.loadOtherClusterlessJob(config)
 }
 
 /** Undefined means all backups. */

@@ -3,7 +3,7 @@ import { writerTermOf } from '../../jobs/prune.ts'
 import { formatBytes } from '../../lib/units.ts'
 import type { DeleteReport } from '../../retention/delete-backup.ts'
 import type { Storage } from '../../storage/storage.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { deleteFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { plural, printable } from '../text.ts'
@@ -61,7 +61,7 @@ async function remove(session: Session, place: Place, ids: readonly string[]): P
     }
     const [what, text] = match.length === 0 ? ['id', ids[0] ?? ''] : ['pattern', match.join(' ')]
     const ask = () => session.confirmByTyping(`This cannot be undone. Type the ${what} to remove it:`, text)
-    const formatted = (look: Look) => plan.flatMap(one => formatDelete(one, look))
+    const formatted = (style: OutputStyle) => plan.flatMap(one => formatDelete(one, style))
     if (!(await agrees(session, { plan: formatted, ask, nothing: 'nothing was removed' }))) return 0
   }
   return removeAll(session, place, ids)
@@ -122,15 +122,15 @@ function show(session: Session, { location }: Storage, reports: readonly DeleteR
   const isPattern = session.options.match.length > 0
   const nothing = `nothing to remove: no backup at ${printable(location)} matches`
   session.print(
-    () => (reports.length === 0 ? [nothing] : reports.flatMap(report => formatDelete(report, session.look))),
+    () => (reports.length === 0 ? [nothing] : reports.flatMap(report => formatDelete(report, session.style))),
     () => (isPattern ? { location, backups: reports.map(deleteDocument) } : reports.map(deleteDocument)[0]),
   )
   return reports.some(({ outcome }) => outcome.retained.objects > 0) ? PARTLY_DONE : 0
 }
 
-function formatDelete({ backupId, location, isDryRun, isFound, outcome }: DeleteReport, look: Look): string[] {
+function formatDelete({ backupId, location, isDryRun, isFound, outcome }: DeleteReport, style: OutputStyle): string[] {
   const { removed, retained, waiting, generationsRemoved, unknown } = outcome
-  const name = look.bold(printable(backupId))
+  const name = style.bold(printable(backupId))
   const head = isFound
     ? `backup ${name}: ${plural(removed.objects, 'object')} (${formatBytes(removed.bytes)}), ${plural(generationsRemoved, 'generation')} ${isDryRun ? 'would be removed' : 'removed'}`
     : `nothing to remove: there is no backup ${name} at ${printable(location)}`
@@ -139,7 +139,7 @@ function formatDelete({ backupId, location, isDryRun, isFound, outcome }: Delete
     head,
     ...(kept > 0
       ? [
-          look.warn(
+          style.warn(
             `${plural(kept, 'object')} protected by the retention of the store; run it again when that has ended`,
           ),
         ]

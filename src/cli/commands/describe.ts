@@ -6,7 +6,7 @@ import type {
   Description,
 } from '../../archive/describe.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
 import { formatInstant, formatRatio, formatTimestamp, plural, printable } from '../text.ts'
@@ -17,27 +17,27 @@ export async function run(session: Session): Promise<number> {
   return withBackup(session, async (storage, backupId) => {
     const description = await session.actions.describeBackup(storage, backupId, session.signal)
     session.print(
-      () => formatDescription(description, session.look),
+      () => formatDescription(description, session.style),
       () => description,
     )
     return 0
   })
 }
 
-function formatDescription(description: Description, look: Look): string[] {
+function formatDescription(description: Description, style: OutputStyle): string[] {
   const { topics } = description
   const gaps = topics.flatMap(({ name, gaps }) => gaps.map(gap => ({ topic: name, ...gap })))
   return [
-    ...formatHead(description, look),
-    ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, look)]),
-    ...formatSettings(topics, look),
-    ...formatSubjects(description.schema_registry, look),
-    ...formatGaps('Gaps: lost at the source before they could be copied', gaps, look),
-    ...formatWarnings(description.warnings, look),
+    ...formatHead(description, style),
+    ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, style)]),
+    ...formatSettings(topics, style),
+    ...formatSubjects(description.schema_registry, style),
+    ...formatGaps('Gaps: lost at the source before they could be copied', gaps, style),
+    ...formatWarnings(description.warnings, style),
   ]
 }
 
-function formatHead(description: Description, look: Look): string[] {
+function formatHead(description: Description, style: OutputStyle): string[] {
   const { cluster, selection, totals, generation, generations } = description
   const isOfSchemas = selection.include.length === 0
   const earlier = generations.length > 1 ? `, ${plural(generations.length - 1, 'earlier generation')} kept` : ''
@@ -45,9 +45,9 @@ function formatHead(description: Description, look: Look): string[] {
   const stored = `${formatBytes(totals.stored_bytes)} stored (${formatRatio(totals.bytes, totals.stored_bytes)})`
   return formatFields(
     [
-      ['Backup', description.backup_id, look.bold],
+      ['Backup', description.backup_id, style.bold],
       ['Location', description.location],
-      ['State', description.complete ? 'complete' : 'incomplete', description.complete ? look.good : look.warn],
+      ['State', description.complete ? 'complete' : 'incomplete', description.complete ? style.good : style.warn],
       ['Generation', `${generation}${earlier}`],
       ['Created', `${formatInstant(description.created_at)}, begun ${formatInstant(description.started_at)}`],
       [
@@ -66,14 +66,14 @@ function formatHead(description: Description, look: Look): string[] {
       ['Encrypted', encryptionOf(description.encryption)],
       ['Written by', `kafka-backup ${description.tool_version}, format ${description.format_version}`],
     ],
-    look,
+    style,
   )
 }
 
-function formatTopics(topics: readonly DescribedTopic[], look: Look): string[] {
+function formatTopics(topics: readonly DescribedTopic[], style: OutputStyle): string[] {
   return formatTable<DescribedTopic>(
     [
-      { title: 'TOPIC', cell: topicName, shrinks: true, paint: text => look.bold(text) },
+      { title: 'TOPIC', cell: topicName, shrinks: true, paint: text => style.bold(text) },
       { title: 'PARTITIONS', dropAs: 2, align: 'right', cell: topic => formatCount(topic.partition_count) },
       { title: 'RECORDS', align: 'right', cell: topic => formatCount(topic.records) },
       { title: 'BYTES', align: 'right', cell: topic => formatBytes(topic.bytes) },
@@ -85,11 +85,11 @@ function formatTopics(topics: readonly DescribedTopic[], look: Look): string[] {
         title: 'GAPS',
         align: 'right',
         cell: topic => (topic.gaps.length === 0 ? '-' : formatCount(topic.gaps.length)),
-        paint: text => (text === '-' ? text : look.warn(text)),
+        paint: text => (text === '-' ? text : style.warn(text)),
       },
     ],
     topics,
-    look,
+    style,
   )
 }
 
@@ -97,12 +97,12 @@ function topicName({ selector, state }: DescribedTopic): string {
   return state === 'current' ? selector : `${selector} (${state})`
 }
 
-function formatSettings(topics: readonly DescribedTopic[], look: Look): string[] {
+function formatSettings(topics: readonly DescribedTopic[], style: OutputStyle): string[] {
   const lines = topics.flatMap(topic => {
     const settings = [...Object.entries(topic.configs), ...inheritedPolicy(topic)].map(
       ([name, value]) => `    ${printable(name)} = ${printable(value)}`,
     )
-    return settings.length === 0 ? [] : [`  ${look.bold(printable(topicName(topic)))}`, ...settings]
+    return settings.length === 0 ? [] : [`  ${style.bold(printable(topicName(topic)))}`, ...settings]
   })
   return lines.length === 0 ? [] : ['', 'Settings that differ from the default', ...lines]
 }
@@ -144,17 +144,17 @@ function accessOf(access: DescribedAccess): string | undefined {
   return parts.length === 0 ? undefined : parts.join(', ')
 }
 
-function formatSubjects({ subjects }: DescribedRegistry, look: Look): string[] {
+function formatSubjects({ subjects }: DescribedRegistry, style: OutputStyle): string[] {
   if (subjects.length === 0) return []
   const rows = formatTable<DescribedRegistry['subjects'][number]>(
     [
-      { title: 'SUBJECT', cell: subject => subject.name, shrinks: true, paint: text => look.bold(text) },
+      { title: 'SUBJECT', cell: subject => subject.name, shrinks: true, paint: text => style.bold(text) },
       { title: 'VERSIONS', align: 'right', cell: subject => formatCount(subject.versions) },
       // IDs have no thousands separators.
       { title: 'LATEST ID', align: 'right', cell: subject => String(subject.latest_id ?? '-') },
     ],
     subjects,
-    look,
+    style,
   )
   return ['', ...rows]
 }

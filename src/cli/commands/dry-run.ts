@@ -1,7 +1,7 @@
 import type { DryRun, DryRunTopic } from '../../backup/dry-run.ts'
 import type { BackupJob } from '../../config/load-job.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
@@ -12,7 +12,7 @@ import { rereadDocuments } from './rereads.ts'
 export async function showDryRun(session: Session, job: BackupJob): Promise<number> {
   const plan = await session.actions.dryRunJob(job, session.signal)
   session.print(
-    () => formatPlan(plan, session.look),
+    () => formatPlan(plan, session.style),
     () => documentOf(plan),
   )
   return 0
@@ -35,12 +35,12 @@ function documentOf(plan: DryRun) {
   }
 }
 
-function formatPlan(plan: DryRun, look: Look): string[] {
+function formatPlan(plan: DryRun, style: OutputStyle): string[] {
   const { totals, topics, schemas } = plan
   const size = totals.bytes === null ? '' : `, about ${formatBytes(totals.bytes)}`
   const extent = `${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}, ${plural(totals.offsets, 'offset')}${size}`
   return [
-    `Dry run of ${look.bold(printable(plan.backupId))}: nothing is written`,
+    `Dry run of ${style.bold(printable(plan.backupId))}: nothing is written`,
     ...formatFields(
       [
         ['  Cluster', plan.clusterId ?? 'unnamed'],
@@ -52,24 +52,24 @@ function formatPlan(plan: DryRun, look: Look): string[] {
         ['  Would copy', extent],
         ['  Schemas', schemas && `${plural(schemas.subjects, 'subject')}, ${plural(schemas.versions, 'version')}`],
       ],
-      look,
+      style,
     ),
-    ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, look)]),
-    ...formatGaps('Gaps: lost at the source, can no longer be copied', plan.gaps, look),
-    ...formatWarnings(plan.warnings, look),
+    ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, style)]),
+    ...formatGaps('Gaps: lost at the source, can no longer be copied', plan.gaps, style),
+    ...formatWarnings(plan.warnings, style),
   ]
 }
 
-function formatTopics(topics: readonly DryRunTopic[], look: Look): string[] {
+function formatTopics(topics: readonly DryRunTopic[], style: OutputStyle): string[] {
   return formatTable<DryRunTopic>(
     [
-      { title: 'TOPIC', cell: topic => topic.name, shrinks: true, paint: text => look.bold(text) },
+      { title: 'TOPIC', cell: topic => topic.name, shrinks: true, paint: text => style.bold(text) },
       { title: 'PARTITIONS', align: 'right', cell: topic => formatCount(topic.partitions) },
       { title: 'OFFSETS', align: 'right', cell: topic => formatCount(topic.offsets) },
       { title: 'BYTES', align: 'right', cell: topic => (topic.bytes === null ? '?' : `~${formatBytes(topic.bytes)}`) },
-      { title: '', cell: topic => (topic.isNew ? 'new' : ''), paint: text => look.good(text) },
+      { title: '', cell: topic => (topic.isNew ? 'new' : ''), paint: text => style.good(text) },
     ],
     topics,
-    look,
+    style,
   )
 }

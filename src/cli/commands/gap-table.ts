@@ -1,6 +1,6 @@
 import { formatCount } from '../../lib/units.ts'
 import type { GapReason } from '../../observe/progress.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { formatTable, formatText } from '../table.ts'
 import { printable } from '../text.ts'
 
@@ -21,7 +21,7 @@ const reasons: Record<GapReason, string> = {
 }
 
 /** A titled table of gaps; empty without gaps. */
-export function formatGaps(title: string, gaps: readonly ShownGap[], look: Look): string[] {
+export function formatGaps(title: string, gaps: readonly ShownGap[], style: OutputStyle): string[] {
   if (gaps.length === 0) return []
   const rows = formatTable<ShownGap>(
     [
@@ -38,13 +38,13 @@ export function formatGaps(title: string, gaps: readonly ShownGap[], look: Look)
       { title: 'REASON', wraps: true, cell: gap => reasons[gap.reason] },
     ],
     gaps,
-    look,
+    style,
   )
-  return ['', look.warn(title), ...rows]
+  return ['', style.warn(title), ...rows]
 }
 
 /** A titled list of warnings; empty without warnings. */
-export function formatWarnings(warnings: readonly string[], look: Look): string[] {
+export function formatWarnings(warnings: readonly string[], style: OutputStyle): string[] {
   if (warnings.length === 0) return []
-  return ['', look.warn('Warnings'), ...warnings.flatMap(warning => formatText(printable(warning), look, '  '))]
+  return ['', style.warn('Warnings'), ...warnings.flatMap(warning => formatText(printable(warning), style, '  '))]
 }

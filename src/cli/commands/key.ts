@@ -1,8 +1,8 @@
 import { KafkaBackupError } from '../../errors.ts'
 import type { KeyListing, KeyPlace, RewrapReport } from '../../jobs/keys.ts'
 import { parseLocation } from '../../storage/location.ts'
-import type { Look } from '../look.ts'
 import type { CommandOptions } from '../option-specs.ts'
+import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
 import { formatInstant, plural, printable } from '../text.ts'
@@ -29,7 +29,7 @@ async function runNew(session: Session): Promise<number> {
 async function runList(session: Session): Promise<number> {
   const listing = await session.actions.listKeysJob(await placeOf(session), session.signal)
   session.print(
-    () => formatListing(listing, session.look),
+    () => formatListing(listing, session.style),
     () => documentOf(listing),
   )
   return 0
@@ -46,7 +46,7 @@ async function runRewrap(session: Session): Promise<number> {
   const result = await session.actions.rewrapKeysJob(place, { recipientFiles, isDataKeyNew, kmsKeys }, session.signal)
   session.print(
     () => [
-      ...formatListing(result, session.look),
+      ...formatListing(result, session.style),
       '',
       `Only these keys can decrypt the backup now; ${plural(result.removed, 'older keys file')} removed. No data was rewritten.`,
       ...formatSnapshots(result.snapshots),
@@ -69,7 +69,7 @@ async function placeOf(session: Session): Promise<KeyPlace> {
   if (path !== undefined && config !== undefined) throw usage('pass either --path or --config, not both')
   if (config === undefined && set.length > 0) throw usage('--set needs --config')
   if (config !== undefined) {
-    const job = await session.loadSchemaJob(config)
+    const job = await session.loadClusterlessJob(config)
     return { ...job, backupId: backupId ?? job.backupId, keyFiles }
   }
   if (path === undefined) throw usage('pass --path and --backup-id, or --config')
@@ -89,26 +89,26 @@ function documentOf({ backupId, location, version, createdAt, hideNames, dataKey
   }
 }
 
-function formatListing(listing: KeyListing, look: Look): string[] {
+function formatListing(listing: KeyListing, style: OutputStyle): string[] {
   const { backupId, location, version, createdAt, hideNames, dataKeys, recipients } = listing
   const head = formatFields(
     [
-      ['Backup', backupId, look.bold],
+      ['Backup', backupId, style.bold],
       ['Location', location],
       ['Keys file', `version ${version}, ${formatInstant(createdAt)}`],
       ['Data key', dataKeys.map(({ id }) => id).join(', ')],
       ['Names', hideNames ? 'hidden' : 'topics and subjects are readable in object keys'],
     ],
-    look,
+    style,
   )
   const rows = formatTable<KeyListing['recipients'][number]>(
     [
       { title: 'KEY TYPE', cell: ({ kind }) => kind },
-      { title: 'ID', cell: ({ id }) => id, shrinks: true, paint: text => look.bold(text) },
+      { title: 'ID', cell: ({ id }) => id, shrinks: true, paint: text => style.bold(text) },
       { title: 'NAME', wraps: true, cell: ({ name }) => name ?? '-' },
     ],
     recipients,
-    look,
+    style,
   )
   return [...head, '', ...rows]
 }

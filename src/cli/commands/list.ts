@@ -4,7 +4,7 @@ import { detailsField, type ErrorCode, type ErrorDetails, KafkaBackupError } fro
 import { largest } from '../../lib/largest.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { Storage } from '../../storage/storage.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { type Column, formatTable } from '../table.ts'
 import { formatInstant, printable } from '../text.ts'
@@ -19,12 +19,12 @@ type Listing =
 type Row = BackupSummary & { location: string }
 
 export async function run(session: Session): Promise<number> {
-  const places = readPlaces(session)
+  const places = readLocations(session)
   const listings: Listing[] = []
   for (const place of places) listings.push(await listAt(session, place, places.length > 1))
   const [first] = listings
   session.print(
-    () => formatListings(listings, session.look),
+    () => formatListings(listings, session.style),
     () => (listings.length === 1 ? first : { locations: listings }),
   )
   // Damage takes precedence over transient errors, such as an unreadable folder.
@@ -36,12 +36,12 @@ export async function run(session: Session): Promise<number> {
 }
 
 /** A location as the user wrote it, and how to open it. */
-interface Place {
+interface NamedLocation {
   name: string
   open(): Promise<Storage>
 }
 
-function readPlaces(session: Session): Place[] {
+function readLocations(session: Session): NamedLocation[] {
   const { actions, signal } = session
   const { paths, configs, set } = session.options
   if (paths.length > 0 && configs.length > 0) throw usage('pass either --path or --config, not both')
@@ -51,13 +51,13 @@ function readPlaces(session: Session): Place[] {
     ...paths.map(path => ({ name: path, open: () => actions.openLocation(path, session.givenKeys(), signal) })),
     ...configs.map(config => ({
       name: config,
-      open: async () => actions.openJobStorage(await session.loadSchemaJob(config), session.givenKeys(), signal),
+      open: async () => actions.openJobStorage(await session.loadClusterlessJob(config), session.givenKeys(), signal),
     })),
   ]
 }
 
 /** Lists the other locations if one of several cannot be read. */
-async function listAt(session: Session, { name, open }: Place, isOneOfSeveral: boolean): Promise<Listing> {
+async function listAt(session: Session, { name, open }: NamedLocation, isOneOfSeveral: boolean): Promise<Listing> {
   try {
     return await withOpen(await open(), async storage => ({
       location: storage.location,
@@ -70,7 +70,7 @@ async function listAt(session: Session, { name, open }: Place, isOneOfSeveral: b
   }
 }
 
-function formatListings(listings: readonly Listing[], look: Look): string[] {
+function formatListings(listings: readonly Listing[], style: OutputStyle): string[] {
   const rows = listings.flatMap(listing =>
     'error' in listing ? [] : listing.backups.map(backup => ({ ...backup, location: listing.location })),
   )
@@ -79,12 +79,12 @@ function formatListings(listings: readonly Listing[], look: Look): string[] {
     listings.filter(isBroken),
   ]
   const isOne = listings.length === 1
-  const lines = rows.length === 0 ? [] : formatTable(columns(look, isOne), rows, look)
+  const lines = rows.length === 0 ? [] : formatTable(columns(style, isOne), rows, style)
   const notes = [
     ...empty.map(({ location }) => `No backups at ${printable(location)}.`),
-    ...rows.filter(isBroken).map(row => `${look.bad(nameOf(row, isOne))}: ${printable(row.error)}`),
-    ...rows.filter(isStale).map(row => `${look.warn(nameOf(row, isOne))}: ${describeStale(row)}`),
-    ...unread.map(({ location, error }) => `${look.bad(printable(location))}: ${printable(error)}`),
+    ...rows.filter(isBroken).map(row => `${style.bad(nameOf(row, isOne))}: ${printable(row.error)}`),
+    ...rows.filter(isStale).map(row => `${style.warn(nameOf(row, isOne))}: ${describeStale(row)}`),
+    ...unread.map(({ location, error }) => `${style.bad(printable(location))}: ${printable(error)}`),
   ]
   return [...lines, ...(lines.length > 0 && notes.length > 0 ? [''] : []), ...notes]
 }
@@ -106,16 +106,16 @@ function isBroken<T extends object>(one: T): one is Extract<T, { error: string }
   return 'error' in one
 }
 
-function columns(look: Look, isOne: boolean): Column<Row>[] {
+function columns(style: OutputStyle, isOne: boolean): Column<Row>[] {
   const of = (pick: (backup: Readable) => string) => (backup: BackupSummary) => ('error' in backup ? '-' : pick(backup))
   const location: Column<Row>[] = [{ title: 'LOCATION', cell: ({ location }) => location, shrinks: true }]
   return [
     ...(isOne ? [] : location),
-    { title: 'BACKUP', cell: backup => backup.backup_id, shrinks: true, paint: text => look.bold(text) },
+    { title: 'BACKUP', cell: backup => backup.backup_id, shrinks: true, paint: text => style.bold(text) },
     {
       title: 'STATE',
       cell: stateOf,
-      paint: (text, backup) => paintState(text, backup, look),
+      paint: (text, backup) => paintState(text, backup, style),
     },
     { title: 'GEN', dropAs: 6, align: 'right', cell: of(backup => String(backup.generation)) },
     { title: 'CREATED', cell: of(backup => formatInstant(backup.created_at)) },
@@ -128,7 +128,7 @@ function columns(look: Look, isOne: boolean): Column<Row>[] {
       title: 'GAPS',
       align: 'right',
       cell: of(backup => (backup.gaps === 0 ? '-' : formatCount(backup.gaps))),
-      paint: text => (text === '-' ? text : look.warn(text)),
+      paint: text => (text === '-' ? text : style.warn(text)),
     },
     { title: 'CLUSTER', dropAs: 7, cell: of(backup => backup.cluster_id ?? '-'), shrinks: true },
   ]
@@ -143,9 +143,9 @@ function stateOf(backup: BackupSummary): string {
   return `${backup.complete ? 'complete' : 'incomplete'}${backup.encrypted ? ', encrypted' : ''}`
 }
 
-function paintState(text: string, backup: BackupSummary, look: Look): string {
-  if ('error' in backup) return isLocked(backup) ? look.warn(text) : look.bad(text)
-  return backup.complete ? look.good(text) : look.warn(text)
+function paintState(text: string, backup: BackupSummary, style: OutputStyle): string {
+  if ('error' in backup) return isLocked(backup) ? style.warn(text) : style.bad(text)
+  return backup.complete ? style.good(text) : style.warn(text)
 }
 
 function usage(message: string): KafkaBackupError {

@@ -1,7 +1,7 @@
 import { formatCount } from '../../lib/units.ts'
 import type { LossNote } from '../../registry/restore/plan/restore-step.ts'
 import { type Loss, type Losses, lossesOf, openLosses } from '../../registry/restore/schema-report.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { formatTable, formatText } from '../table.ts'
 
 /** The exit code if the target registry cannot store everything and the job does not accept the loss. */
@@ -16,28 +16,28 @@ export function isOpen(schemas: Losses | undefined): boolean {
 }
 
 /** One row per kind of loss; empty without losses. */
-export function formatLosses(title: string, schemas: Losses, look: Look): string[] {
+export function formatLosses(title: string, schemas: Losses, style: OutputStyle): string[] {
   const losses = lossesOf(schemas)
   if (losses.length === 0) return []
   const table = formatTable<Loss>(
     [
-      { title: 'LOSS', cell: loss => loss.kind, paint: text => look.bold(text) },
+      { title: 'LOSS', cell: loss => loss.kind, paint: text => style.bold(text) },
       { title: 'SUBJECTS', align: 'right', cell: ({ subjects }) => formatCount(subjects.length) },
       {
         title: 'ACCEPTED',
         cell: ({ isAccepted }) => (isAccepted ? 'yes' : 'NO'),
-        paint: (text, { isAccepted }) => (isAccepted ? look.good(text) : look.bad(text)),
+        paint: (text, { isAccepted }) => (isAccepted ? style.good(text) : style.bad(text)),
       },
       { title: 'MEANING', wraps: true, cell: loss => loss.meaning },
     ],
     losses,
-    look,
+    style,
   )
-  return ['', look.warn(title), ...table]
+  return ['', style.warn(title), ...table]
 }
 
 /** Every loss with its subject. */
-export function formatLossDetails(schemas: Losses, look: Look): string[] {
+export function formatLossDetails(schemas: Losses, style: OutputStyle): string[] {
   const notes = lossesOf(schemas).flatMap(loss => loss.notes)
   if (notes.length === 0) return []
   const table = formatTable<LossNote>(
@@ -47,21 +47,21 @@ export function formatLossDetails(schemas: Losses, look: Look): string[] {
       { title: 'DETAIL', wraps: true, cell: note => note.message },
     ],
     notes,
-    look,
+    style,
   )
   return ['', ...table]
 }
 
 /** What to do about losses, in a plan. */
-export function formatAcceptance(schemas: Losses, look: Look): string[] {
+export function formatAcceptance(schemas: Losses, style: OutputStyle): string[] {
   const open = openLosses(schemas)
-  if (lossesOf(schemas).length === 0) return ['', ...formatText(look.good(NOTHING_LOST), look)]
-  if (open.length === 0) return ['', ...formatText(look.good(`${FIELD} accepts every loss.`), look)]
+  if (lossesOf(schemas).length === 0) return ['', ...formatText(style.good(NOTHING_LOST), style)]
+  if (open.length === 0) return ['', ...formatText(style.good(`${FIELD} accepts every loss.`), style)]
   return [
     '',
     ...formatText(
       `Not accepted: ${open.join(', ')}. A restore completes everything else and ends with exit code 4.`,
-      look,
+      style,
     ),
     'To accept these losses, set in the job:',
     '  enterprise:',

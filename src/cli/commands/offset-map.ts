@@ -1,13 +1,13 @@
 import { KafkaBackupError } from '../../errors.ts'
 import type { OffsetMapRun, OffsetPlace } from '../../restore/offset-map.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { formatTable } from '../table.ts'
 
 const NOT_FOUND = 1
 
 export async function run(session: Session): Promise<number> {
-  const { topic, partition, offset } = readPlace(session.options)
+  const { topic, partition, offset } = readRequest(session.options)
   const job = await session.loadRestoreJob(session.options.config ?? '')
   if (topic !== undefined && partition !== undefined && offset !== undefined) {
     const asked = { topic, partition, offset }
@@ -21,19 +21,19 @@ export async function run(session: Session): Promise<number> {
   const filter = { ...(topic !== undefined && { topic }), ...(partition !== undefined && { partition }) }
   const runs = await session.actions.offsetMapJob(job, filter, session.signal)
   session.print(
-    () => formatRuns(runs, session.look),
+    () => formatRuns(runs, session.style),
     () => ({ backup_id: job.backupId, runs: runs.map(runDocument) }),
   )
   return 0
 }
 
-interface Place {
+interface RequestedOffset {
   topic?: string | undefined
   partition?: number
   offset?: bigint
 }
 
-function readPlace({
+function readRequest({
   topic,
   partition,
   offset,
@@ -41,7 +41,7 @@ function readPlace({
   topic?: string | undefined
   partition?: string | undefined
   offset?: string | undefined
-}): Place {
+}): RequestedOffset {
   for (const [name, value] of Object.entries({ partition, offset })) {
     if (value !== undefined && !/^\d{1,18}$/.test(value))
       throw usage(`--${name} is a number, not ${JSON.stringify(value)}`)
@@ -55,7 +55,7 @@ function readPlace({
   }
 }
 
-function formatPlace({ topic, partition, offset }: Required<Place>, place: OffsetPlace | undefined): string {
+function formatPlace({ topic, partition, offset }: Required<RequestedOffset>, place: OffsetPlace | undefined): string {
   const asked = `${topic}/${partition} offset ${offset}`
   if (!place) return `${asked}: neither this record nor a later one is on the target`
   const where = `${place.targetTopic}/${place.targetPartition} offset ${place.targetOffset}`
@@ -64,7 +64,7 @@ function formatPlace({ topic, partition, offset }: Required<Place>, place: Offse
     : `${asked}: no record was restored from this offset; the next one, from offset ${place.sourceOffset}, is ${where}`
 }
 
-function formatRuns(runs: readonly OffsetMapRun[], look: Look): string[] {
+function formatRuns(runs: readonly OffsetMapRun[], style: OutputStyle): string[] {
   if (runs.length === 0) return ['No records of this restore are on the target.']
   return formatTable<OffsetMapRun>(
     [
@@ -76,7 +76,7 @@ function formatRuns(runs: readonly OffsetMapRun[], look: Look): string[] {
       { title: 'RECORDS', align: 'right', cell: run => String(run.count) },
     ],
     runs,
-    look,
+    style,
   )
 }
 

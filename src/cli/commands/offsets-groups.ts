@@ -1,16 +1,16 @@
 import { detailsField } from '../../errors.ts'
 import { formatCount } from '../../lib/units.ts'
 import type { LaggingGroup, LaggingPosition, LagReport } from '../../offsets/lag.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
 
 /** One row per group. */
-export function formatGroups({ groups, leftOut }: LagReport, look: Look): string[] {
-  if (groups.length === 0) return ['There are no consumer groups.', ...formatLeftOut(leftOut, look)]
+export function formatGroups({ groups, leftOut }: LagReport, style: OutputStyle): string[] {
+  if (groups.length === 0) return ['There are no consumer groups.', ...formatLeftOut(leftOut, style)]
   const table = formatTable<LaggingGroup>(
     [
-      { title: 'GROUP', cell: one => one.group, shrinks: true, paint: text => look.bold(text) },
+      { title: 'GROUP', cell: one => one.group, shrinks: true, paint: text => style.bold(text) },
       { title: 'TYPE', dropAs: 3, cell: one => one.type },
       { title: 'STATE', cell: one => one.state },
       { title: 'MEMBERS', align: 'right', cell: one => formatCount(one.members) },
@@ -24,23 +24,23 @@ export function formatGroups({ groups, leftOut }: LagReport, look: Look): string
       { title: 'LAG', align: 'right', cell: one => (one.error ? '?' : formatCount(totalLag(one))) },
     ],
     groups,
-    look,
+    style,
   )
   const errors = groups.flatMap(({ group, error }) =>
     error ? [`  ${printable(group)}: ${printable(error.message)}`] : [],
   )
   return [
     ...table,
-    ...(errors.length > 0 ? ['', look.bad('Could not be read'), ...errors] : []),
-    ...formatLeftOut(leftOut, look),
+    ...(errors.length > 0 ? ['', style.bad('Could not be read'), ...errors] : []),
+    ...formatLeftOut(leftOut, style),
   ]
 }
 
 /** One row per partition. */
-export function formatPositions({ groups }: LagReport, look: Look): string[] {
+export function formatPositions({ groups }: LagReport, style: OutputStyle): string[] {
   return groups.flatMap((one, at) => {
-    const title = `${look.bold(printable(one.group))}: ${one.type}, ${one.state}, ${plural(one.members, 'member')}`
-    if (one.error) return [...(at > 0 ? [''] : []), title, look.bad(printable(one.error.message))]
+    const title = `${style.bold(printable(one.group))}: ${one.type}, ${one.state}, ${plural(one.members, 'member')}`
+    if (one.error) return [...(at > 0 ? [''] : []), title, style.bad(printable(one.error.message))]
     const table = formatTable<LaggingPosition>(
       [
         { title: 'TOPIC', cell: row => row.topic, shrinks: true },
@@ -52,27 +52,27 @@ export function formatPositions({ groups }: LagReport, look: Look): string[] {
         { title: 'METADATA', dropAs: 2, cell: row => row.metadata, shrinks: true },
       ],
       one.positions,
-      look,
+      style,
     )
     const rows = one.positions.length > 0 ? table : ['  no committed offsets']
-    return [...(at > 0 ? [''] : []), title, ...rows, ...formatUndecided(one, look)]
+    return [...(at > 0 ? [''] : []), title, ...rows, ...formatUndecided(one, style)]
   })
 }
 
-function formatUndecided({ undecided }: LaggingGroup, look: Look): string[] {
+function formatUndecided({ undecided }: LaggingGroup, style: OutputStyle): string[] {
   if (undecided.length === 0) return []
   const places = undecided.map(({ topic, partition }) => `${printable(topic)}/${partition}`)
   return [
-    look.dim(
+    style.dim(
       `An open transaction contains a newer offset of ${places.join(', ')}; the table shows the last committed one`,
     ),
   ]
 }
 
-function formatLeftOut(leftOut: LagReport['leftOut'], look: Look): string[] {
+function formatLeftOut(leftOut: LagReport['leftOut'], style: OutputStyle): string[] {
   if (leftOut.length === 0) return []
   const names = leftOut.map(({ group, type }) => `${printable(group)} (${type})`)
-  return ['', look.dim(`Not shown, because groups of these types do not commit offsets: ${names.join(', ')}`)]
+  return ['', style.dim(`Not shown, because groups of these types do not commit offsets: ${names.join(', ')}`)]
 }
 
 /** An offset beyond the end of the log counts as no lag. */

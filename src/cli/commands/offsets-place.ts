@@ -31,7 +31,7 @@ export async function placeOf(session: Session): Promise<OffsetsPlace> {
     ...(acceptPlainSnapshot && { acceptsPlainSnapshot: true }),
   }
   if (config !== undefined) {
-    const job = await session.loadSchemaJob(config)
+    const job = await session.loadClusterlessJob(config)
     const cluster = job.mode === 'restore' ? job.target : job.source
     return {
       ...(cluster && { cluster }),

@@ -1,28 +1,28 @@
 import { detailsField } from '../../errors.ts'
 import { formatCount } from '../../lib/units.ts'
 import { activeGroups, type OffsetsPlan, type PlannedGroup, type PlannedPosition } from '../../offsets/plan-reset.ts'
-import type { GroupOutcome, Outcome, PlanReport } from '../../offsets/run-plan.ts'
-import type { Look } from '../look.ts'
+import type { GroupOutcome, OffsetsOutcome, PlanReport } from '../../offsets/run-plan.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
 
 type Row = PlannedPosition & { group: string }
 
 /** The current offset, new offset and difference of every partition, and the blockers. */
-export function formatPlan(plan: OffsetsPlan, look: Look): string[] {
+export function formatPlan(plan: OffsetsPlan, style: OutputStyle): string[] {
   const active = activeGroups(plan)
   const changes = countChanges(plan)
   return [
-    `${look.bold(plan.strategy)}: ${plural(changes, 'committed offset')} of ${plural(plan.groups.length, 'group')} to change; nothing changed`,
-    ...formatRows(plan.groups, look),
+    `${style.bold(plan.strategy)}: ${plural(changes, 'committed offset')} of ${plural(plan.groups.length, 'group')} to change; nothing changed`,
+    ...formatRows(plan.groups, style),
     ...formatErrors(
       'Groups that cannot be set',
       plan.groups.map(one => ({ planned: one, ...(one.error && { error: one.error }) })),
-      look,
+      style,
     ),
     ...(active.length === 0
       ? []
-      : ['', look.warn('Groups with active members, which block a reset'), ...active.map(describeActive)]),
+      : ['', style.warn('Groups with active members, which block a reset'), ...active.map(describeActive)]),
   ]
 }
 
@@ -35,42 +35,46 @@ function describeActive({ group, state, members }: PlannedGroup['now']): string 
 }
 
 /** The result for every group, and the broker requests if passed. */
-export function formatOutcome(report: PlanReport, requests: Record<string, number> | undefined, look: Look): string[] {
-  const count = (outcome: Outcome) => report.groups.filter(one => one.outcome === outcome).length
+export function formatOutcome(
+  report: PlanReport,
+  requests: Record<string, number> | undefined,
+  style: OutputStyle,
+): string[] {
+  const count = (outcome: OffsetsOutcome) => report.groups.filter(one => one.outcome === outcome).length
   const parts = (['done', 'unchanged', 'partly', 'failed'] as const)
     .filter(outcome => count(outcome) > 0)
-    .map(outcome => paintOutcome(outcome, `${formatCount(count(outcome))} ${words[outcome]}`, look))
+    .map(outcome => paintOutcome(outcome, `${formatCount(count(outcome))} ${words[outcome]}`, style))
   const shown = report.groups.filter(({ outcome }) => outcome !== 'failed')
   return [
     [
-      `${look.bold(report.strategy)}: ${plural(report.groups.length, 'group')}`,
+      `${style.bold(report.strategy)}: ${plural(report.groups.length, 'group')}`,
       ...(parts.length > 0 ? [parts.join(', ')] : []),
     ].join(': '),
     report.snapshotId === null
       ? '  nothing to change, so no snapshot was taken'
-      : `  the previous offsets are saved as snapshot ${look.bold(report.snapshotId)}; \`offsets rollback\` restores them`,
+      : `  the previous offsets are saved as snapshot ${style.bold(report.snapshotId)}; \`offsets rollback\` restores them`,
     ...(requests ? [`  ${plural(totalOf(requests), 'request')} to brokers: ${formatRequests(requests)}`] : []),
     ...formatRows(
       shown.map(({ planned }) => planned),
-      look,
+      style,
     ),
-    ...formatErrors('Groups that failed', report.groups, look),
+    ...formatErrors('Groups that failed', report.groups, style),
   ]
 }
 
-const words: Record<Outcome, string> = {
+const words: Record<OffsetsOutcome, string> = {
   done: 'set and read back',
   unchanged: 'unchanged',
   partly: 'partly set',
   failed: 'FAILED',
 }
 
-function paintOutcome(outcome: Outcome, text: string, look: Look): string {
-  if (outcome === 'failed') return look.bad(text)
-  return outcome === 'partly' ? look.warn(text) : look.good(text)
+function paintOutcome(outcome: OffsetsOutcome, text: string, style: OutputStyle): string {
+  if (outcome === 'failed') return style.bad(text)
+  return outcome === 'partly' ? style.warn(text) : style.good(text)
 }
 
-function formatRows(groups: readonly PlannedGroup[], look: Look): string[] {
+function formatRows(groups: readonly PlannedGroup[], style: OutputStyle): string[] {
   const rows: Row[] = groups.flatMap(({ now, positions }) => positions.map(one => ({ group: now.group, ...one })))
   if (rows.length === 0) return []
   const table = formatTable<Row>(
@@ -85,11 +89,11 @@ function formatRows(groups: readonly PlannedGroup[], look: Look): string[] {
         title: 'NOTE',
         wraps: true,
         cell: row => row.problem ?? row.note ?? '',
-        paint: (text, row) => (row.problem === undefined ? text : look.bad(text)),
+        paint: (text, row) => (row.problem === undefined ? text : style.bad(text)),
       },
     ],
     rows,
-    look,
+    style,
   )
   return ['', ...table]
 }
@@ -100,13 +104,13 @@ function formatDifference({ from, to }: Row): string {
 }
 
 /** A failed group may be set in part, or set and not read back; its message says so. */
-function formatErrors(title: string, groups: readonly Pick<GroupOutcome, 'planned' | 'error'>[], look: Look): string[] {
+function formatErrors(title: string, groups: readonly Pick<GroupOutcome, 'planned' | 'error'>[], style: OutputStyle): string[] {
   const lines = groups.flatMap(({ planned, error }) => {
     if (error) return [`  ${printable(planned.now.group)}: ${printable(error.message)} (${error.code})`]
     const isLost = planned.positions.length > 0 && planned.positions.every(({ problem }) => problem !== undefined)
     return isLost ? [`  ${printable(planned.now.group)}: ${planned.positions[0]?.problem}`] : []
   })
-  return lines.length === 0 ? [] : ['', look.bad(title), ...lines]
+  return lines.length === 0 ? [] : ['', style.bad(title), ...lines]
 }
 
 function totalOf(requests: Record<string, number>): number {

@@ -3,22 +3,22 @@ import { formatCount } from '../../lib/units.ts'
 import type { ComparedPosition, SnapshotComparison } from '../../offsets/compare-snapshot.ts'
 import type { OffsetSnapshot } from '../../offsets/snapshot.ts'
 import type { ListedSnapshot } from '../../offsets/snapshot-book.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { formatTable } from '../table.ts'
 import { formatInstant, plural, printable } from '../text.ts'
 
-export function formatTaken(snapshot: OffsetSnapshot, look: Look): string[] {
+export function formatTaken(snapshot: OffsetSnapshot, style: OutputStyle): string[] {
   const errors = snapshot.groups.flatMap(({ group, error }) =>
     error === undefined ? [] : [`  ${printable(group)}: ${printable(error)}`],
   )
   const { groups, positions } = sizeOf(snapshot)
   return [
-    `snapshot ${look.bold(snapshot.snapshot_id)}: ${plural(positions, 'committed offset')} of ${plural(groups, 'group')}`,
-    ...(errors.length > 0 ? ['', look.bad('Groups that could not be read'), ...errors] : []),
+    `snapshot ${style.bold(snapshot.snapshot_id)}: ${plural(positions, 'committed offset')} of ${plural(groups, 'group')}`,
+    ...(errors.length > 0 ? ['', style.bad('Groups that could not be read'), ...errors] : []),
   ]
 }
 
-export function formatSnapshots(listed: readonly ListedSnapshot[], look: Look): string[] {
+export function formatSnapshots(listed: readonly ListedSnapshot[], style: OutputStyle): string[] {
   if (listed.length === 0) return ['There are no offset snapshots here.']
   const of = (pick: (snapshot: OffsetSnapshot) => string) => (one: ListedSnapshot) =>
     one.snapshot ? pick(one.snapshot) : '-'
@@ -26,7 +26,7 @@ export function formatSnapshots(listed: readonly ListedSnapshot[], look: Look): 
   return [
     ...formatTable<ListedSnapshot>(
       [
-        { title: 'SNAPSHOT', cell: one => one.snapshotId, paint: text => look.bold(text) },
+        { title: 'SNAPSHOT', cell: one => one.snapshotId, paint: text => style.bold(text) },
         { title: 'CREATED', cell: of(one => formatInstant(one.created_at)) },
         { title: 'TAKEN FOR', cell: one => one.snapshot?.reason ?? (lacksKey(one) ? 'no key' : 'UNREADABLE') },
         { title: 'GROUPS', align: 'right', cell: of(one => formatCount(sizeOf(one).groups)) },
@@ -35,9 +35,9 @@ export function formatSnapshots(listed: readonly ListedSnapshot[], look: Look): 
         { title: 'CLUSTER', dropAs: 2, cell: of(one => one.cluster_id ?? '-'), shrinks: true },
       ],
       listed,
-      look,
+      style,
     ),
-    ...(errors.length > 0 ? ['', look.bad('Could not be read'), ...errors] : []),
+    ...(errors.length > 0 ? ['', style.bad('Could not be read'), ...errors] : []),
   ]
 }
 
@@ -51,11 +51,11 @@ function encryptedWord(one: ListedSnapshot): string {
   return lacksKey(one) ? 'yes' : '-'
 }
 
-export function formatComparison(comparison: SnapshotComparison, look: Look): string[] {
+export function formatComparison(comparison: SnapshotComparison, style: OutputStyle): string[] {
   const { snapshotId, isStrict, ok, groups } = comparison
   const rows = groups.flatMap(({ group, positions }) => positions.map(one => ({ group, ...one })))
   const changed = rows.filter(({ change }) => change !== 'same')
-  const verdict = ok ? look.good(isStrict ? 'the same' : 'equal or ahead') : look.bad('DIFFERENT')
+  const verdict = ok ? style.good(isStrict ? 'the same' : 'equal or ahead') : style.bad('DIFFERENT')
   const errors = groups.flatMap(({ group, error }) =>
     error === undefined ? [] : [`  ${printable(group)}: ${printable(error)}`],
   )
@@ -69,13 +69,13 @@ export function formatComparison(comparison: SnapshotComparison, look: Look): st
       { title: 'CHANGE', cell: row => row.change },
     ],
     changed,
-    look,
+    style,
   )
   return [
-    `snapshot ${look.bold(printable(snapshotId))}: ${verdict}`,
+    `snapshot ${style.bold(printable(snapshotId))}: ${verdict}`,
     `  ${plural(rows.length, 'committed offset')} of ${plural(groups.length, 'group')}, ${formatCount(changed.length)} different`,
     ...(changed.length > 0 ? ['', ...table] : []),
-    ...(errors.length > 0 ? ['', look.bad('Groups that cannot be compared'), ...errors] : []),
+    ...(errors.length > 0 ? ['', style.bad('Groups that cannot be compared'), ...errors] : []),
   ]
 }
 

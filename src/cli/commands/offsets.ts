@@ -2,8 +2,8 @@ import type { OffsetsSession } from '../../jobs/offsets.ts'
 import { activeGroups, type OffsetsPlan } from '../../offsets/plan-reset.ts'
 import type { PlanReport } from '../../offsets/run-plan.ts'
 import { formatScript } from '../../offsets/script.ts'
-import type { Look } from '../look.ts'
 import { type OffsetAction, offsetActions } from '../offsets-table.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { comparisonFacts, planFacts, snapshotFacts } from '../result/offset-facts.ts'
 import type { Session } from '../session.ts'
 import { plural } from '../text.ts'
@@ -38,7 +38,7 @@ const acts: Record<OffsetAction, Act> = {
   list: async (session, offsets) => {
     const report = await offsets.list(selectionOf(session.options), session.signal)
     session.print(
-      () => formatGroups(report, session.look),
+      () => formatGroups(report, session.style),
       () => groupsDocument(report),
     )
     return report.groups.some(({ error }) => error) ? FAILED : 0
@@ -48,7 +48,7 @@ const acts: Record<OffsetAction, Act> = {
     if (selection.groups.length === 0) throw usage('pass --group')
     const report = await offsets.list(selection, session.signal)
     session.print(
-      () => formatPositions(report, session.look),
+      () => formatPositions(report, session.style),
       () => groupsDocument(report),
     )
     return report.groups.some(({ error }) => error) ? FAILED : 0
@@ -89,7 +89,7 @@ const acts: Record<OffsetAction, Act> = {
     const snapshot = await offsets.snapshot(session.options.group, session.signal)
     session.outcome.note(snapshotFacts(snapshot))
     session.print(
-      () => formatTaken(snapshot, session.look),
+      () => formatTaken(snapshot, session.style),
       () => snapshot,
     )
     return snapshot.groups.some(({ error }) => error !== undefined) ? PARTLY_DONE : 0
@@ -97,7 +97,7 @@ const acts: Record<OffsetAction, Act> = {
   snapshots: async (session, offsets) => {
     const listed = await offsets.listSnapshots(session.signal)
     session.print(
-      () => formatSnapshots(listed, session.look),
+      () => formatSnapshots(listed, session.style),
       () => snapshotsDocument(listed),
     )
     return listed.some(one => one.error && !lacksKey(one)) ? FAILED : 0
@@ -107,7 +107,7 @@ const acts: Record<OffsetAction, Act> = {
     const comparison = await offsets.verify(id, session.options.strict, session.signal)
     session.outcome.note(comparisonFacts(comparison))
     session.print(
-      () => formatComparison(comparison, session.look),
+      () => formatComparison(comparison, session.style),
       () => comparisonDocument(comparison),
     )
     return comparison.ok ? 0 : DIFFERENCE_FOUND
@@ -120,7 +120,7 @@ const acts: Record<OffsetAction, Act> = {
     if (!session.options.yes && !(await agrees(session, proposal))) return 0
     await offsets.removeSnapshot(id, session.signal)
     session.print(
-      () => [`snapshot ${session.look.bold(name)} is deleted`],
+      () => [`snapshot ${session.style.bold(name)} is deleted`],
       () => ({ deleted: name }),
     )
     return 0
@@ -142,7 +142,7 @@ async function setOffsets(session: Session, offsets: OffsetsSession, { plan, act
     const changes = countChanges(planned)
     const ask = () => session.confirm(`Change ${plural(changes, 'committed offset')}?`)
     const isAsked = changes > 0 && activeGroups(planned).length === 0
-    const proposal = { plan: (look: Look) => formatPlan(planned, look), ask, nothing: 'nothing was changed' }
+    const proposal = { plan: (style: OutputStyle) => formatPlan(planned, style), ask, nothing: 'nothing was changed' }
     if (isAsked && !(await agrees(session, proposal))) return 0
   }
   return showOutcome(session, offsets, await act())
@@ -150,7 +150,7 @@ async function setOffsets(session: Session, offsets: OffsetsSession, { plan, act
 
 function showPlan(session: Session, plan: OffsetsPlan): number {
   session.print(
-    () => formatPlan(plan, session.look),
+    () => formatPlan(plan, session.style),
     () => planDocument(plan),
   )
   return isHopeless(plan) ? FAILED : 0
@@ -173,7 +173,7 @@ function showOutcome(session: Session, offsets: OffsetsSession, report: PlanRepo
   const requests = offsets.requests()
   session.outcome.note(planFacts(report))
   session.print(
-    () => formatOutcome(report, session.options.verbose > 0 ? requests : undefined, session.look),
+    () => formatOutcome(report, session.options.verbose > 0 ? requests : undefined, session.style),
     () => outcomeDocument(report, requests),
   )
   const { groups } = report

@@ -1,22 +1,22 @@
 import { formatBytes, formatDuration } from '../../lib/units.ts'
 import { type BackupOutcome, type PruneReport, totalsOf } from '../../retention/outcome.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { formatTable, formatText } from '../table.ts'
 import { formatInstant, plural, printable } from '../text.ts'
 
 /** The plan or the result of a prune: every backup with the reason, what is removed, and what waits. */
-export function formatPrune(report: PruneReport, look: Look): string[] {
+export function formatPrune(report: PruneReport, style: OutputStyle): string[] {
   if (report.backups.length === 0) return [`No backups at ${printable(report.location)} match.`]
   return [
-    ...formatText(formatHead(report, look), look),
+    ...formatText(formatHead(report, style), style),
     '',
-    ...formatBackups(report, look),
-    ...formatDetails(report, look),
-    ...report.notes.flatMap(note => formatText(printable(`note: ${note}`), look)),
+    ...formatBackups(report, style),
+    ...formatDetails(report, style),
+    ...report.notes.flatMap(note => formatText(printable(`note: ${note}`), style)),
   ]
 }
 
-function formatHead({ backups, isDryRun, graceMs }: PruneReport, look: Look): string {
+function formatHead({ backups, isDryRun, graceMs }: PruneReport, style: OutputStyle): string {
   const totals = totalsOf(backups)
   const [goes, waits] = isDryRun ? ['would be removed', 'would wait'] : ['removed', 'wait']
   const parts = [
@@ -28,7 +28,7 @@ function formatHead({ backups, isDryRun, graceMs }: PruneReport, look: Look): st
       ? `${plural(totals.retained.objects, 'object')} protected by the retention of the store`
       : '',
   ]
-  return `${look.bold(isDryRun ? 'prune (dry run)' : 'prune')}: ${parts.filter(part => part !== '').join(', ')}`
+  return `${style.bold(isDryRun ? 'prune (dry run)' : 'prune')}: ${parts.filter(part => part !== '').join(', ')}`
 }
 
 const words: Record<BackupOutcome['state'], [plan: string, done: string]> = {
@@ -38,29 +38,29 @@ const words: Record<BackupOutcome['state'], [plan: string, done: string]> = {
   left: ['skip', 'skipped'],
 }
 
-function formatBackups({ backups, isDryRun }: PruneReport, look: Look): string[] {
+function formatBackups({ backups, isDryRun }: PruneReport, style: OutputStyle): string[] {
   return formatTable<BackupOutcome>(
     [
-      { title: 'BACKUP', cell: one => one.backupId, shrinks: true, paint: text => look.bold(text) },
+      { title: 'BACKUP', cell: one => one.backupId, shrinks: true, paint: text => style.bold(text) },
       { title: 'CREATED', dropAs: 1, cell: one => (one.createdAt === null ? '-' : formatInstant(one.createdAt)) },
       { title: 'STORED', dropAs: 2, align: 'right', cell: one => formatBytes(one.storedBytes) },
       {
         title: 'ACTION',
         cell: one => words[one.state][isDryRun ? 0 : 1],
-        paint: (text, one) => (one.state === 'kept' ? look.good(text) : look.warn(text)),
+        paint: (text, one) => (one.state === 'kept' ? style.good(text) : style.warn(text)),
       },
       { title: 'WHY', wraps: true, cell: one => one.reasons.join(', ') },
     ],
     backups,
-    look,
+    style,
   )
 }
 
-function formatDetails({ backups, isDryRun }: PruneReport, look: Look): string[] {
+function formatDetails({ backups, isDryRun }: PruneReport, style: OutputStyle): string[] {
   const lines = backups.flatMap(one =>
-    detailsOf(one, isDryRun).flatMap(line => formatText(printable(line), look, '  ')),
+    detailsOf(one, isDryRun).flatMap(line => formatText(printable(line), style, '  ')),
   )
-  return lines.length === 0 ? [] : ['', look.bold('Details'), ...lines]
+  return lines.length === 0 ? [] : ['', style.bold('Details'), ...lines]
 }
 
 function detailsOf(one: BackupOutcome, isDryRun: boolean): string[] {

@@ -28,7 +28,7 @@ async function keepExpired(session: Session, storage: Storage): Promise<number> 
     )
   }
   session.print(
-    () => keep.map(id => `backup ${session.look.bold(id)} is kept`),
+    () => keep.map(id => `backup ${session.style.bold(id)} is kept`),
     () => ({ taken_back: keep }),
   )
   return 0
@@ -47,7 +47,7 @@ async function prune(session: Session, storage: Storage, rules: Rules): Promise<
     if (dryRun) return show(session, plan)
     if (isNothing(plan)) return show(session, { ...plan, isDryRun: false })
     const ask = () => session.confirm(questionOf(plan))
-    if (!(await agrees(session, { plan: look => formatPrune(plan, look), ask, nothing: 'nothing was removed' })))
+    if (!(await agrees(session, { plan: style => formatPrune(plan, style), ask, nothing: 'nothing was removed' })))
       return 0
   }
   return show(session, await act(session, storage, rules, false))
@@ -72,7 +72,7 @@ function act(session: Session, storage: Storage, { policy, ...term }: Rules, isD
 
 function show(session: Session, report: PruneReport): number {
   session.print(
-    () => formatPrune(report, session.look),
+    () => formatPrune(report, session.style),
     () => pruneDocument(report),
   )
   return 0

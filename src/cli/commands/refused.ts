@@ -9,7 +9,7 @@ export function showRefusal(session: Session, refusal: RestoreRefusal): KafkaBac
   const { findings, code, help, written, details } = refusal
   const title = written === undefined ? 'Preflight findings' : 'Findings before the first record was written'
   session.outcome.note({ problem: { code, message: refusal.message, details } })
-  const isShown = session.tell(look => formatFindings(title, findings, look).slice(1))
+  const isShown = session.tell(style => formatFindings(title, findings, style).slice(1))
   if (!isShown || session.options.format === 'json') return refusal
   const errors = findings.filter(({ severity }) => severity === 'error')
   const what = code === 'ARCHIVE_DAMAGED' ? 'the backup is damaged' : 'the target is not suitable for this restore'

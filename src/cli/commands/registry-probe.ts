@@ -3,7 +3,7 @@ import { jobRegistrySide, type SchemaSide, urlSide } from '../../jobs/schema-sid
 import type { LeftBehind } from '../../registry/probe/clear-scope.ts'
 import type { RegistryProbe } from '../../registry/probe/probe-registry.ts'
 import type { FeatureResult } from '../../registry/probe/probe-scope.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { formatTable, formatText } from '../table.ts'
 import { plural, printable } from '../text.ts'
@@ -18,7 +18,7 @@ export async function run(session: Session): Promise<number> {
   const { options, signal } = session
   const side = await chooseRegistry(session)
   const onWrite = (place: string) => {
-    session.tell(look => [...formatText(printable(announce(place)), look)])
+    session.tell(style => [...formatText(printable(announce(place)), style)])
   }
   const onLeftBehind = (left: readonly LeftBehind[]) => {
     for (const one of left) session.log.write('warn', `the probe did not remove ${describeLeft(one)}`)
@@ -27,7 +27,7 @@ export async function run(session: Session): Promise<number> {
   const probing = { isWriting: options.write, onWrite, onLeftBehind }
   const probe = await session.actions.probeRegistryJob(side, probing, signal)
   session.print(
-    () => formatProbe(probe, session.look),
+    () => formatProbe(probe, session.style),
     () => documentOf(probe),
   )
   return probe.leftBehind.length === 0 ? 0 : LEFT_BEHIND
@@ -45,7 +45,7 @@ async function chooseRegistry(session: Session): Promise<SchemaSide> {
   if (url !== undefined && config !== undefined) throw usage('pass either --url or --config, not both')
   if (url === undefined && config === undefined) throw usage('pass --url or --config')
   if (set.length > 0 && config === undefined) throw usage('--set needs --config')
-  return url === undefined ? jobRegistrySide(await session.loadSchemaJob(config ?? '')) : urlSide(url, '--url')
+  return url === undefined ? jobRegistrySide(await session.loadClusterlessJob(config ?? '')) : urlSide(url, '--url')
 }
 
 function documentOf({ registry, flavour, version, features, registrations, leftBehind }: RegistryProbe) {
@@ -60,11 +60,11 @@ function documentOf({ registry, flavour, version, features, registrations, leftB
   }
 }
 
-function formatProbe(probe: RegistryProbe, look: Look): string[] {
+function formatProbe(probe: RegistryProbe, style: OutputStyle): string[] {
   const { registry, flavour, version, features, registrations, leftBehind } = probe
   const untried = features.filter(({ has }) => has === null).length
   return [
-    ...formatText(`${look.bold(printable(registry))}: ${printable(`${flavour} ${version ?? '(no version)'}`)}`, look),
+    ...formatText(`${style.bold(printable(registry))}: ${printable(`${flavour} ${version ?? '(no version)'}`)}`, style),
     '',
     ...formatTable<FeatureResult>(
       [
@@ -72,22 +72,22 @@ function formatProbe(probe: RegistryProbe, look: Look): string[] {
         {
           title: 'HAS',
           cell: ({ has }) => (has === null ? '?' : has ? 'yes' : 'no'),
-          paint: (text, { has }) => (has === null ? look.dim(text) : has ? look.good(text) : look.warn(text)),
+          paint: (text, { has }) => (has === null ? style.dim(text) : has ? style.good(text) : style.warn(text)),
         },
         { title: 'MEANING', wraps: true, cell: feature => feature.detail },
       ],
       features,
-      look,
+      style,
     ),
     '',
     ...formatText(
       registrations === 0
         ? `${plural(untried, 'feature')} not probed. Pass --write to probe all of them.`
         : `${plural(registrations, 'schema')} registered, ${leftBehind.length === 0 ? 'all of them' : 'not all of them'} removed again.`,
-      look,
+      style,
     ),
-    ...leftBehind.flatMap(one => formatText(look.bad(printable(`not removed: ${describeLeft(one)}`)), look)),
-    ...(leftBehind.length === 0 ? [] : formatText(`To remove them, ${REMOVAL}.`, look)),
+    ...leftBehind.flatMap(one => formatText(style.bad(printable(`not removed: ${describeLeft(one)}`)), style)),
+    ...(leftBehind.length === 0 ? [] : formatText(`To remove them, ${REMOVAL}.`, style)),
   ]
 }
 

@@ -6,7 +6,7 @@ import { backupSideOf } from './schema-side.ts'
 
 /** Serves until it is stopped, which is its normal end. */
 export async function run(session: Session): Promise<number> {
-  const { options, look } = session
+  const { options, style } = session
   const address = parseAddress(options.listen ?? '')
   const firstId = parseFirstId(options.firstId ?? '1')
   const protection = { ...loginOf(session), ...tlsOf(session) }
@@ -21,7 +21,7 @@ export async function run(session: Session): Promise<number> {
       : 'A registry in memory is'
   try {
     session.print(
-      () => [`${what} at ${look.bold(server.url)} until you stop this command.`],
+      () => [`${what} at ${style.bold(server.url)} until you stop this command.`],
       () => ({ url: server.url, ...(backup?.kind === 'backup' && { backup_id: backup.backupId, read_only: true }) }),
     )
     await untilAborted(session.signal)

@@ -4,7 +4,7 @@ import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { HeldSetting, Precision, RestoreDryRunTopic } from '../../restore/dry-run.ts'
 import { refusalCode } from '../../restore/refusal.ts'
 import type { ShownDryRun as RestoreDryRun } from '../actions.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
@@ -21,7 +21,7 @@ import { planDocument, plannedFields } from './schema-report.ts'
 export async function showRestoreDryRun(session: Session, job: RestoreJob): Promise<number> {
   const plan = await session.actions.dryRunRestoreJob(job, session.signal)
   session.print(
-    () => formatPlan(plan, job, session.look),
+    () => formatPlan(plan, job, session.style),
     () => documentOf(plan, job),
   )
   if (isRefused(plan)) return errorTable[refusalCode(plan.findings)].exitCode
@@ -69,11 +69,11 @@ const states: Record<RestoreDryRun['state'], string> = {
 
 const qualifiers: Record<Precision, string> = { exact: '', at_most: 'at most ', about: 'about ' }
 
-function formatPlan(plan: RestoreDryRun, job: RestoreJob, look: Look): string[] {
+function formatPlan(plan: RestoreDryRun, job: RestoreJob, style: OutputStyle): string[] {
   const { backupId, generation, location, targetCluster, restoreId, state, topics, totals } = plan
   const amount = `${qualifiers[totals.precision]}${plural(totals.records, 'record')}, ${ofBytes(totals)}${formatBytes(totals.bytes)}`
   return [
-    `Dry run of the restore of ${look.bold(printable(backupId))}: nothing is written`,
+    `Dry run of the restore of ${style.bold(printable(backupId))}: nothing is written`,
     ...formatFields(
       [
         ['  From', `generation ${generation} at ${location}`],
@@ -85,28 +85,28 @@ function formatPlan(plan: RestoreDryRun, job: RestoreJob, look: Look): string[] 
           '  Would write',
           `${amount} into ${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}`,
         ],
-        ...(plan.schemas ? plannedFields(plan.schemas, look) : []),
+        ...(plan.schemas ? plannedFields(plan.schemas, style) : []),
         ['  Schema IDs', formatPlannedIds(topics)],
       ],
-      look,
+      style,
     ),
-    ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, look)]),
-    ...formatHeld(topics, look),
-    ...(plan.consumerGroups ? formatPlannedGroups(plan.consumerGroups, look) : []),
-    ...(plan.access ? formatAccess(plan.access, look) : []),
-    ...(plan.schemas ? formatLosses('Losses in the target registry', plan.schemas, look) : []),
-    ...formatFindings('Preflight findings', plan.findings, look),
-    ...formatWarnings(plan.warnings.map(printable), look),
-    ...(isRefused(plan) ? ['', look.bad('The restore would be refused before it writes anything.')] : []),
+    ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, style)]),
+    ...formatHeld(topics, style),
+    ...(plan.consumerGroups ? formatPlannedGroups(plan.consumerGroups, style) : []),
+    ...(plan.access ? formatAccess(plan.access, style) : []),
+    ...(plan.schemas ? formatLosses('Losses in the target registry', plan.schemas, style) : []),
+    ...formatFindings('Preflight findings', plan.findings, style),
+    ...formatWarnings(plan.warnings.map(printable), style),
+    ...(isRefused(plan) ? ['', style.bad('The restore would be refused before it writes anything.')] : []),
   ]
 }
 
-function formatTopics(topics: readonly RestoreDryRunTopic[], look: Look): string[] {
-  const marks: Record<Precision, string> = { exact: '', at_most: look.hasUnicode ? '≤' : '<=', about: '~' }
+function formatTopics(topics: readonly RestoreDryRunTopic[], style: OutputStyle): string[] {
+  const marks: Record<Precision, string> = { exact: '', at_most: style.hasUnicode ? '≤' : '<=', about: '~' }
   return formatTable<RestoreDryRunTopic>(
     [
       { title: 'SOURCE', cell: topic => topic.source, shrinks: true },
-      { title: 'TARGET', cell: topic => topic.target, shrinks: true, paint: text => look.bold(text) },
+      { title: 'TARGET', cell: topic => topic.target, shrinks: true, paint: text => style.bold(text) },
       { title: 'PARTITIONS', dropAs: 1, align: 'right', cell: topic => formatCount(topic.partitions) },
       { title: 'RECORDS', align: 'right', cell: topic => `${marks[topic.precision]}${formatCount(topic.records)}` },
       {
@@ -118,7 +118,7 @@ function formatTopics(topics: readonly RestoreDryRunTopic[], look: Look): string
       { title: '', cell: topic => (topic.exists ? 'exists' : 'would be created') },
     ],
     topics,
-    look,
+    style,
   )
 }
 
@@ -133,7 +133,7 @@ function ofBytes(totals: RestoreDryRun['totals']): string {
 }
 
 /** Settings with an explicit value; deferred broker defaults are only in the JSON output. */
-function formatHeld(topics: readonly RestoreDryRunTopic[], look: Look): string[] {
+function formatHeld(topics: readonly RestoreDryRunTopic[], style: OutputStyle): string[] {
   const held = topics.flatMap(({ target, heldBack }) =>
     heldBack.filter(({ afterwards }) => afterwards !== null).map(setting => ({ target, ...setting })),
   )
@@ -146,7 +146,7 @@ function formatHeld(topics: readonly RestoreDryRunTopic[], look: Look): string[]
       { title: 'AFTERWARDS', cell: row => row.afterwards ?? 'unchanged' },
     ],
     held,
-    look,
+    style,
   )
   return ['', 'Settings deferred until all records are written', ...rows]
 }

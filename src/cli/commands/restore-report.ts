@@ -4,7 +4,7 @@ import type { CompareReport } from '../../restore/compare.ts'
 import type { Amounts, Conversions } from '../../restore/report.ts'
 import { formatLocation } from '../../storage/location.ts'
 import type { ShownRestore as RestoreReport } from '../actions.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { formatFields } from '../table.ts'
 import { plural, printable } from '../text.ts'
 import { accessReportDocument, formatAccess, formatAccessTotals } from './access-rules.ts'
@@ -18,12 +18,12 @@ import { formatTopics } from './restored-topics.ts'
 import { formatIds, schemaDocument, schemaFields } from './schema-report.ts'
 
 /** The report of a restore as text: the outcome, figures, topics and warnings. */
-export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look): string[] {
+export function formatRestore(report: RestoreReport, job: RestoreJob, style: OutputStyle): string[] {
   const { restoreId, generation, wasComplete, topics, totals, gaps, verification, schemas } = report
   const warnings = warningsOf(report)
   const isHeld = job.restore.retention === 'hold' && !wasComplete
   return [
-    formatOutcome(report, job, look),
+    formatOutcome(report, job, style),
     ...formatFields(
       [
         ['  Wrote', wasComplete ? 'nothing: an earlier run completed the restore' : formatWritten(report)],
@@ -34,27 +34,27 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
         ['  Time window', formatWindow(job)],
         ['  Into', `${plural(topics.length, 'topic')}, ${plural(totals.partitions, 'partition')}`],
         ['  Rebuilt', formatRebuilt(totals)],
-        ...(schemas ? schemaFields(schemas, look) : []),
+        ...(schemas ? schemaFields(schemas, style) : []),
         ['  Schema IDs', formatSchemaIds(totals)],
         ['  Groups', formatCarried(report.consumerGroups)],
         ['  Access', formatAccessTotals(report.access)],
-        ['  Compared', verification && formatVerdict(verification), verification?.ok ? look.good : look.bad],
+        ['  Compared', verification && formatVerdict(verification), verification?.ok ? style.good : style.bad],
         ['  Generation', String(generation)],
         ['  Restore ID', restoreId],
-        ['  Gaps', gaps.length === 0 ? undefined : `${formatCount(gaps.length)} in the backup itself`, look.warn],
-        ['  Warnings', warnings.length === 0 ? undefined : formatCount(warnings.length), look.warn],
+        ['  Gaps', gaps.length === 0 ? undefined : `${formatCount(gaps.length)} in the backup itself`, style.warn],
+        ['  Warnings', warnings.length === 0 ? undefined : formatCount(warnings.length), style.warn],
       ],
-      look,
+      style,
     ),
-    ...(wasComplete || topics.length === 0 ? [] : ['', ...formatTopics(report, look)]),
-    ...(wasComplete || !schemas ? [] : formatIds(schemas, look)),
-    ...(schemas ? formatLosses('Losses in the target registry', schemas, look) : []),
-    ...(report.consumerGroups ? formatGroups(report.consumerGroups, look) : []),
-    ...(report.access ? formatAccess(report.access, look) : []),
-    ...(verification ? formatDifferences(verification, look) : []),
-    ...formatWarnings(warnings.map(printable), look),
-    ...(isHeld && report.isDone ? ['', look.warn(RETENTION_HELD)] : []),
-    ...(report.isDone ? [] : ['', look.bad(SETTINGS_HELD)]),
+    ...(wasComplete || topics.length === 0 ? [] : ['', ...formatTopics(report, style)]),
+    ...(wasComplete || !schemas ? [] : formatIds(schemas, style)),
+    ...(schemas ? formatLosses('Losses in the target registry', schemas, style) : []),
+    ...(report.consumerGroups ? formatGroups(report.consumerGroups, style) : []),
+    ...(report.access ? formatAccess(report.access, style) : []),
+    ...(verification ? formatDifferences(verification, style) : []),
+    ...formatWarnings(warnings.map(printable), style),
+    ...(isHeld && report.isDone ? ['', style.warn(RETENTION_HELD)] : []),
+    ...(report.isDone ? [] : ['', style.bad(SETTINGS_HELD)]),
   ]
 }
 
@@ -63,10 +63,14 @@ const RETENTION_HELD =
 const SETTINGS_HELD =
   'The restore is not complete, and its deferred settings are not applied. Run the same command to compare again, or with restore.verify: false to complete the restore without a comparison.'
 
-function formatOutcome({ backupId, wasComplete, verification }: RestoreReport, job: RestoreJob, look: Look): string {
-  const from = `${look.bold(printable(backupId))} from ${printable(formatLocation(job.storage))}`
-  if (verification?.ok === false) return `${look.bad('THE TARGET DIFFERS:')} the restore of ${from}`
-  return wasComplete ? `${look.good('Already complete:')} the restore of ${from}` : `${look.good('Restored')} ${from}`
+function formatOutcome(
+  { backupId, wasComplete, verification }: RestoreReport,
+  job: RestoreJob,
+  style: OutputStyle,
+): string {
+  const from = `${style.bold(printable(backupId))} from ${printable(formatLocation(job.storage))}`
+  if (verification?.ok === false) return `${style.bad('THE TARGET DIFFERS:')} the restore of ${from}`
+  return wasComplete ? `${style.good('Already complete:')} the restore of ${from}` : `${style.good('Restored')} ${from}`
 }
 
 function formatWritten({ durationMs, verification, totals: { records, bytes } }: RestoreReport): string {

@@ -25,7 +25,7 @@ export async function run(session: Session): Promise<number> {
   session.outcome.note(restoreFacts(report))
   const document = restoreDocument(report, formatLocation(job.storage))
   session.print(
-    () => formatRestore(report, job, session.look),
+    () => formatRestore(report, job, session.style),
     () => document,
   )
   await keepReport(session, job, document)

@@ -1,6 +1,6 @@
 import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
 import type { RestoreReport, TopicReport } from '../../restore/report.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { type Column, formatTable } from '../table.ts'
 
 interface Row extends Omit<TopicReport, 'origin' | 'durationMs'> {
@@ -13,7 +13,7 @@ interface Row extends Omit<TopicReport, 'origin' | 'durationMs'> {
 const origins: Record<TopicReport['origin'], string> = { created: 'created', resumed: 'resumed', existed: 'existed' }
 
 /** One row per topic, and a total for several. Columns without content are omitted. */
-export function formatTopics({ topics, totals, gaps }: RestoreReport, look: Look): string[] {
+export function formatTopics({ topics, totals, gaps }: RestoreReport, style: OutputStyle): string[] {
   const rows: Row[] = topics.map(topic => ({
     ...topic,
     origin: origins[topic.origin],
@@ -30,7 +30,7 @@ export function formatTopics({ topics, totals, gaps }: RestoreReport, look: Look
   return formatTable<Row>(
     [
       { title: 'SOURCE', cell: row => row.source, shrinks: true },
-      { title: 'TARGET', cell: row => row.target, shrinks: true, paint: text => look.bold(text) },
+      { title: 'TARGET', cell: row => row.target, shrinks: true, paint: text => style.bold(text) },
       { title: 'TOPIC', dropAs: 3, cell: row => row.origin },
       count('PARTITIONS', row => row.partitions),
       count('RECORDS', row => row.records),
@@ -42,7 +42,7 @@ export function formatTopics({ topics, totals, gaps }: RestoreReport, look: Look
       ...some('GAPS', row => row.gaps),
     ],
     rows,
-    look,
+    style,
   )
 }
 

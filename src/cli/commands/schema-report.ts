@@ -2,7 +2,7 @@ import { formatCount } from '../../lib/units.ts'
 import type { Note, PlannedVersion } from '../../registry/restore/plan/restore-step.ts'
 import type { SchemaDryRun, SchemaReport } from '../../registry/restore/schema-report.ts'
 import { type Losses, lossesOf } from '../../registry/restore/schema-report.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { type Field, formatTable } from '../table.ts'
 import { plural } from '../text.ts'
 import { isOpen, lossDocument } from './loss-table.ts'
@@ -10,20 +10,20 @@ import { isOpen, lossDocument } from './loss-table.ts'
 const MOST_IDS = 20
 
 /** Lines of a larger block. */
-export function schemaFields(schemas: SchemaReport, look: Look): Field[] {
+export function schemaFields(schemas: SchemaReport, style: OutputStyle): Field[] {
   const { subjects, versions, wasComplete } = schemas
   return [
     ['  Schemas', wasComplete && subjects > 0 ? 'all exist already' : formatExtent(subjects, versions, doneWords)],
     ['  ID mapping', formatMapping(schemas)],
-    ['  Lossy', formatLoss(schemas), isOpen(schemas) ? look.bad : look.warn],
+    ['  Lossy', formatLoss(schemas), isOpen(schemas) ? style.bad : style.warn],
   ]
 }
 
-export function plannedFields(plan: SchemaDryRun, look: Look): Field[] {
+export function plannedFields(plan: SchemaDryRun, style: OutputStyle): Field[] {
   const subjects = new Set(plan.versions.map(({ subject }) => subject)).size
   return [
     ['  Schemas', subjects === 0 ? 'none to restore' : formatExtent(subjects, plan.counts, plannedWords)],
-    ['  Lossy', formatLoss(plan), isOpen(plan) ? look.bad : look.warn],
+    ['  Lossy', formatLoss(plan), isOpen(plan) ? style.bad : style.warn],
   ]
 }
 
@@ -72,7 +72,7 @@ function formatMapping({ ids, unmappedIds }: SchemaReport): string | undefined {
 }
 
 /** Changed IDs come first; JSON output contains all. */
-export function formatIds({ ids }: Pick<SchemaReport, 'ids'>, look: Look): string[] {
+export function formatIds({ ids }: Pick<SchemaReport, 'ids'>, style: OutputStyle): string[] {
   if (ids.length === 0) return []
   const isSame = ({ source, target }: SchemaReport['ids'][number]) => source === target
   const rows = [...ids.filter(id => !isSame(id)), ...ids.filter(isSame)]
@@ -84,32 +84,32 @@ export function formatIds({ ids }: Pick<SchemaReport, 'ids'>, look: Look): strin
       // IDs have no thousands separators.
       { title: 'SOURCE ID', align: 'right', cell: id => String(id.source) },
       { title: 'TARGET ID', align: 'right', cell: id => String(id.target) },
-      { title: '', cell: id => (isSame(id) ? 'same' : ''), paint: text => look.dim(text) },
+      { title: '', cell: id => (isSame(id) ? 'same' : ''), paint: text => style.dim(text) },
     ],
     shown,
-    look,
+    style,
   )
   const more = rows.length - shown.length
   return ['', ...table, ...(more === 0 ? [] : [`and ${formatCount(more)} more; --format json shows all`])]
 }
 
 /** A titled table; empty without rows. */
-export function formatNotes(notes: readonly Note[], look: Look): string[] {
+export function formatNotes(notes: readonly Note[], style: OutputStyle): string[] {
   if (notes.length === 0) return []
   const table = formatTable<Note>(
     [
       {
         title: '',
         cell: note => (note.kind === 'lossy' ? note.loss : note.kind),
-        paint: (text, { kind }) => (kind === 'lossy' ? look.bad : look.warn)(text),
+        paint: (text, { kind }) => (kind === 'lossy' ? style.bad : style.warn)(text),
       },
       { title: 'SUBJECT', cell: note => note.subject ?? '-', shrinks: true },
       { title: 'NOTE', wraps: true, cell: note => note.message },
     ],
     notes,
-    look,
+    style,
   )
-  return ['', look.warn('Notes on the schemas'), ...table]
+  return ['', style.warn('Notes on the schemas'), ...table]
 }
 
 export function schemaDocument(schemas: SchemaReport) {

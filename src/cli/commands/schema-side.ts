@@ -21,7 +21,7 @@ export async function chooseSide(session: Session): Promise<ChosenSide> {
   if (source === 'registry') {
     refuseTogetherWith('--source registry', { path, 'backup-id': backupId, generation })
     if (config === undefined) throw usage('--source registry needs --config; without a job, use --registry')
-    const job = await session.loadSchemaJob(config)
+    const job = await session.loadClusterlessJob(config)
     return { side: jobRegistrySide(job), job }
   }
   return chooseBackup(session)
@@ -42,7 +42,7 @@ export async function chooseOther(session: Session, first: ChosenSide): Promise<
       Object.fromEntries(Object.entries(others).map(([name, one]) => [`against-${name}`, one])),
     )
     if (/^https?:\/\//i.test(against)) return { side: urlSide(against, '--against') }
-    const job = await session.loadOtherSchemaJob(against)
+    const job = await session.loadOtherClusterlessJob(against)
     return { side: jobRegistrySide(job), job }
   }
   if ([againstPath, againstBackupId, againstGeneration].some(one => one !== undefined)) {
@@ -68,7 +68,7 @@ async function chooseBackup(session: Session): Promise<ChosenSide> {
   const generation = parseGeneration('--generation', text)
   if (path !== undefined && config !== undefined) throw usage('pass either --path or --config, not both')
   if (config !== undefined) {
-    const job = await session.loadSchemaJob(config)
+    const job = await session.loadClusterlessJob(config)
     return { side: jobBackupSide({ ...job, ...session.givenKeys() }, backupId, generation), job }
   }
   refuseSet(session)

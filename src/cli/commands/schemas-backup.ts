@@ -1,7 +1,7 @@
 import { formatCount, formatDuration } from '../../lib/units.ts'
 import type { SchemaBackupReport } from '../../registry/backup-schemas.ts'
 import { formatLocation } from '../../storage/location.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { schemaBackupFacts } from '../result/schema-facts.ts'
 import type { Session } from '../session.ts'
 import { formatFields } from '../table.ts'
@@ -10,14 +10,14 @@ import { formatWarnings } from './gap-table.ts'
 
 /** `schemas backup`. */
 export async function run(session: Session): Promise<number> {
-  const job = await session.loadSchemaJob(session.options.config ?? '', 'backup')
+  const job = await session.loadClusterlessJob(session.options.config ?? '', 'backup')
   const report = await session.withProgress('schemas', 'reading the registry', onProgress =>
     session.actions.backupSchemasJob(job, { onProgress }, session.signal),
   )
   session.outcome.note(schemaBackupFacts(report))
   const location = formatLocation(job.storage)
   session.print(
-    () => formatReport(report, location, session.look),
+    () => formatReport(report, location, session.style),
     () => documentOf(report, location),
   )
   return 0
@@ -38,23 +38,23 @@ function documentOf({ backupId, isChanged, durationMs, ...report }: SchemaBackup
   }
 }
 
-function formatReport(report: SchemaBackupReport, location: string, look: Look): string[] {
+function formatReport(report: SchemaBackupReport, location: string, style: OutputStyle): string[] {
   const { backupId, generation, isChanged, subjects, versions, topics, warnings, durationMs } = report
-  const of = `${look.bold(printable(backupId))} at ${printable(location)}`
+  const of = `${style.bold(printable(backupId))} at ${printable(location)}`
   const amount = `${plural(subjects, 'subject')}, ${plural(versions, 'version')}`
   return [
     isChanged
-      ? `${look.good('Backed up the schemas')} of ${of}`
-      : `${look.good('Nothing new')} for ${of}: the registry is as generation ${generation} has it`,
+      ? `${style.good('Backed up the schemas')} of ${of}`
+      : `${style.good('Nothing new')} for ${of}: the registry is as generation ${generation} has it`,
     ...formatFields(
       [
         ['  Schemas', `${amount}, read in ${formatDuration(durationMs)}`],
         ['  Topics', topics === 0 ? 'none yet' : `${formatCount(topics)}, as they were`],
         ['  Generation', String(generation)],
-        ['  Warnings', warnings.length === 0 ? undefined : formatCount(warnings.length), look.warn],
+        ['  Warnings', warnings.length === 0 ? undefined : formatCount(warnings.length), style.warn],
       ],
-      look,
+      style,
     ),
-    ...formatWarnings(warnings.map(printable), look),
+    ...formatWarnings(warnings.map(printable), style),
   ]
 }

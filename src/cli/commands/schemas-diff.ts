@@ -1,7 +1,7 @@
 import { restoredBy } from '../../jobs/schema-sides.ts'
 import type { SchemaDifference } from '../../registry/diff-snapshots.ts'
 import type { SchemaDiff } from '../../registry/schema-listing.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
 import { plural } from '../text.ts'
@@ -17,7 +17,7 @@ export async function run(session: Session): Promise<number> {
   const comparison = { wantsIds: options.ids, ...restoredBy(left, right) }
   const diff = await actions.diffSchemasJob(left.side, right.side, comparison, signal)
   session.print(
-    () => formatDiff(diff, session.look),
+    () => formatDiff(diff, session.style),
     () => documentOf(diff),
   )
   return diff.ok ? 0 : DIFFERENCES_FOUND
@@ -27,10 +27,10 @@ function documentOf({ ok, left, right, differences, ids }: SchemaDiff) {
   return { ok, left: sourceDocument(left), right: sourceDocument(right), differences, id_differences: ids }
 }
 
-function formatDiff({ ok, left, right, differences, ids }: SchemaDiff, look: Look): string[] {
+function formatDiff({ ok, left, right, differences, ids }: SchemaDiff, style: OutputStyle): string[] {
   const found = `${plural(differences.length, 'difference')}`
   return [
-    ok ? look.good('The schemas are the same') : look.bad(`THE SCHEMAS DIFFER: ${found}`),
+    ok ? style.good('The schemas are the same') : style.bad(`THE SCHEMAS DIFFER: ${found}`),
     ...formatFields(
       [
         ['  Left', `${left.name}: ${formatCounts(left)}`],
@@ -42,24 +42,24 @@ function formatDiff({ ok, left, right, differences, ids }: SchemaDiff, look: Loo
             : `${plural(ids.length, 'version')} with another ID, a difference only with --ids`,
         ],
       ],
-      look,
+      style,
     ),
-    ...formatDifferences(differences, look),
+    ...formatDifferences(differences, style),
   ]
 }
 
-function formatDifferences(differences: readonly SchemaDifference[], look: Look): string[] {
+function formatDifferences(differences: readonly SchemaDifference[], style: OutputStyle): string[] {
   if (differences.length === 0) return []
   const table = formatTable<SchemaDifference>(
     [
-      { title: 'SUBJECT', cell: row => row.subject ?? '(registry)', shrinks: true, paint: text => look.bold(text) },
+      { title: 'SUBJECT', cell: row => row.subject ?? '(registry)', shrinks: true, paint: text => style.bold(text) },
       { title: 'VERSION', align: 'right', cell: row => String(row.version ?? '-') },
-      { title: 'DIFFERENCE', wraps: 18, cell: row => row.kind.replace('_', ' '), paint: text => look.bad(text) },
+      { title: 'DIFFERENCE', wraps: 18, cell: row => row.kind.replace('_', ' '), paint: text => style.bad(text) },
       { title: 'LEFT', cell: row => row.left ?? '-', shrinks: true },
       { title: 'RIGHT', cell: row => row.right ?? '-', shrinks: true },
     ],
     differences,
-    look,
+    style,
   )
   return ['', ...table]
 }

@@ -1,6 +1,6 @@
 import { formatCount } from '../../lib/units.ts'
 import type { ListedSubject, SchemaListing, SchemaSource } from '../../registry/schema-listing.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { formatTable, formatText } from '../table.ts'
 import { plural, printable } from '../text.ts'
@@ -11,7 +11,7 @@ export async function run(session: Session): Promise<number> {
   const { side } = await chooseSide(session)
   const listing = await session.actions.listSchemasJob(side, session.signal)
   session.print(
-    () => formatListing(listing, session.look),
+    () => formatListing(listing, session.style),
     () => documentOf(listing),
   )
   return 0
@@ -51,12 +51,12 @@ export function sourceDocument(source: SchemaSource) {
   }
 }
 
-function formatListing(listing: SchemaListing, look: Look): string[] {
+function formatListing(listing: SchemaListing, style: OutputStyle): string[] {
   const { name, compatibility, mode, subjectList } = listing
   const settings = `compatibility ${compatibility ?? 'not set'}, mode ${mode ?? 'not set'}`
   return [
-    ...formatText(`${look.bold(printable(name))}: ${formatCounts(listing)}; ${printable(settings)}`, look),
-    ...(subjectList.length === 0 ? [] : ['', ...formatSubjects(subjectList, look)]),
+    ...formatText(`${style.bold(printable(name))}: ${formatCounts(listing)}; ${printable(settings)}`, style),
+    ...(subjectList.length === 0 ? [] : ['', ...formatSubjects(subjectList, style)]),
   ]
 }
 
@@ -66,19 +66,19 @@ export function formatCounts({ subjects, deletedSubjects, versions, deletedVersi
   return `${plural(subjects, 'subject')}${withDeleted(deletedSubjects)}, ${plural(live, 'version')}${withDeleted(deletedVersions)}`
 }
 
-function formatSubjects(subjects: readonly ListedSubject[], look: Look): string[] {
+function formatSubjects(subjects: readonly ListedSubject[], style: OutputStyle): string[] {
   return formatTable<ListedSubject>(
     [
-      { title: 'SUBJECT', cell: subject => subject.name, shrinks: true, paint: text => look.bold(text) },
+      { title: 'SUBJECT', cell: subject => subject.name, shrinks: true, paint: text => style.bold(text) },
       { title: 'TYPE', dropAs: 2, cell: subject => subject.schemaType ?? '-' },
       { title: 'VERSIONS', align: 'right', cell: subject => formatCount(subject.versions) },
       // IDs have no thousands separators.
       { title: 'LATEST ID', align: 'right', cell: subject => String(subject.latestId ?? '-') },
       { title: 'COMPATIBILITY', dropAs: 1, cell: subject => subject.compatibility ?? '-' },
-      { title: '', wraps: true, cell: formatRemarks, paint: text => look.warn(text) },
+      { title: '', wraps: true, cell: formatRemarks, paint: text => style.warn(text) },
     ],
     subjects,
-    look,
+    style,
   )
 }
 

@@ -1,5 +1,5 @@
 import type { SchemaRestoreDryRun } from '../../jobs/schemas.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatText } from '../table.ts'
 import { printable } from '../text.ts'
@@ -10,28 +10,28 @@ import { dryRunDocument, exitOf, formatWrites, headFields, isRefusedBy } from '.
 
 /** `schemas plan`: shows what the target registry cannot store, before anything is written. */
 export async function run(session: Session): Promise<number> {
-  const job = await session.loadSchemaJob(session.options.config ?? '', 'restore')
+  const job = await session.loadClusterlessJob(session.options.config ?? '', 'restore')
   const plan = await session.actions.dryRunSchemasJob(job, session.signal)
   session.print(
-    () => formatPlan(plan, session.look),
+    () => formatPlan(plan, session.style),
     () => dryRunDocument(plan),
   )
   return exitOf(plan)
 }
 
-function formatPlan(plan: SchemaRestoreDryRun, look: Look): string[] {
-  const title = `Plan of the restore of the schemas of ${look.bold(printable(plan.backupId))}: nothing is written`
+function formatPlan(plan: SchemaRestoreDryRun, style: OutputStyle): string[] {
+  const title = `Plan of the restore of the schemas of ${style.bold(printable(plan.backupId))}: nothing is written`
   const blockers = plan.findings.filter(({ severity }) => severity === 'error')
   const others = plan.notes.filter(({ kind }) => kind !== 'lossy')
   return [
-    ...formatText(title, look),
-    ...formatFields([...headFields(plan), ...plannedFields(plan, look), ['  Would send', formatWrites(plan)]], look),
-    ...formatLosses('Losses in the target registry', plan, look),
-    ...formatLossDetails(plan, look),
-    ...formatNotes(others, look),
-    ...formatFindings('Blockers', blockers, look),
+    ...formatText(title, style),
+    ...formatFields([...headFields(plan), ...plannedFields(plan, style), ['  Would send', formatWrites(plan)]], style),
+    ...formatLosses('Losses in the target registry', plan, style),
+    ...formatLossDetails(plan, style),
+    ...formatNotes(others, style),
+    ...formatFindings('Blockers', blockers, style),
     ...(isRefusedBy(plan)
-      ? ['', look.bad('The restore would be refused before it writes anything.')]
-      : formatAcceptance(plan, look)),
+      ? ['', style.bad('The restore would be refused before it writes anything.')]
+      : formatAcceptance(plan, style)),
   ]
 }

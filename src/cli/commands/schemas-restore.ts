@@ -3,7 +3,7 @@ import { errorTable } from '../../error-table.ts'
 import type { SchemaRestoreDryRun, SchemaRestoreHead, SchemaRestoreReport } from '../../jobs/schemas.ts'
 import { formatCount, formatDuration } from '../../lib/units.ts'
 import { RestoreRefusal, refusalCode } from '../../restore/refusal.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { schemaRestoreFacts } from '../result/schema-facts.ts'
 import type { Session } from '../session.ts'
 import { type Field, formatFields, formatText } from '../table.ts'
@@ -16,7 +16,7 @@ import { formatIds, formatNotes, planDocument, plannedFields, schemaDocument, sc
 /** `schemas restore`. */
 export async function run(session: Session): Promise<number> {
   const { actions, options, signal } = session
-  const job = await session.loadSchemaJob(options.config ?? '', 'restore')
+  const job = await session.loadClusterlessJob(options.config ?? '', 'restore')
   if (options.dryRun) return showDryRun(session, job)
   const report = await session
     .withProgress('schemas', 'checking the backup and the registry', onProgress =>
@@ -27,7 +27,7 @@ export async function run(session: Session): Promise<number> {
     })
   session.outcome.note(schemaRestoreFacts(report))
   session.print(
-    () => formatReport(report, session.options.verbose > 0, session.look),
+    () => formatReport(report, session.options.verbose > 0, session.style),
     () => ({ ok: !isOpen(report), ...headDocument(report), ...schemaDocument(report) }),
   )
   return isOpen(report) ? LOSSY : 0
@@ -38,7 +38,7 @@ async function showDryRun(session: Session, job: SchemaRestoreJob): Promise<numb
   const plan = await session.actions.dryRunSchemasJob(job, session.signal)
   const isRefused = isRefusedBy(plan)
   session.print(
-    () => formatPlan(plan, isRefused, session.look),
+    () => formatPlan(plan, isRefused, session.style),
     () => dryRunDocument(plan),
   )
   return exitOf(plan)
@@ -68,40 +68,40 @@ function headDocument({ backupId, generation, location, registry }: SchemaRestor
   return { backup_id: backupId, generation, location, registry }
 }
 
-function formatReport(report: SchemaRestoreReport, isVerbose: boolean, look: Look): string[] {
+function formatReport(report: SchemaRestoreReport, isVerbose: boolean, style: OutputStyle): string[] {
   const { wasComplete, requests, durationMs, notes } = report
-  const of = `${look.bold(printable(report.backupId))} from ${printable(report.location)}`
+  const of = `${style.bold(printable(report.backupId))} from ${printable(report.location)}`
   const outcome = wasComplete
-    ? `${look.good('Already complete:')} the schemas of ${of}`
-    : `${look.good('Restored the schemas')} of ${of}`
+    ? `${style.good('Already complete:')} the schemas of ${of}`
+    : `${style.good('Restored the schemas')} of ${of}`
   return [
     outcome,
     ...formatFields(
       [
         ...headFields(report),
-        ...schemaFields(report, look),
+        ...schemaFields(report, style),
         ['  Took', formatDuration(durationMs)],
         ['  Requests', isVerbose ? `${formatCount(requests)}${wasComplete ? ', all of them reads' : ''}` : undefined],
-        ['  Notes', notes.length === 0 ? undefined : formatCount(notes.length), look.warn],
+        ['  Notes', notes.length === 0 ? undefined : formatCount(notes.length), style.warn],
       ],
-      look,
+      style,
     ),
-    ...formatIds(report, look),
-    ...formatLosses('Losses in the target registry', report, look),
-    ...formatNotes(notes, look),
+    ...formatIds(report, style),
+    ...formatLosses('Losses in the target registry', report, style),
+    ...formatNotes(notes, style),
   ]
 }
 
-function formatPlan(plan: SchemaRestoreDryRun, isRefused: boolean, look: Look): string[] {
+function formatPlan(plan: SchemaRestoreDryRun, isRefused: boolean, style: OutputStyle): string[] {
   return [
     ...formatText(
-      `Dry run of the restore of the schemas of ${look.bold(printable(plan.backupId))}: nothing is written`,
-      look,
+      `Dry run of the restore of the schemas of ${style.bold(printable(plan.backupId))}: nothing is written`,
+      style,
     ),
-    ...formatFields([...headFields(plan), ...plannedFields(plan, look), ['  Would send', formatWrites(plan)]], look),
-    ...formatLosses('Losses in the target registry', plan, look),
-    ...formatFindings('Preflight findings', plan.findings, look),
-    ...(isRefused ? ['', look.bad('The restore would be refused before it writes anything.')] : []),
+    ...formatFields([...headFields(plan), ...plannedFields(plan, style), ['  Would send', formatWrites(plan)]], style),
+    ...formatLosses('Losses in the target registry', plan, style),
+    ...formatFindings('Preflight findings', plan.findings, style),
+    ...(isRefused ? ['', style.bad('The restore would be refused before it writes anything.')] : []),
   ]
 }
 

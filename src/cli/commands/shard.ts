@@ -3,7 +3,7 @@ import type { ShardNumber } from '../../backup/shards.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import { shellQuote } from '../../lib/shell.ts'
 import { formatBytes, formatDuration } from '../../lib/units.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { formatFields } from '../table.ts'
 import { plural, printable } from '../text.ts'
@@ -47,25 +47,25 @@ function documentOf(
   }
 }
 
-function formatReport(report: ShardReport, location: string, { look, options }: Session): string[] {
+function formatReport(report: ShardReport, location: string, { style, options }: Session): string[] {
   const { backupId, generation, shard, key, durationMs, copied, newGaps } = report
   const amount = `${plural(copied.records, 'record')}, ${formatBytes(copied.bytes)} in ${formatDuration(durationMs)}`
   return [
-    `${look.good('Copied')} shard ${shard.index} of ${shard.count} for ${look.bold(printable(backupId))} at ${printable(location)}`,
+    `${style.good('Copied')} shard ${shard.index} of ${shard.count} for ${style.bold(printable(backupId))} at ${printable(location)}`,
     ...formatFields(
       [
         ['  Copied', amount],
         ['  Written', printable(key)],
         ['  For', `generation ${generation}`],
       ],
-      look,
+      style,
     ),
-    ...formatGaps('New gaps: lost at the source before they could be copied', newGaps, look),
+    ...formatGaps('New gaps: lost at the source before they could be copied', newGaps, style),
     '',
-    nextCommand(options.config ?? '', look),
+    nextCommand(options.config ?? '', style),
   ]
 }
 
-function nextCommand(config: string, look: Look): string {
-  return `When all shards are done: ${look.bold(`kafka-backup backup --config ${shellQuote(config)} --commit`)}`
+function nextCommand(config: string, style: OutputStyle): string {
+  return `When all shards are done: ${style.bold(`kafka-backup backup --config ${shellQuote(config)} --commit`)}`
 }

@@ -27,7 +27,7 @@ async function jobOf(session: Session): Promise<LocatedRestoreJob> {
   const { config, path, backupId, set } = session.options
   if (config !== undefined) {
     if (path !== undefined || backupId !== undefined) throw usage('pass either --config, or --path and --backup-id')
-    const { target = await anyTarget(session), ...job } = await session.loadSchemaJob(config, 'restore')
+    const { target = await anyTarget(session), ...job } = await session.loadClusterlessJob(config, 'restore')
     return { ...job, target, ...session.givenKeys() }
   }
   if (set.length > 0) throw usage('--set needs --config')

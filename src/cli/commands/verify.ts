@@ -2,7 +2,7 @@ import type { VerifyReport } from '../../archive/verify.ts'
 import type { Problem } from '../../archive/verify-objects.ts'
 import type { Hooks } from '../../jobs/parts.ts'
 import { formatBytes } from '../../lib/units.ts'
-import type { Look } from '../look.ts'
+import type { OutputStyle } from '../output-style.ts'
 import { verifyFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { formatTable, formatText } from '../table.ts'
@@ -23,26 +23,26 @@ export async function run(session: Session): Promise<number> {
     })
     session.outcome.note(verifyFacts(report))
     session.print(
-      () => formatReport(report, session.look),
+      () => formatReport(report, session.style),
       () => report,
     )
     return report.ok ? 0 : DAMAGE_FOUND
   })
 }
 
-function formatReport(report: VerifyReport, look: Look): string[] {
+function formatReport(report: VerifyReport, style: OutputStyle): string[] {
   return [
-    formatVerdict(report, look),
-    ...formatText(formatExtent(report), look, '  '),
-    ...formatProblems(report.problems, look),
-    ...formatGaps('Gaps: lost at the source; the backup itself is intact', report.gaps, look),
-    ...formatWarnings(report.warnings, look),
+    formatVerdict(report, style),
+    ...formatText(formatExtent(report), style, '  '),
+    ...formatProblems(report.problems, style),
+    ...formatGaps('Gaps: lost at the source; the backup itself is intact', report.gaps, style),
+    ...formatWarnings(report.warnings, style),
   ]
 }
 
-function formatVerdict({ backup_id, generation, ok, problems }: VerifyReport, look: Look): string {
-  const verdict = ok ? look.good('intact') : look.bad(`DAMAGED, ${plural(problems.length, 'problem')}`)
-  return `${look.bold(printable(backup_id))} generation ${generation}: ${verdict}`
+function formatVerdict({ backup_id, generation, ok, problems }: VerifyReport, style: OutputStyle): string {
+  const verdict = ok ? style.good('intact') : style.bad(`DAMAGED, ${plural(problems.length, 'problem')}`)
+  return `${style.bold(printable(backup_id))} generation ${generation}: ${verdict}`
 }
 
 function formatExtent({ deep, encrypted, objects, bytes, partitions, records }: VerifyReport): string {
@@ -51,15 +51,15 @@ function formatExtent({ deep, encrypted, objects, bytes, partitions, records }: 
   return `${extent} (${depth})`
 }
 
-export function formatProblems(problems: readonly Problem[], look: Look): string[] {
+export function formatProblems(problems: readonly Problem[], style: OutputStyle): string[] {
   if (problems.length === 0) return []
   const rows = formatTable<Problem>(
     [
       { title: 'OBJECT', cell: problem => problem.key },
-      { title: 'PROBLEM', wraps: true, cell: problem => problem.problem, paint: text => look.bad(text) },
+      { title: 'PROBLEM', wraps: true, cell: problem => problem.problem, paint: text => style.bad(text) },
     ],
     problems,
-    look,
+    style,
   )
   return ['', ...rows]
 }

@@ -8,7 +8,7 @@ import type { CompareReport } from '../../restore/compare.ts'
 import type { DeleteReport } from '../../retention/delete-backup.ts'
 import type { ShownRestore } from '../actions.ts'
 import { plural } from '../text.ts'
-import type { Facts } from './outcome.ts'
+import type { Facts } from './result-builder.ts'
 import { problemOfSchemas, schemaTotals } from './schema-facts.ts'
 
 /** `totals` is what the run copied, `totals.backup` the contents of the backup afterwards. */

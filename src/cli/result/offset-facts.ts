@@ -2,7 +2,7 @@ import type { ComparedGroup, SnapshotComparison } from '../../offsets/compare-sn
 import type { PlanReport } from '../../offsets/run-plan.ts'
 import type { OffsetSnapshot } from '../../offsets/snapshot.ts'
 import { plural } from '../text.ts'
-import type { Facts } from './outcome.ts'
+import type { Facts } from './result-builder.ts'
 
 /** `partitions` counts those whose committed offset was changed and read back. */
 export function planFacts({ strategy, snapshotId, groups }: PlanReport): Facts {

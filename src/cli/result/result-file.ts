@@ -3,13 +3,13 @@ import type { Log } from '../../observe/log.ts'
 import type { Redactor } from '../../observe/redact.ts'
 import type { Io } from '../io.ts'
 import { formatResult, type Result } from './format-result.ts'
-import { Outcome } from './outcome.ts'
+import { ResultBuilder } from './result-builder.ts'
 
 /** The environment variable with the path of the result file; in a Kubernetes pod, /dev/termination-log. */
 const RESULT_FILE_VARIABLE = 'KAFKA_BACKUP_RESULT_FILE'
 
 interface ResultFile {
-  outcome: Outcome
+  outcome: ResultBuilder
   /** Writes the result synchronously, because the process may exit right after, and returns the exit code. */
   close(exit: number, error?: KafkaBackupError): number
 }
@@ -22,7 +22,7 @@ export function openResultFile(
   command: string | null,
   { io, redactor, log }: { io: Io; redactor: Redactor; log: Log },
 ): ResultFile {
-  const outcome = new Outcome(command, io.clock.now())
+  const outcome = new ResultBuilder(command, io.clock.now())
   const path = io.env[RESULT_FILE_VARIABLE]
   const write = (text: string, onFailure: (reason: string) => void): void => {
     try {

@@ -3,7 +3,7 @@ import type { SchemaBackupReport } from '../../registry/backup-schemas.ts'
 import type { SchemaReport } from '../../registry/restore/schema-report.ts'
 import { type Losses, openLosses } from '../../registry/restore/schema-report.ts'
 import type { Totals } from './format-result.ts'
-import type { Facts } from './outcome.ts'
+import type { Facts } from './result-builder.ts'
 
 export function schemaBackupFacts({ generation, subjects, versions }: SchemaBackupReport): Facts {
   return { generation, totals: { subjects, versions } }

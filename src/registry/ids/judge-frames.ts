@@ -73,8 +73,8 @@ const MAX_UNFRAMED_SHARE = 0.01
 /** Pure. What the samples of a part say. Where they show no frames, bytes that begin like an unknown id are none. */
 export function judgeSamples(samples: readonly PartSample[], facts: JudgeFacts): Judgement {
   const verdict = judgePart(samples, facts)
-  const counts = (look: Look) => look.kind === 'unknown' && (verdict.kind !== 'leave' || look.isCertain)
-  const unknown = samples.filter(sample => counts(lookAt(sample, facts))).length
+  const counts = (look: FrameEvidence) => look.kind === 'unknown' && (verdict.kind !== 'leave' || look.isCertain)
+  const unknown = samples.filter(sample => counts(examineFrame(sample, facts))).length
   return { verdict, checked: samples.length, unknown }
 }
 
@@ -86,11 +86,11 @@ export function judgeSamples(samples: readonly PartSample[], facts: JudgeFacts):
  */
 export function judgePart(samples: readonly PartSample[], facts: JudgeFacts): Verdict {
   const held = samples.filter(({ bytes, header }) => header !== undefined || (bytes !== null && bytes.length > 0))
-  const looks = held.map(sample => lookAt(sample, facts))
-  const count = (kind: Look['kind']) => looks.filter(look => look.kind === kind).length
+  const evidence = held.map(sample => examineFrame(sample, facts))
+  const count = (kind: FrameEvidence['kind']) => evidence.filter(look => look.kind === kind).length
   const framed = held.length - count('unframed')
-  const unknown = looks.find(look => look.kind === 'unknown')
-  const certain = looks.find(look => look.kind === 'unknown' && look.isCertain)
+  const unknown = evidence.find(look => look.kind === 'unknown')
+  const certain = evidence.find(look => look.kind === 'unknown' && look.isCertain)
   if (certain?.kind === 'unknown' && facts.unknownIds === 'fail') return certain
   const known = framed - count('unknown') - count('guid')
   const isLong = held.length > 0 && areLongs(held)
@@ -102,7 +102,7 @@ export function judgePart(samples: readonly PartSample[], facts: JudgeFacts): Ve
     const isShown = count('certain') > 0 || (!isLong && (count('likely') > 0 || framed * 2 >= held.length))
     if (!isShown) return leave
   } else if (known > 0) {
-    const why = findDoubt(held, looks, facts)
+    const why = findDoubt(held, evidence, facts)
     if (why !== undefined) return { kind: 'unclear', why }
   }
   if (unknown && facts.unknownIds === 'fail') return unknown
@@ -111,10 +111,14 @@ export function judgePart(samples: readonly PartSample[], facts: JudgeFacts): Ve
 }
 
 /** What speaks against frames, though there are some of known ids. */
-function findDoubt(held: readonly PartSample[], looks: readonly Look[], { part }: JudgeFacts): string | undefined {
-  const count = (kind: Look['kind']) => looks.filter(look => look.kind === kind).length
+function findDoubt(
+  held: readonly PartSample[],
+  evidence: readonly FrameEvidence[],
+  { part }: JudgeFacts,
+): string | undefined {
+  const count = (kind: FrameEvidence['kind']) => evidence.filter(look => look.kind === kind).length
   const what = `${held.length} ${part}s were checked`
-  const foreign = looks.find(look => look.kind === 'foreign')
+  const foreign = evidence.find(look => look.kind === 'foreign')
   if (foreign) return `${what}, of which ${count('foreign')} ${describeForeign(foreign)}`
   if (count('certain') === 0 && areLongs(held)) return `${what}, all of them ${LONG_BYTES} bytes long, as numbers are`
   if (count('unframed') > held.length * MAX_UNFRAMED_SHARE) {
@@ -132,14 +136,14 @@ function mayHoldFrames(held: readonly PartSample[], count: number, { schemas, co
   return count > 0 && !areNumbers && schemas.hasSubjectOf(context, topic, part)
 }
 
-type Look =
+type FrameEvidence =
   | { kind: 'unframed' | 'guid' }
   /** The subject, or a header, says that it is one; or the record's name does, which any topic may hold. */
   | { kind: 'certain' | 'likely' }
   | UnknownFrame
   | { kind: 'foreign'; id: number; subjects: readonly string[]; isPayloadOdd: boolean }
 
-function lookAt({ bytes, header, partition, offset }: PartSample, facts: JudgeFacts): Look {
+function examineFrame({ bytes, header, partition, offset }: PartSample, facts: JudgeFacts): FrameEvidence {
   const { schemas, context, topic, part } = facts
   const frame = header === undefined ? bytes : header
   if (frame === null) return { kind: 'unframed' }
@@ -167,7 +171,7 @@ function areLongs(held: readonly PartSample[]): boolean {
   return held.every(({ bytes, header }) => header === undefined && bytes?.length === LONG_BYTES)
 }
 
-function describeForeign({ id, subjects, isPayloadOdd }: Look & { kind: 'foreign' }): string {
+function describeForeign({ id, subjects, isPayloadOdd }: FrameEvidence & { kind: 'foreign' }): string {
   if (subjects.length === 0) return `begin like schema ID ${id}, of which the backup knows no subject`
   const some = `${subjects.slice(0, 3).join(', ')}${subjects.length > 3 ? ', …' : ''}`
   const why = isPayloadOdd ? 'but continue like none of its records' : 'which does not belong to the topic'

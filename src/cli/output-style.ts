@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import type { Output } from './io.ts'
 
 /** The capabilities of an output: colors, non-ASCII characters, and its width. */
-export interface Look {
+export interface OutputStyle {
   hasColor: boolean
   hasUnicode: boolean
   /** Undefined without a terminal: nothing is truncated. */
@@ -14,7 +14,7 @@ export interface Look {
   warn(text: string): string
 }
 
-export function lookOf(output: Output, env: Readonly<Record<string, string | undefined>>): Look {
+export function outputStyleOf(output: Output, env: Readonly<Record<string, string | undefined>>): OutputStyle {
   const hasColor = wantsColor(output, env)
   const paint = (format: Parameters<typeof styleText>[0]) => (text: string) =>
     hasColor && text !== '' ? styleText(format, text, { validateStream: false }) : text

@@ -23,7 +23,7 @@ interface Ended {
 }
 
 /** Collects facts about a run: from its events while it runs, and from its report at the end. */
-export class Outcome {
+export class ResultBuilder {
   readonly startedMs: number
   readonly #command: string | null
   readonly #copied = { records: 0, bytes: 0 }
