@@ -88,6 +88,11 @@ export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): error i
   return error instanceof KafkaBackupError && codes.includes(error.code)
 }
 
+/** A call or a command line that cannot be carried out as it was given. */
+export function usageError(message: string): KafkaBackupError {
+  return new KafkaBackupError('USAGE', message)
+}
+
 /** Any thrown value as an error of the table; an unclassified one is a bug and is reported as one. */
 export function toKafkaBackupError(error: unknown): KafkaBackupError {
   if (error instanceof KafkaBackupError) return error

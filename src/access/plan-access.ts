@@ -1,6 +1,7 @@
 import type { AccessFile, AccessKind, AccessSection } from '../archive/access-section.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { TopicOperation } from '../kafka/permissions.ts'
+import { shellQuote } from '../lib/shell.ts'
 import type { Finding } from '../observe/finding.ts'
 import { type AccessPlan, countBy, type KindPlan } from './access-plan.ts'
 import {
@@ -183,11 +184,6 @@ function planUsers(backed: readonly ScramUser[], existing: readonly ScramUser[])
 /** What makes the user, with a password of one's own choice. */
 export function commandFor({ user, mechanism, iterations }: ScramUser): string {
   const config = `${mechanism}=[iterations=${iterations},password=<password>]`
-  const entity = `--entity-type users --entity-name ${quote(user)}`
+  const entity = `--entity-type users --entity-name ${shellQuote(user)}`
   return `kafka-configs.sh --bootstrap-server <target> --alter ${entity} --add-config '${config}'`
-}
-
-/** An argument as a POSIX shell reads it back. */
-function quote(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

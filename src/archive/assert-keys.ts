@@ -1,4 +1,4 @@
-import { findKeyFault } from '../lib/object-key.ts'
+import { isKey } from '../lib/object-key.ts'
 import { damaged } from './damage.ts'
 import { keptGroupsOf } from './kept-groups.ts'
 import { currentRegistryPath, registryKey } from './layout.ts'
@@ -74,11 +74,6 @@ function folderOf(key: string): string {
 function isInKafka(key: string, backupId: string, file: RegExp): boolean {
   const [id, kafka, name = '', ...rest] = key.split('/')
   return id === backupId && kafka === 'kafka' && rest.length === 0 && file.test(name) && isKey(key)
-}
-
-/** Stores refuse others, as a mistake of the caller; in an archive they are damage. */
-function isKey(key: string): boolean {
-  return findKeyFault(key) === undefined
 }
 
 function assertClass(key: string, isOfClass: boolean, expected: string, at: string): void {

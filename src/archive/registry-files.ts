@@ -7,6 +7,7 @@ import {
   type SchemaType,
   type SchemaVersion,
   splitSubject,
+  unset,
 } from './registry-model.ts'
 import type { GlobalConfigFile, RegistrySettingsFile, RegistrySubject, SubjectMetadata } from './registry-section.ts'
 
@@ -14,7 +15,6 @@ const SETTINGS_FILE = '_schemas.json'
 const GLOBAL_FILE = 'config/global.json'
 
 const endings = { AVRO: 'avsc', JSON: 'json', PROTOBUF: 'proto' } as const satisfies Record<SchemaType, string>
-const unset: RegistrySettings = { compatibility: null, mode: null, config: null }
 
 /** A file to be written: the path of its current copy, relative to the folder of the registry, and its bytes. */
 export interface RegistryFile {

@@ -36,6 +36,12 @@ export interface RegistrySettings {
   config: JsonObject | null
 }
 
+export const unset: RegistrySettings = { compatibility: null, mode: null, config: null }
+
+export function isUnset({ compatibility, mode, config }: RegistrySettings): boolean {
+  return compatibility === null && mode === null && config === null
+}
+
 export interface RegistrySnapshot {
   flavour: RegistryFlavour
   /** As the registry tells it; null where it does not. */

@@ -6,6 +6,14 @@ export interface TimeWindow {
   end?: bigint
 }
 
+export function isWithin(time: bigint, { start, end }: TimeWindow): boolean {
+  return (start === undefined || time >= start) && (end === undefined || time < end)
+}
+
+export function hasBound({ start, end }: TimeWindow): boolean {
+  return start !== undefined || end !== undefined
+}
+
 export interface BatchLimits {
   /** The largest batch, header included, that the target takes. */
   maxBytes: number

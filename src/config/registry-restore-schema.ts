@@ -1,18 +1,9 @@
+import { compatibilityLevels } from '../registry/avro/compatibility.ts'
 import { type LossKind, lossKindNames } from '../registry/loss-kinds.ts'
 import { camelKeys } from './camel-keys.ts'
 import { distinctList, fields, type Item, leaf, mapOf, type TextRule } from './leaf.ts'
 import { choice, flag } from './scalar-leaves.ts'
 import { anyText, file, jsonOfText, readText, text, textList, topicPattern } from './text-leaves.ts'
-
-const compatibilityLevels = [
-  'NONE',
-  'BACKWARD',
-  'BACKWARD_TRANSITIVE',
-  'FORWARD',
-  'FORWARD_TRANSITIVE',
-  'FULL',
-  'FULL_TRANSITIVE',
-] as const
 
 const recordParts = ['key', 'value'] as const
 

@@ -1,5 +1,5 @@
 import type { Job } from '../config/load-job.ts'
-import { KafkaBackupError } from '../errors.ts'
+import { usageError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { SnapshotComparison } from '../offsets/compare-snapshot.ts'
@@ -152,7 +152,7 @@ class KafkaOffsetsSession implements OffsetsSession {
   }
 
   async #port(signal: AbortSignal): Promise<OffsetsPort> {
-    if (!this.#place.cluster) throw usage('say which cluster, with --bootstrap-server or --config')
+    if (!this.#place.cluster) throw usageError('say which cluster, with --bootstrap-server or --config')
     this.#cluster ??= await this.#openCluster(this.#place.cluster, signal)
     const { kafkaOffsets } = await import('../offsets/kafka-port.ts')
     return kafkaOffsets(this.#cluster)
@@ -209,7 +209,7 @@ class KafkaOffsetsSession implements OffsetsSession {
   }
 
   #openStorage(): Storage {
-    if (!this.#place.storage) throw usage('say where snapshots are kept, with --path, --file or --config')
+    if (!this.#place.storage) throw usageError('say where snapshots are kept, with --path, --file or --config')
     const { storage, keys } = this.#place
     this.#storage ??= openEncryption(openStorage(storage), { storage, ...keys })
     return this.#storage
@@ -219,8 +219,4 @@ class KafkaOffsetsSession implements OffsetsSession {
     this.#folder ??= openStorage({ backend: 'filesystem', path })
     return this.#folder
   }
-}
-
-function usage(message: string): KafkaBackupError {
-  return new KafkaBackupError('USAGE', message)
 }

@@ -23,6 +23,10 @@ export function findKeyFault(key: string): string | undefined {
   return undefined
 }
 
+export function isKey(key: string): boolean {
+  return findKeyFault(key) === undefined
+}
+
 function findSegmentFault(segment: string): string | undefined {
   if (segment === '') return 'a part between slashes is empty'
   if (segment === '.' || segment === '..') return `a part is ${JSON.stringify(segment)}`

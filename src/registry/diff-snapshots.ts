@@ -1,9 +1,10 @@
-import type {
-  JsonValue,
-  RegistrySettings,
-  RegistrySnapshot,
-  SchemaReference,
-  SchemaVersion,
+import {
+  type JsonValue,
+  type RegistrySettings,
+  type RegistrySnapshot,
+  type SchemaReference,
+  type SchemaVersion,
+  unset,
 } from '../archive/registry-model.ts'
 import { isSame } from './restore/plan/same-schema.ts'
 
@@ -38,8 +39,6 @@ interface SnapshotDiff {
   /** Versions that are the same but for their ID: a difference only if IDs have to be the same. */
   ids: SchemaDifference[]
 }
-
-const unset: RegistrySettings = { compatibility: null, mode: null, config: null }
 
 /** Pure. What is on the left and not on the right, the other way round, or other there. In the order of the subjects. */
 export function diffSnapshots(left: RegistrySnapshot, right: RegistrySnapshot): SnapshotDiff {

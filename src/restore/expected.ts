@@ -1,5 +1,5 @@
 import type { ManifestPartition, Segment } from '../archive/manifest.ts'
-import type { TimeWindow } from '../batch/needs.ts'
+import { hasBound, type TimeWindow } from '../batch/needs.ts'
 import { legsFrom, ownShare, type SourcePosition, startOf } from './legs.ts'
 import type { PlannedLeg, PlannedStream } from './plan.ts'
 
@@ -89,10 +89,6 @@ function shareOf(whole: { start: bigint; end: bigint }, part: { start: bigint; e
 /** The last time bounds all records; the first one does not (see `Segment`), so that the end of a window tells nothing. */
 function isOutside({ last_timestamp: last }: { last_timestamp: bigint | null }, { start }: TimeWindow): boolean {
   return start !== undefined && last !== null && last < start
-}
-
-function hasBound({ start, end }: TimeWindow): boolean {
-  return start !== undefined || end !== undefined
 }
 
 function sum<T>(items: readonly T[], pick: (item: T) => number): number {

@@ -2,7 +2,7 @@ import type { AbortedTransaction, Segment } from '../archive/manifest.ts'
 import type { RebuiltBatch } from '../batch/batch-builder.ts'
 import type { SourceBatch } from '../batch/compression.ts'
 import type { BatchHeader, Codec } from '../batch/header.ts'
-import { type BatchLimits, needsRebuild, type TimeWindow } from '../batch/needs.ts'
+import { type BatchLimits, hasBound, needsRebuild, type TimeWindow } from '../batch/needs.ts'
 import { type MergeLimits, planMerges } from '../batch/plan-merges.ts'
 import { Rebuilder, type RebuildOptions, rebuildBatches } from '../batch/rebuild.ts'
 import type { EncodedRecord } from '../batch/record-cursor.ts'
@@ -273,10 +273,6 @@ function asStored({ bytes, header }: SourceBatch, { sourcePartition }: OutgoingO
 function latest(first: bigint, second: bigint): bigint {
   if (second > first) return second
   return first
-}
-
-function hasBound({ start, end }: TimeWindow): boolean {
-  return start !== undefined || end !== undefined
 }
 
 function oversize({ name, maxBytes }: OutgoingOptions, offset: bigint | undefined, bytes: number): KafkaBackupError {

@@ -1,7 +1,7 @@
 import type { Segment } from '../archive/manifest.ts'
 import { earlier, later } from '../archive/scalars.ts'
 import type { BatchHeader } from '../batch/header.ts'
-import type { TimeWindow } from '../batch/needs.ts'
+import { isWithin, type TimeWindow } from '../batch/needs.ts'
 import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
 import { hasCode } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -112,8 +112,4 @@ function timesIn(bytes: Buffer, header: BatchHeader): Pick<KafkaRecord, 'offset'
       { offset: lastOffset, timestamp: maxTimestamp },
     ]
   }
-}
-
-function isWithin(time: bigint, { start, end }: TimeWindow): boolean {
-  return (start === undefined || time >= start) && (end === undefined || time < end)
 }

@@ -1,5 +1,5 @@
 import type { Segment } from '../archive/manifest.ts'
-import type { TimeWindow } from '../batch/needs.ts'
+import { isWithin, type TimeWindow } from '../batch/needs.ts'
 import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
 import { append } from '../lib/largest.ts'
 import type { PartSample } from '../registry/ids/judge-frames.ts'
@@ -101,10 +101,6 @@ async function sampleSegment(
     if (records.length > 0) return records
   }
   return []
-}
-
-function isWithin(time: bigint, { start, end }: TimeWindow): boolean {
-  return (start === undefined || time >= start) && (end === undefined || time < end)
 }
 
 function toSample({ key, value, headers, offset }: KafkaRecord, part: Part, partition: number): PartSample {

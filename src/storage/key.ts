@@ -11,10 +11,6 @@ export function assertKey(key: string): void {
   }
 }
 
-export function isKey(key: string): boolean {
-  return findKeyFault(key) === undefined
-}
-
 /** The folder that a prefix names, without its trailing slash; '' is the root. */
 export function parsePrefix(prefix: string): string {
   if (prefix === '') return ''

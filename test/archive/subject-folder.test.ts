@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assignSubjectFolders, escapedSubjectFolder, subjectFolder } from '../../src/archive/write-registry.ts'
-import { isKey } from '../../src/storage/key.ts'
+import { isKey } from '../../src/lib/object-key.ts'
 
 const folders: Record<string, string> = {
   'orders-value': 'orders-value',

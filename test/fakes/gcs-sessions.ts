@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { crc32c } from '@node-rs/crc32'
-import { formatSum, parseHashHeader } from '../../src/storage/gcs/resources.ts'
+import { formatSum } from '../../src/storage/bucket/api.ts'
+import { parseHashHeader } from '../../src/storage/gcs/resources.ts'
 
 export interface SessionRequest {
   method: string

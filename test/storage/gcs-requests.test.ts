@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import { formatSum } from '../../src/storage/bucket/api.ts'
 import { endpointOf, type GcsOptions, resolveGcsOptions } from '../../src/storage/gcs/gcs-options.ts'
 import { openGcsStorage } from '../../src/storage/gcs/gcs-storage.ts'
-import { formatSum, parseHashHeader, parsePage, parseState } from '../../src/storage/gcs/resources.ts'
+import { parseHashHeader, parsePage, parseState } from '../../src/storage/gcs/resources.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
 interface Seen {

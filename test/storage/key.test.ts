@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertKey, isKey, parsePrefix } from '../../src/storage/key.ts'
+import { isKey } from '../../src/lib/object-key.ts'
+import { assertKey, parsePrefix } from '../../src/storage/key.ts'
 
 const long = 'x'.repeat(255)
 

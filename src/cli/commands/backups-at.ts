@@ -1,5 +1,5 @@
 import type { ClusterlessJob } from '../../config/load-job.ts'
-import { KafkaBackupError } from '../../errors.ts'
+import { usageError } from '../../errors.ts'
 import { parseLocation } from '../../storage/location.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Session } from '../session.ts'
@@ -34,13 +34,13 @@ export async function withBackupsAt<T>(
   open: Opener = opened(session),
 ): Promise<T> {
   const { path, config, set } = session.options
-  if (path !== undefined && config !== undefined) throw usage('pass either --path or --config, not both')
-  if (config === undefined && set.length > 0) throw usage('--set needs --config')
+  if (path !== undefined && config !== undefined) throw usageError('pass either --path or --config, not both')
+  if (config === undefined && set.length > 0) throw usageError('--set needs --config')
   if (config !== undefined) {
     const job = await session.loadClusterlessJob(config)
     return withOpen(await open.ofJob(job), storage => work(storage, job))
   }
-  if (path === undefined) throw usage('pass --path or --config')
+  if (path === undefined) throw usageError('pass --path or --config')
   return withOpen(await open.ofPath(path), storage => work(storage, undefined))
 }
 
@@ -51,7 +51,7 @@ export function withBackup<T>(
   open?: Opener,
 ): Promise<T> {
   const { backupId, config } = session.options
-  if (backupId === undefined && config === undefined) throw usage('pass --backup-id or --config')
+  if (backupId === undefined && config === undefined) throw usageError('pass --backup-id or --config')
   return withBackupsAt(session, (storage, job) => work(storage, backupId ?? job?.backupId ?? '', job), open)
 }
 
@@ -61,8 +61,4 @@ export async function withOpen<T>(storage: Storage, work: (storage: Storage) => 
   } finally {
     await storage.close()
   }
-}
-
-function usage(message: string): KafkaBackupError {
-  return new KafkaBackupError('USAGE', message)
 }

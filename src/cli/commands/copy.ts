@@ -1,5 +1,5 @@
 import { errorTable } from '../../error-table.ts'
-import { detailsField, hasCode, KafkaBackupError } from '../../errors.ts'
+import { detailsField, hasCode, usageError } from '../../errors.ts'
 import type { Copies } from '../../jobs/copy.ts'
 import type { StoragePlace } from '../../jobs/encryption.ts'
 import { largest } from '../../lib/largest.ts'
@@ -61,37 +61,34 @@ async function copyOne(
 async function readSide(session: Session, side: 'from' | 'to'): Promise<StoragePlace> {
   const { from, to, fromConfig, toConfig } = session.options
   const [location, config] = side === 'from' ? [from, fromConfig] : [to, toConfig]
-  if (location !== undefined && config !== undefined) throw usage(`pass either --${side} or --${side}-config, not both`)
+  if (location !== undefined && config !== undefined)
+    throw usageError(`pass either --${side} or --${side}-config, not both`)
   if (location !== undefined) return { storage: parseLocation(location) }
   if (config === undefined) {
     const what = side === 'from' ? 'where the backup is' : 'where the copy goes'
-    throw usage(`say ${what}, with --${side} or --${side}-config`)
+    throw usageError(`say ${what}, with --${side} or --${side}-config`)
   }
   return session.loadOtherClusterlessJob(config)
 }
 
 /** Undefined means all backups. */
 function namedIds({ backupIds, all }: CommandOptions, ofJob: string | undefined): string[] | undefined {
-  if (all && backupIds.length > 0) throw usage('pass either --backup-id or --all, not both')
+  if (all && backupIds.length > 0) throw usageError('pass either --backup-id or --all, not both')
   if (all) return undefined
   const ids = backupIds.length > 0 ? [...new Set(backupIds)] : ofJob === undefined ? [] : [ofJob]
-  if (ids.length === 0) throw usage('pass --backup-id or --all')
+  if (ids.length === 0) throw usageError('pass --backup-id or --all')
   return ids
 }
 
 function readGeneration({ generation, backupIds, all }: CommandOptions): number | 'newest' | undefined {
   if (generation === undefined || generation === 'newest') return generation
-  if (!/^[1-9]\d{0,14}$/.test(generation)) throw usage('--generation must be a number from 1, or `newest`')
+  if (!/^[1-9]\d{0,14}$/.test(generation)) throw usageError('--generation must be a number from 1, or `newest`')
   if (all || backupIds.length > 1)
-    throw usage('--generation with a number needs exactly one backup; `newest` works for several')
+    throw usageError('--generation with a number needs exactly one backup; `newest` works for several')
   return Number(generation)
 }
 
 function exitCodeOf(row: CopyRow): number {
   if ('error' in row) return errorTable[row.code].exitCode
   return row.ok ? 0 : DAMAGE_FOUND
-}
-
-function usage(message: string): KafkaBackupError {
-  return new KafkaBackupError('USAGE', message)
 }

@@ -1,16 +1,9 @@
 import { formatCount } from '../../lib/units.ts'
 import type { GapReason } from '../../observe/progress.ts'
+import type { ReportedGap } from '../../restore/report.ts'
 import type { OutputStyle } from '../output-style.ts'
 import { formatTable, formatText } from '../table.ts'
 import { printable } from '../text.ts'
-
-interface ShownGap {
-  topic: string
-  partition: number
-  from: bigint
-  to: bigint | null
-  reason: GapReason
-}
 
 const reasons: Record<GapReason, string> = {
   retention: 'deleted at the source before the backup read it',
@@ -21,9 +14,9 @@ const reasons: Record<GapReason, string> = {
 }
 
 /** A titled table of gaps; empty without gaps. */
-export function formatGaps(title: string, gaps: readonly ShownGap[], style: OutputStyle): string[] {
+export function formatGaps(title: string, gaps: readonly ReportedGap[], style: OutputStyle): string[] {
   if (gaps.length === 0) return []
-  const rows = formatTable<ShownGap>(
+  const rows = formatTable<ReportedGap>(
     [
       { title: 'TOPIC', cell: gap => gap.topic, shrinks: true },
       { title: 'PARTITION', align: 'right', cell: gap => String(gap.partition) },

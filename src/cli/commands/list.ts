@@ -1,6 +1,6 @@
 import type { BackupSummary } from '../../archive/describe.ts'
 import { errorTable } from '../../error-table.ts'
-import { detailsField, type ErrorCode, type ErrorDetails, KafkaBackupError } from '../../errors.ts'
+import { detailsField, type ErrorCode, type ErrorDetails, KafkaBackupError, usageError } from '../../errors.ts'
 import { largest } from '../../lib/largest.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { Storage } from '../../storage/storage.ts'
@@ -44,9 +44,9 @@ interface NamedLocation {
 function readLocations(session: Session): NamedLocation[] {
   const { actions, signal } = session
   const { paths, configs, set } = session.options
-  if (paths.length > 0 && configs.length > 0) throw usage('pass either --path or --config, not both')
-  if (configs.length === 0 && set.length > 0) throw usage('--set needs --config')
-  if (paths.length + configs.length === 0) throw usage('pass --path or --config')
+  if (paths.length > 0 && configs.length > 0) throw usageError('pass either --path or --config, not both')
+  if (configs.length === 0 && set.length > 0) throw usageError('--set needs --config')
+  if (paths.length + configs.length === 0) throw usageError('pass --path or --config')
   return [
     ...paths.map(path => ({ name: path, open: () => actions.openLocation(path, session.givenKeys(), signal) })),
     ...configs.map(config => ({
@@ -146,8 +146,4 @@ function stateOf(backup: BackupSummary): string {
 function paintState(text: string, backup: BackupSummary, style: OutputStyle): string {
   if ('error' in backup) return isLocked(backup) ? style.warn(text) : style.bad(text)
   return backup.complete ? style.good(text) : style.warn(text)
-}
-
-function usage(message: string): KafkaBackupError {
-  return new KafkaBackupError('USAGE', message)
 }

@@ -1,4 +1,4 @@
-import { KafkaBackupError } from '../../errors.ts'
+import { usageError } from '../../errors.ts'
 import type { OffsetMapRun, OffsetPlace } from '../../restore/offset-map.ts'
 import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
@@ -44,10 +44,10 @@ function readRequest({
 }): RequestedOffset {
   for (const [name, value] of Object.entries({ partition, offset })) {
     if (value !== undefined && !/^\d{1,18}$/.test(value))
-      throw usage(`--${name} is a number, not ${JSON.stringify(value)}`)
+      throw usageError(`--${name} is a number, not ${JSON.stringify(value)}`)
   }
-  if (partition !== undefined && topic === undefined) throw usage('--partition needs --topic')
-  if (offset !== undefined && partition === undefined) throw usage('--offset needs --topic and --partition')
+  if (partition !== undefined && topic === undefined) throw usageError('--partition needs --topic')
+  if (offset !== undefined && partition === undefined) throw usageError('--offset needs --topic and --partition')
   return {
     topic,
     ...(partition !== undefined && { partition: Number(partition) }),
@@ -101,8 +101,4 @@ function placeDocument(place: OffsetPlace | undefined) {
     target_partition: place.targetPartition,
     target_offset: place.targetOffset,
   }
-}
-
-function usage(message: string): KafkaBackupError {
-  return new KafkaBackupError('USAGE', message)
 }

@@ -1,4 +1,4 @@
-import { KafkaBackupError } from '../../errors.ts'
+import { usageError } from '../../errors.ts'
 import { parseDurationMs } from '../../lib/units.ts'
 import type { ServeOptions } from '../../operator/run/serve-operator.ts'
 import { version } from '../../version.ts'
@@ -20,7 +20,7 @@ export async function run(session: Session): Promise<number> {
 export function readApiGroup({ apiGroup = '' }: CommandOptions): string {
   const isName = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/.test(apiGroup)
   if (isName && apiGroup.length <= 200) return apiGroup
-  throw usage(
+  throw usageError(
     `--api-group: ${JSON.stringify(apiGroup)} is not a valid API group name: use a domain name in lower case, such as kafka-backup.dev`,
   )
 }
@@ -29,10 +29,10 @@ function readOptions(options: CommandOptions, env: Session['env']): ServeOptions
   const { metricsPath = '', leaseName = '' } = options
   const image = options.jobImage ?? env.KAFKA_BACKUP_IMAGE ?? ''
   if (image.trim() === '') {
-    throw usage('--job-image is missing: name the image that the Jobs run, or set KAFKA_BACKUP_IMAGE')
+    throw usageError('--job-image is missing: name the image that the Jobs run, or set KAFKA_BACKUP_IMAGE')
   }
   if (!/^\/[\w./-]*$/.test(metricsPath))
-    throw usage(`--metrics-path ${metricsPath} is not a path: use one such as /metrics`)
+    throw usageError(`--metrics-path ${metricsPath} is not a path: use one such as /metrics`)
   const metrics = { ...readAddress('--metrics-address', options.metricsAddress), path: metricsPath }
   return {
     apiGroup: readApiGroup(options),
@@ -58,19 +58,19 @@ function readOptions(options: CommandOptions, env: Session['env']): ServeOptions
 function readNamespaces({ namespaces, allNamespaces }: CommandOptions): ServeOptions['namespaces'] {
   if (!allNamespaces) return [...new Set(namespaces.map(readNamespace))]
   if (namespaces.length === 0) return 'all'
-  throw usage('--namespace and --all-namespaces exclude each other')
+  throw usageError('--namespace and --all-namespaces exclude each other')
 }
 
 /** Checks names here, because the API server returns an empty list for an invalid namespace. */
 function readNamespace(name: string): string {
   if (/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name) && name.length <= 63) return name
-  throw usage(`--namespace ${name} is not a valid namespace name: up to 63 lower case letters, digits and "-"`)
+  throw usageError(`--namespace ${name} is not a valid namespace name: up to 63 lower case letters, digits and "-"`)
 }
 
 /** The name format of most Kubernetes objects. */
 function readName(option: string, name: string): string {
   if (/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name) && name.length <= 253) return name
-  throw usage(`${option} ${name} is not a valid Kubernetes name: lower case letters, digits, "-" and "."`)
+  throw usageError(`${option} ${name} is not a valid Kubernetes name: lower case letters, digits, "-" and "."`)
 }
 
 function readAddress(option: string, text = ''): { host: string; port: number } {
@@ -78,34 +78,30 @@ function readAddress(option: string, text = ''): { host: string; port: number } 
   const host = bracketed ?? plain
   const port = Number(digits)
   if (host !== undefined && port <= 65_535) return { host, port }
-  throw usage(`${option} ${text} is not an address: use host:port, such as 0.0.0.0:8080`)
+  throw usageError(`${option} ${text} is not an address: use host:port, such as 0.0.0.0:8080`)
 }
 
 function readGroup(text = ''): number | null {
   if (text === 'none') return null
   const group = Number(text)
   if (/^\d+$/.test(text) && group <= 2_147_483_647) return group
-  throw usage(`--job-fs-group ${text} is not a group: use a number, or none`)
+  throw usageError(`--job-fs-group ${text} is not a group: use a number, or none`)
 }
 
 function readWorkers(text = ''): number {
   const workers = Number(text)
   if (/^\d+$/.test(text) && workers >= 1 && workers <= 100) return workers
-  throw usage(`--workers ${text} is not a number from 1 to 100`)
+  throw usageError(`--workers ${text} is not a number from 1 to 100`)
 }
 
 function readInterval(text = ''): number {
   const ms = parseDurationMs(text)
   if (ms !== undefined && ms >= 1000 && ms <= 3_600_000) return ms
-  throw usage(`--progress-interval ${text} is not a duration from 1s to 1h: use one such as 5s`)
+  throw usageError(`--progress-interval ${text} is not a duration from 1s to 1h: use one such as 5s`)
 }
 
 function readHold(text = ''): number {
   const ms = parseDurationMs(text)
   if (ms !== undefined && ms <= 3_600_000) return ms
-  throw usage(`--metrics-hold ${text} is not a duration up to 1h: use one such as 45s`)
-}
-
-function usage(message: string): KafkaBackupError {
-  return new KafkaBackupError('USAGE', message)
+  throw usageError(`--metrics-hold ${text} is not a duration up to 1h: use one such as 45s`)
 }

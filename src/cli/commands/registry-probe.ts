@@ -1,4 +1,4 @@
-import { KafkaBackupError } from '../../errors.ts'
+import { usageError } from '../../errors.ts'
 import { jobRegistrySide, type SchemaSide, urlSide } from '../../jobs/schema-sides.ts'
 import type { LeftBehind } from '../../registry/probe/clear-scope.ts'
 import type { RegistryProbe } from '../../registry/probe/probe-registry.ts'
@@ -42,9 +42,9 @@ function announce(place: string): string {
 
 async function chooseRegistry(session: Session): Promise<SchemaSide> {
   const { url, config, set } = session.options
-  if (url !== undefined && config !== undefined) throw usage('pass either --url or --config, not both')
-  if (url === undefined && config === undefined) throw usage('pass --url or --config')
-  if (set.length > 0 && config === undefined) throw usage('--set needs --config')
+  if (url !== undefined && config !== undefined) throw usageError('pass either --url or --config, not both')
+  if (url === undefined && config === undefined) throw usageError('pass --url or --config')
+  if (set.length > 0 && config === undefined) throw usageError('--set needs --config')
   return url === undefined ? jobRegistrySide(await session.loadClusterlessJob(config ?? '')) : urlSide(url, '--url')
 }
 
@@ -93,8 +93,4 @@ function formatProbe(probe: RegistryProbe, style: OutputStyle): string[] {
 
 function describeLeft({ subject, parts, reason }: LeftBehind): string {
   return `subject ${subject} (${parts.join(', ')})${reason === null ? '' : `: ${reason}`}`
-}
-
-function usage(message: string): KafkaBackupError {
-  return new KafkaBackupError('USAGE', message)
 }

@@ -1,4 +1,4 @@
-import { KafkaBackupError } from '../../errors.ts'
+import { usageError } from '../../errors.ts'
 import type { ServedRegistry } from '../../jobs/serve-registry.ts'
 import type { Session } from '../session.ts'
 import { printable } from '../text.ts'
@@ -12,7 +12,7 @@ export async function run(session: Session): Promise<number> {
   const protection = { ...loginOf(session), ...tlsOf(session) }
   const backup = await servedBackup(session)
   if (backup && options.firstId !== undefined)
-    throw usage('--first-id is for an empty registry; a backup has its own IDs')
+    throw usageError('--first-id is for an empty registry; a backup has its own IDs')
   const served = { ...address, firstId, ...protection, ...(backup && { backup }) }
   const server = await session.actions.openRegistry(served, session.signal)
   const what =
@@ -43,7 +43,7 @@ function loginOf(session: Session): Pick<ServedRegistry, 'basicAuth'> {
   if (username === undefined) return {}
   const password = session.secret(passwordEnv)
   if (password !== undefined) return { basicAuth: { username, password } }
-  throw usage(
+  throw usageError(
     `--username needs a password: set the environment variable ${passwordEnv}, or name another --password-env`,
   )
 }
@@ -51,7 +51,7 @@ function loginOf(session: Session): Pick<ServedRegistry, 'basicAuth'> {
 function tlsOf({ options: { tlsCert: cert, tlsKey: key, tlsCa: ca } }: Session): Pick<ServedRegistry, 'tls'> {
   if (cert !== undefined && key !== undefined) return { tls: { cert, key, ...(ca !== undefined && { ca }) } }
   if (cert === undefined && key === undefined && ca === undefined) return {}
-  throw usage('TLS needs both --tls-cert and --tls-key')
+  throw usageError('TLS needs both --tls-cert and --tls-key')
 }
 
 function parseAddress(text: string): { host: string; port: number } {
@@ -59,18 +59,14 @@ function parseAddress(text: string): { host: string; port: number } {
   const host = bracketed ?? plain
   const port = Number(digits)
   if (host !== undefined && port <= 65_535) return { host, port }
-  throw usage(`--listen ${text} is not an address: use host:port, such as 127.0.0.1:8081`)
+  throw usageError(`--listen ${text} is not an address: use host:port, such as 127.0.0.1:8081`)
 }
 
 /** A schema ID in a record is a positive signed 32-bit integer. */
 function parseFirstId(text: string): number {
   const id = Number(text)
   if (/^\d+$/.test(text) && id >= 1 && id < 2 ** 31) return id
-  throw usage(`--first-id ${text} is not a valid ID: use a whole number from 1 to 2147483647`)
-}
-
-function usage(message: string): KafkaBackupError {
-  return new KafkaBackupError('USAGE', message)
+  throw usageError(`--first-id ${text} is not a valid ID: use a whole number from 1 to 2147483647`)
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { KafkaBackupError } from '../../errors.ts'
+import { usageError } from '../../errors.ts'
 import {
   type ChosenSide,
   jobBackupSide,
@@ -20,7 +20,7 @@ export async function chooseSide(session: Session): Promise<ChosenSide> {
   }
   if (source === 'registry') {
     refuseTogetherWith('--source registry', { path, 'backup-id': backupId, generation })
-    if (config === undefined) throw usage('--source registry needs --config; without a job, use --registry')
+    if (config === undefined) throw usageError('--source registry needs --config; without a job, use --registry')
     const job = await session.loadClusterlessJob(config)
     return { side: jobRegistrySide(job), job }
   }
@@ -49,7 +49,7 @@ export async function chooseOther(session: Session, first: ChosenSide): Promise<
     return { side: otherBackup(session, first.side) }
   }
   if (first.job && source !== 'registry') return { side: jobRegistrySide(first.job), job: first.job }
-  throw usage('pass --against, or --against-path and --against-backup-id')
+  throw usageError('pass --against, or --against-path and --against-backup-id')
 }
 
 /** Defaults to the values of the first side. */
@@ -57,40 +57,36 @@ function otherBackup(session: Session, first: SchemaSide): SchemaSide {
   const { againstPath, againstBackupId, againstGeneration } = session.options
   const generation = parseGeneration('--against-generation', againstGeneration)
   const backupId = againstBackupId ?? (first.kind === 'backup' ? first.backupId : undefined)
-  if (backupId === undefined) throw usage('pass --against-backup-id')
+  if (backupId === undefined) throw usageError('pass --against-backup-id')
   if (againstPath !== undefined) return locatedSide(againstPath, backupId, generation, session.givenKeys())
   if (first.kind === 'backup') return { ...first, backupId, generation }
-  throw usage('pass --against-path')
+  throw usageError('pass --against-path')
 }
 
 async function chooseBackup(session: Session): Promise<ChosenSide> {
   const { path, config, backupId, generation: text } = session.options
   const generation = parseGeneration('--generation', text)
-  if (path !== undefined && config !== undefined) throw usage('pass either --path or --config, not both')
+  if (path !== undefined && config !== undefined) throw usageError('pass either --path or --config, not both')
   if (config !== undefined) {
     const job = await session.loadClusterlessJob(config)
     return { side: jobBackupSide({ ...job, ...session.givenKeys() }, backupId, generation), job }
   }
   refuseSet(session)
-  if (path === undefined) throw usage('pass --path and --backup-id, or --config')
-  if (backupId === undefined) throw usage('pass --backup-id or --config')
+  if (path === undefined) throw usageError('pass --path and --backup-id, or --config')
+  if (backupId === undefined) throw usageError('pass --backup-id or --config')
   return { side: locatedSide(path, backupId, generation, session.givenKeys()) }
 }
 
 function parseGeneration(option: string, text: string | undefined): number | undefined {
   if (text === undefined || /^[1-9]\d{0,8}$/.test(text)) return text === undefined ? undefined : Number(text)
-  throw usage(`${option} ${text} is not a generation: use a whole number from 1`)
+  throw usageError(`${option} ${text} is not a generation: use a whole number from 1`)
 }
 
 function refuseTogetherWith(option: string, others: Record<string, string | undefined>): void {
   const [other] = Object.entries(others).find(([, value]) => value !== undefined) ?? []
-  if (other !== undefined) throw usage(`${option} and --${other} exclude each other`)
+  if (other !== undefined) throw usageError(`${option} and --${other} exclude each other`)
 }
 
 function refuseSet({ options: { set, config } }: Session): void {
-  if (set.length > 0 && config === undefined) throw usage('--set needs --config')
-}
-
-function usage(message: string): KafkaBackupError {
-  return new KafkaBackupError('USAGE', message)
+  if (set.length > 0 && config === undefined) throw usageError('--set needs --config')
 }

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { KafkaBackupError } from '../../errors.ts'
+import { usageError } from '../../errors.ts'
 import type { LocatedRestoreJob } from '../../jobs/schema-target.ts'
 import { type KafkaTopic, strimziTopics } from '../../restore/strimzi-topics.ts'
 import type { Session } from '../session.ts'
@@ -26,21 +26,18 @@ function formatResources(resources: readonly KafkaTopic[]): string[] {
 async function jobOf(session: Session): Promise<LocatedRestoreJob> {
   const { config, path, backupId, set } = session.options
   if (config !== undefined) {
-    if (path !== undefined || backupId !== undefined) throw usage('pass either --config, or --path and --backup-id')
+    if (path !== undefined || backupId !== undefined)
+      throw usageError('pass either --config, or --path and --backup-id')
     const { target = await anyTarget(session), ...job } = await session.loadClusterlessJob(config, 'restore')
     return { ...job, target, ...session.givenKeys() }
   }
-  if (set.length > 0) throw usage('--set needs --config')
+  if (set.length > 0) throw usageError('--set needs --config')
   if (path === undefined || backupId === undefined) {
-    throw usage('pass --config, or --path and --backup-id')
+    throw usageError('pass --config, or --path and --backup-id')
   }
   return session.actions.plainRestoreJob({ path, backupId, target: NO_CLUSTER, ...session.givenKeys() })
 }
 
 async function anyTarget({ actions }: Session): Promise<LocatedRestoreJob['target']> {
   return (await actions.plainRestoreJob({ path: '.', backupId: 'topics', target: NO_CLUSTER })).target
-}
-
-function usage(message: string): KafkaBackupError {
-  return new KafkaBackupError('USAGE', message)
 }

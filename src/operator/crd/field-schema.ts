@@ -52,16 +52,6 @@ export interface CelRule {
   reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate'
 }
 
-/** A field that may be given only where the condition holds. */
-export function forbidden(name: string, unless: string, message: string): CelRule {
-  const rule = `!has(self.${name}) || ${wrap(unless)}`
-  return { rule, message, fieldPath: `.${name}`, reason: 'FieldValueForbidden' }
-}
-
-function wrap(condition: string): string {
-  return /\|\||&&/.test(condition) ? `(${condition})` : condition
-}
-
 /** Instead of a `pattern`, for which the API server would report only the expression. */
 export function textRule(pattern: string, allowed: string): CelRule {
   return { rule: `self.matches(${JSON.stringify(pattern)})`, message: `must be ${allowed}` }

@@ -7,7 +7,7 @@ import { restoreRules } from '../../config/restore-rules.ts'
 import { s3Rules } from '../../config/s3-schema.ts'
 import { oauthRules, saslRules, securityRules, tlsRules } from '../../config/security-schema.ts'
 import { formatRules } from './cel.ts'
-import { type CelRule, forbidden } from './field-schema.ts'
+import type { CelRule } from './field-schema.ts'
 import { namesOf, type Section } from './field-tree.ts'
 
 /**
@@ -67,7 +67,12 @@ const own: Readonly<Record<string, OwnRules>> = {
     ]
   },
   'enterprise.schema_registry': () => [
-    forbidden('credentialsSecret', '!has(self.auth)', 'credentialsSecret means auth.type basic; keep one of the two'),
+    {
+      rule: '!has(self.credentialsSecret) || !has(self.auth)',
+      message: 'credentialsSecret means auth.type basic; keep one of the two',
+      fieldPath: '.credentialsSecret',
+      reason: 'FieldValueForbidden',
+    },
   ],
 }
 

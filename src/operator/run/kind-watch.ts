@@ -1,3 +1,4 @@
+import { toKafkaBackupError } from '../../errors.ts'
 import type { KubeObject } from '../kube/object.ts'
 import { formatResource } from '../kube/object.ts'
 import { Reflector, type ReflectorOptions } from '../watch/reflector.ts'
@@ -94,7 +95,7 @@ export class KindWatch<T extends KubeObject> implements Store<T> {
       const isFailing = failing !== undefined && wellMs < minWellMs
       const isLate = isFailing && nowMs - failing.sinceMs > MAX_FAILING_MS
       if (reflector.isSynced && !isLate) return []
-      const reason = failing === undefined ? 'it is being listed' : messageOf(failing.error)
+      const reason = failing === undefined ? 'it is being listed' : toKafkaBackupError(failing.error).message
       return [{ watch, reason, namespace, isFailing }]
     })
   }
@@ -122,8 +123,4 @@ export class KindWatch<T extends KubeObject> implements Store<T> {
   #of(namespace: string | undefined) {
     return this.#reflectors.filter(one => one.namespace === namespace)
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,4 +1,4 @@
-import { hasCode } from '../../errors.ts'
+import { hasCode, toKafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import { runLeader } from '../leader/run-leader.ts'
@@ -52,7 +52,7 @@ async function leadAndWork(
   const levelOf = openLevels(clock)
   const onFailure = (error: unknown) => {
     health.electionFailed(error)
-    const text = `the lease: ${messageOf(error)}`
+    const text = `the lease: ${toKafkaBackupError(error).message}`
     log.write(levelOf('lease', text), text, { ...lease })
   }
   const onChange = (isLeader: boolean) => reportLeadership(parts, isLeader)
@@ -91,7 +91,8 @@ function failureLog({ log, clock }: OperatorParts, { apiGroup }: OperatorOptions
   const levelOf = openLevels(clock)
   return (watch: string, error: unknown, delayMs: number) => {
     const isKind = watch.includes(apiGroup)
-    const text = isKind && hasCode(error, 'KUBE_NOT_FOUND') ? missing(watch, apiGroup) : messageOf(error)
+    const text =
+      isKind && hasCode(error, 'KUBE_NOT_FOUND') ? missing(watch, apiGroup) : toKafkaBackupError(error).message
     log.write(levelOf(watch, text), text, { watch, again_in_seconds: Math.ceil(delayMs / 1000) })
   }
 }
@@ -118,8 +119,4 @@ function openLevels(clock: Clock) {
 function missing(watch: string, apiGroup: string): string {
   const option = apiGroup === '' ? '' : ` --api-group ${apiGroup}`
   return `the API server does not know ${watch.split(' ')[0]}: install the CustomResourceDefinitions, as with \`kafka-backup crds${option} | kubectl apply --server-side -f -\``
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,4 +1,4 @@
-import { DEFAULT_CONTEXT, joinSubject, type RegistrySettings } from '../../archive/registry-model.ts'
+import { DEFAULT_CONTEXT, isUnset, joinSubject, type RegistrySettings, unset } from '../../archive/registry-model.ts'
 import { runPool } from '../../lib/pool.ts'
 import { encodeSegment, pathOf } from './address.ts'
 import { apicurioNative } from './apicurio.ts'
@@ -13,8 +13,6 @@ export interface AllSettings {
   contextSettings: Map<string, RegistrySettings>
   warnings: string[]
 }
-
-const unset: RegistrySettings = { compatibility: null, mode: null, config: null }
 
 /** A default of Confluent for all contexts, kept as if it were one. */
 const ACROSS_CONTEXTS = '.__GLOBAL'
@@ -141,8 +139,4 @@ function withoutFaked(found: RegistrySettings, faked: RegistrySettings): Registr
     mode: found.mode === faked.mode ? null : found.mode,
     config: found.config,
   }
-}
-
-function isUnset({ compatibility, mode, config }: RegistrySettings): boolean {
-  return compatibility === null && mode === null && config === null
 }

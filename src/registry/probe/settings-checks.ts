@@ -2,7 +2,7 @@ import { asRecord } from '../client/parse-answers.ts'
 import { type FeatureCheck, found, type ProbeScope, record } from './probe-scope.ts'
 import { numbersOf } from './schema-checks.ts'
 
-const contract = {
+export const contract = {
   metadata: { properties: { owner: 'kafka-backup' } },
   ruleSet: { domainRules: [{ name: 'probe', kind: 'CONDITION', mode: 'WRITE', type: 'CEL', expr: 'true' }] },
 }

@@ -8,9 +8,10 @@ import {
   parseAddress,
   parseEndpoint,
 } from '../bucket/address.ts'
+import { type BucketOptions, bucketDefaults, type Environment } from '../bucket/agents.ts'
 
 /** How to reach and write to a container of Azure Blob Storage. Defaults come from `azureDefaults` or the environment. */
-export interface AzureOptions {
+export interface AzureOptions extends BucketOptions {
   container: string
   /** All keys are below it. */
   prefix?: string
@@ -29,36 +30,19 @@ export interface AzureOptions {
   federatedTokenFile?: string
   /** The Entra endpoint of a cloud other than the public one. */
   authorityHost?: string
-  /** A file of CA certificates that are trusted instead of the public ones, for the store only. */
-  caCert?: string
-  proxy?: string
-  partSizeBytes?: number
-  /** Blocks uploaded at the same time; each keeps its memory until it has arrived. */
-  uploads?: number
-  connectTimeoutMs?: number
-  /** How long a connection may be silent while a response is due. */
-  idleTimeoutMs?: number
 }
-
-const MiB = 2 ** 20
 
 export const azureDefaults = {
   endpointSuffix: 'core.windows.net',
-  /** The memory of one open segment. 50,000 blocks make 244 GiB. */
-  partSizeBytes: 5 * MiB,
-  uploads: 4,
-  connectTimeoutMs: 10_000,
-  idleTimeoutMs: 60_000,
+  ...bucketDefaults,
 } as const
-
-type AzureEnvironment = Readonly<Record<string, string | undefined>>
 
 /**
  * Adds values of the environment: account and key under the names of the Azure CLI, an identity under the names that
  * platforms set. The options take precedence. Keys of the environment are used only for the account that it names, and
  * only if the job has no identity.
  */
-export function resolveAzureOptions(options: AzureOptions, env: AzureEnvironment = process.env): AzureOptions {
+export function resolveAzureOptions(options: AzureOptions, env: Environment = process.env): AzureOptions {
   const found = readEnvironment(env)
   const requested = accountOf(options)
   const account = requested ?? found.account
@@ -88,7 +72,7 @@ export function endpointOf(options: AzureOptions): string | undefined {
   return account === undefined ? undefined : `https://${account}.blob.${endpointSuffix}`
 }
 
-function readEnvironment(env: AzureEnvironment): Partial<AzureOptions> {
+function readEnvironment(env: Environment): Partial<AzureOptions> {
   const given = (name: string) => env[name] || undefined
   const text = given('AZURE_STORAGE_CONNECTION_STRING')
   if (text !== undefined) {
@@ -115,7 +99,7 @@ function keyFields({ accountKey, sasToken }: Partial<AzureOptions>): Partial<Azu
 }
 
 /** A service principal, or the workload identity of a Kubernetes pod. Entra's SDK finds all other identities. */
-function readIdentity(env: AzureEnvironment): Partial<AzureOptions> {
+function readIdentity(env: Environment): Partial<AzureOptions> {
   const tenantId = env.AZURE_TENANT_ID || undefined
   const [clientId, clientSecret] = [env.AZURE_CLIENT_ID || undefined, env.AZURE_CLIENT_SECRET || undefined]
   const federatedTokenFile = env.AZURE_FEDERATED_TOKEN_FILE || undefined

@@ -10,6 +10,27 @@ interface AgentOptions {
   proxy?: string
 }
 
+/** Options that all stores of objects have. */
+export interface BucketOptions extends AgentOptions {
+  partSizeBytes?: number
+  /** Parts uploaded at the same time; each keeps its memory until it has arrived. */
+  uploads?: number
+  connectTimeoutMs?: number
+  /** How long a connection may be silent while a response is due. */
+  idleTimeoutMs?: number
+}
+
+export const bucketDefaults = {
+  /** The minimum of S3, and the memory of one open segment. 10,000 parts of S3 make 48 GiB, 50,000 blocks of Azure 244 GiB. */
+  partSizeBytes: 5 * 2 ** 20,
+  uploads: 4,
+  connectTimeoutMs: 10_000,
+  idleTimeoutMs: 60_000,
+} as const
+
+/** Variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
 export interface StoreAgents {
   httpAgent: HttpAgent
   httpsAgent: HttpsAgent

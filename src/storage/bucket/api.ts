@@ -108,3 +108,10 @@ export function statedSize(size: number | undefined, key: string, location: stri
     help: 'A proxy in front of the store may remove the header Content-Length from its responses; let it pass.',
   })
 }
+
+/** A CRC as stores write it: big-endian, in base64. */
+export function formatSum(sum: number): string {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(sum)
+  return bytes.toString('base64')
+}

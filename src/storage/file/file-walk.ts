@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs'
 import { join } from 'node:path'
-import { isKey } from '../key.ts'
+import { isKey } from '../../lib/object-key.ts'
 import type { StoredObject } from '../storage.ts'
 import { hasErrno } from './errno.ts'
 import type { FileCalls } from './file-calls.ts'

@@ -8,9 +8,10 @@ import {
   parseEndpoint,
   parseFlag,
 } from '../bucket/address.ts'
+import { type BucketOptions, bucketDefaults, type Environment } from '../bucket/agents.ts'
 
 /** How to reach and write to a bucket of Google Cloud Storage. Defaults come from `gcsDefaults`. */
-export interface GcsOptions {
+export interface GcsOptions extends BucketOptions {
   bucket: string
   /** All keys are below it. */
   prefix?: string
@@ -26,33 +27,16 @@ export interface GcsOptions {
   userProject?: string
   /** `projects/…/locations/…/keyRings/…/cryptoKeys/…`. Default: the key of the bucket. */
   kmsKeyName?: string
-  /** A file of CA certificates that are trusted instead of the public ones. */
-  caCert?: string
-  proxy?: string
-  partSizeBytes?: number
-  /** Parts uploaded at the same time, of all objects; each keeps its memory until it has arrived. */
-  uploads?: number
-  connectTimeoutMs?: number
-  /** How long a connection may be silent while a response is due. */
-  idleTimeoutMs?: number
 }
-
-const MiB = 2 ** 20
 
 export const publicUniverse = 'googleapis.com'
 
 export const gcsDefaults = {
-  /** The memory of one open segment. */
-  partSizeBytes: 5 * MiB,
-  uploads: 4,
-  connectTimeoutMs: 10_000,
-  idleTimeoutMs: 60_000,
+  ...bucketDefaults,
 } as const
 
-type GcsEnvironment = Readonly<Record<string, string | undefined>>
-
 /** Adds the emulator of the environment if the options have no endpoint. */
-export function resolveGcsOptions(options: GcsOptions, env: GcsEnvironment = process.env): GcsOptions {
+export function resolveGcsOptions(options: GcsOptions, env: Environment = process.env): GcsOptions {
   const emulator = env.STORAGE_EMULATOR_HOST
   if (options.endpoint !== undefined || !emulator) return options
   const endpoint = /^https?:\/\//i.test(emulator) ? emulator : `http://${emulator}`

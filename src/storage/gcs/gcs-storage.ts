@@ -1,6 +1,7 @@
 import { crc32c } from '@node-rs/crc32'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { untilAborted } from '../../lib/abort.ts'
+import { formatSum } from '../bucket/api.ts'
 import { type BucketStorageParts, openBucketStorage } from '../bucket/bucket-storage.ts'
 import { BucketWriter } from '../bucket/writer.ts'
 import { parsePrefix } from '../key.ts'
@@ -8,7 +9,6 @@ import type { Storage } from '../storage.ts'
 import type { GcsApi, GcsSession, UploadState } from './api.ts'
 import { formatGcsLocation, type GcsOptions, gcsDefaults, resolveGcsOptions } from './gcs-options.ts'
 import { openGcsApi } from './json-api.ts'
-import { formatSum } from './resources.ts'
 
 /** Nothing is requested before the first call, not even credentials. */
 export function openGcsStorage(given: GcsOptions, parts: BucketStorageParts): Storage {

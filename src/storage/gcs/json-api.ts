@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { HttpAnswer } from '../../lib/http.ts'
 import {
   type ByteRange,
+  formatSum,
   type ListPageOptions,
   type ObjectHead,
   type ObjectPage,
@@ -16,7 +17,7 @@ import { maxBytesOf } from '../object-limits.ts'
 import type { GcsApi, GcsChunk, GcsSession, UploadState } from './api.ts'
 import { type GcsConnection, openGcsConnection } from './connection.ts'
 import type { GcsOptions } from './gcs-options.ts'
-import { formatSum, parseHashHeader, parseObject, parsePage, parseState } from './resources.ts'
+import { parseHashHeader, parseObject, parsePage, parseState } from './resources.ts'
 
 /** User metadata of an object that a writer created. */
 const tokenName = 'kafka-backup-writer'

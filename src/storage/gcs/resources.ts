@@ -63,13 +63,6 @@ function parseJson(body: Buffer): object {
   throw new KafkaBackupError('STORAGE_REFUSED', 'the response is not one of Cloud Storage: it is not a JSON object')
 }
 
-/** As Cloud Storage writes CRC32C: big-endian, in base64. */
-export function formatSum(sum: number): string {
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32BE(sum)
-  return bytes.toString('base64')
-}
-
 /** The CRC32C of a header `x-goog-hash: crc32c=…,md5=…`, if it has one. */
 export function parseHashHeader(header: string | string[] | undefined): string | undefined {
   return /\bcrc32c=([^,\s]+)/.exec(String(header ?? ''))?.[1]

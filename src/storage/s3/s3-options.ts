@@ -7,9 +7,10 @@ import {
   parseEndpoint,
   parseFlag,
 } from '../bucket/address.ts'
+import { type BucketOptions, bucketDefaults, type Environment } from '../bucket/agents.ts'
 
 /** How to reach and write to an S3 bucket. Defaults come from `s3Defaults` or the AWS environment. */
-export interface S3Options {
+export interface S3Options extends BucketOptions {
   bucket: string
   /** All keys are below it. */
   prefix?: string
@@ -21,41 +22,24 @@ export interface S3Options {
   accessKeyId?: string
   secretAccessKey?: string
   sessionToken?: string
-  /** A file of CA certificates that are trusted instead of the public ones. */
-  caCert?: string
-  proxy?: string
   sse?: S3Encryption
   sseKmsKeyId?: string
   sseBucketKey?: boolean
   checksum?: S3Checksum
   /** Whether the signature covers the body. Default: over http only, because TLS protects it otherwise. */
   signPayload?: boolean
-  partSizeBytes?: number
-  /** Parts uploaded at the same time; each keeps its memory until it has arrived. */
-  uploads?: number
-  connectTimeoutMs?: number
-  /** How long a connection may be silent while a response is due. */
-  idleTimeoutMs?: number
 }
 
 type S3Encryption = 'none' | 'AES256' | 'aws:kms' | 'aws:kms:dsse'
 export type S3Checksum = 'crc32c' | 'crc32' | 'sha256' | 'md5' | 'none'
 
-const MiB = 2 ** 20
-
 export const s3Defaults = {
   checksum: 'crc32c',
-  /** The minimum of S3, and the memory of one open segment. 10,000 parts make 48 GiB. */
-  partSizeBytes: 5 * MiB,
-  uploads: 4,
-  connectTimeoutMs: 10_000,
-  idleTimeoutMs: 60_000,
+  ...bucketDefaults,
 } as const
 
-type S3Environment = Readonly<Record<string, string | undefined>>
-
 /** Adds region and endpoint of the AWS environment where the options have none. */
-export function resolveS3Options(options: S3Options, env: S3Environment = process.env): S3Options {
+export function resolveS3Options(options: S3Options, env: Environment = process.env): S3Options {
   const endpoint = options.endpoint ?? (env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL || undefined)
   // Other stores have no regions or accept any; the signature needs one.
   const region =

@@ -18,6 +18,7 @@ import { crc32, crc32c } from '@node-rs/crc32'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import {
   type ByteRange,
+  formatSum,
   type ListPageOptions,
   type MultipartApi,
   modifiedMsOf,
@@ -234,9 +235,9 @@ function lengthOf(contentRange: string | undefined): number | undefined {
 export function checksumFields(kind: S3Checksum, body: Uint8Array): Record<string, string> {
   switch (kind) {
     case 'crc32c':
-      return { ChecksumCRC32C: base64Of(crc32c(body)) }
+      return { ChecksumCRC32C: formatSum(crc32c(body)) }
     case 'crc32':
-      return { ChecksumCRC32: base64Of(crc32(body)) }
+      return { ChecksumCRC32: formatSum(crc32(body)) }
     case 'sha256':
       return { ChecksumSHA256: createHash('sha256').update(body).digest('base64') }
     case 'md5':
@@ -260,10 +261,4 @@ export function uploadChecksumFields(kind: S3Checksum): { ChecksumAlgorithm?: 'C
     default:
       return {}
   }
-}
-
-function base64Of(sum: number): string {
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32BE(sum)
-  return bytes.toString('base64')
 }

@@ -1,3 +1,4 @@
+import { mappedId } from '../../../archive/registry-files.ts'
 import {
   DEFAULT_CONTEXT,
   joinSubject,
@@ -8,7 +9,6 @@ import {
   versionKey,
 } from '../../../archive/registry-model.ts'
 import { type Decision, isMade } from './decide-versions.ts'
-import { idKey } from './plan-ids.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import { type Conflict, lossNote, type Note } from './restore-step.ts'
 import { isSame } from './same-schema.ts'
@@ -120,13 +120,13 @@ export function describeUndecodable(
   forceIds: boolean,
 ): Note[] {
   const gone = new Set(deleted)
-  const held = new Set(target.versions.filter(one => !gone.has(one)).map(one => idKey(one.subject, one.id)))
+  const held = new Set(target.versions.filter(one => !gone.has(one)).map(one => mappedId(one.subject, one.id)))
   const made = new Map(
     forceIds
-      ? all.filter(isMade).map(({ wanted }) => [idKey(wanted.subject, wanted.source.id), wanted.source.schema])
+      ? all.filter(isMade).map(({ wanted }) => [mappedId(wanted.subject, wanted.source.id), wanted.source.schema])
       : [],
   )
-  const lost = new Map(deleted.map(one => [idKey(one.subject, one.id), one]))
+  const lost = new Map(deleted.map(one => [mappedId(one.subject, one.id), one]))
   return [...lost]
     .filter(([key, one]) => !held.has(key) && made.get(key) !== one.schema)
     .map(([key, { subject, version }]) => {

@@ -1,3 +1,4 @@
+import { mappedId } from '../../../archive/registry-files.ts'
 import {
   DEFAULT_CONTEXT,
   joinSubject,
@@ -23,11 +24,6 @@ interface IdPlan {
   notes: Note[]
 }
 
-/** The key of an ID in the map of IDs: `5`, or `:.context:5`. */
-export function idKey(subject: string, id: number): string {
-  return joinSubject({ context: splitSubject(subject).context, name: String(id) })
-}
-
 /** Pure. Maps source IDs to target IDs, as far as they are known before registrations. */
 export function planIds(
   all: readonly Decision[],
@@ -40,7 +36,7 @@ export function planIds(
   for (const decision of all) {
     const { wanted, reason } = decision
     const { source } = wanted
-    const key = idKey(source.subject, source.id)
+    const key = mappedId(source.subject, source.id)
     const id = knownId(decision, options.forceIds)
     const before = known.get(key)
     // What has the ID of the source itself, under another subject, is what it means.
@@ -53,7 +49,7 @@ export function planIds(
   const made = new Set(
     all
       .filter(one => isMade(one) || one.action === 'merge')
-      .map(({ wanted }) => idKey(wanted.source.subject, wanted.source.id)),
+      .map(({ wanted }) => mappedId(wanted.source.subject, wanted.source.id)),
   )
   for (const [key, id] of options.idOverrides) known.set(key, id)
   const unmapped = new Map([...open].filter(([key]) => !known.has(key) && !made.has(key)))
@@ -101,7 +97,7 @@ const ID_ADVICE = {
 /** A version that the target does not get, though records find its schema there under another subject. */
 function describeLeft(all: readonly Decision[], unmapped: ReadonlyMap<string, string>): Note[] {
   return all.flatMap(({ wanted: { source, subject }, action, reason }) => {
-    const key = idKey(source.subject, source.id)
+    const key = mappedId(source.subject, source.id)
     if (action !== 'leave' || reason === undefined || unmapped.has(key)) return []
     const message = `${reason}; its schema ID ${key} is that of a schema that the target has`
     return [lossNote('version_left_out', subject, message)]
@@ -165,12 +161,12 @@ function checkTaken(
   own: readonly SchemaVersion[],
   kept: KeptParts,
 ): Conflict[] {
-  const holders = new Map(rest.map(one => [idKey(one.subject, one.id), one]))
-  const isOwn = new Set(own.map(one => idKey(one.subject, one.id)))
+  const holders = new Map(rest.map(one => [mappedId(one.subject, one.id), one]))
+  const isOwn = new Set(own.map(one => mappedId(one.subject, one.id)))
   const named = new Set<string>()
   return made.flatMap(({ wanted, references }) => {
     const { subject, source } = wanted
-    const key = idKey(subject, source.id)
+    const key = mappedId(subject, source.id)
     const holder = holders.get(key)
     if (!holder || isOwn.has(key) || named.has(key)) return []
     if (compareSchemas({ ...source, references }, holder, kept) === 'same') return []
@@ -206,10 +202,10 @@ function checkMergedIds(all: readonly Decision[], { traits }: Pick<RegistryResto
   const held = new Set(
     all
       .filter(one => isMade(one) || one.action === 'keep')
-      .map(({ wanted }) => idKey(wanted.subject, wanted.source.id)),
+      .map(({ wanted }) => mappedId(wanted.subject, wanted.source.id)),
   )
   return all.flatMap(({ wanted: { subject, source }, action, standIn }): Conflict[] => {
-    if (action !== 'merge' || standIn === undefined || held.has(idKey(subject, source.id))) return []
+    if (action !== 'merge' || standIn === undefined || held.has(mappedId(subject, source.id))) return []
     const message =
       `versions ${source.version} and ${standIn.source.version} of subject ${subject} are one schema to the target registry ` +
       `(${traits.flavour}), which keeps one of the IDs ${source.id} and ${standIn.source.id} for both; set ` +

@@ -1,3 +1,4 @@
+import { mappedId } from '../../../archive/registry-files.ts'
 import {
   type JsonObject,
   joinSubject,
@@ -8,7 +9,7 @@ import {
 } from '../../../archive/registry-model.ts'
 import { largest } from '../../../lib/largest.ts'
 import { type Decision, type Decisions, isMade } from './decide-versions.ts'
-import { idKey, RESERVE_SUBJECT } from './plan-ids.ts'
+import { RESERVE_SUBJECT } from './plan-ids.ts'
 import { isForced, nullIfEmpty, passingLevel, type Work } from './plan-settings.ts'
 import { globalScope, outerScopes, type PlannedSettings, subjectScope } from './planned-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
@@ -64,7 +65,7 @@ function idsByPlace(all: readonly Decision[]): Map<string, string[]> {
   for (const { wanted, version } of all) {
     if (version === null) continue
     const place = versionKey(wanted.subject, version)
-    const id = idKey(wanted.source.subject, wanted.source.id)
+    const id = mappedId(wanted.source.subject, wanted.source.id)
     const known = ids.get(place)
     if (!known) ids.set(place, [id])
     else if (!known.includes(id)) known.push(id)

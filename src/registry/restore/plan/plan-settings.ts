@@ -1,5 +1,10 @@
-import type { JsonObject, RegistrySettings, RegistrySnapshot } from '../../../archive/registry-model.ts'
-import { splitSubject } from '../../../archive/registry-model.ts'
+import {
+  type JsonObject,
+  type RegistrySettings,
+  type RegistrySnapshot,
+  splitSubject,
+  unset,
+} from '../../../archive/registry-model.ts'
 import { findRefusal } from './lessons.ts'
 import {
   contextScope,
@@ -8,7 +13,6 @@ import {
   outerScopes,
   type PlannedSettings,
   subjectScope,
-  unset,
 } from './planned-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import type { Conflict, RefusedSetting, RestoreStep, Scope } from './restore-step.ts'

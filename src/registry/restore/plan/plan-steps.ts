@@ -1,4 +1,5 @@
 import {
+  isUnset,
   type RegistrySettings,
   type RegistrySnapshot,
   splitSubject,
@@ -164,10 +165,6 @@ function wantedSettings(
         return [rename(subject), { ...settings, config: { ...config, alias: rename(config.alias) } }]
       }),
   )
-}
-
-function isUnset({ compatibility, mode, config }: RegistrySettings): boolean {
-  return compatibility === null && mode === null && config === null
 }
 
 /** Those of this run, and those that an unfinished one has left. */

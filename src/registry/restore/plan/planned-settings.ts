@@ -3,12 +3,12 @@ import {
   type RegistrySettings,
   type RegistrySnapshot,
   splitSubject,
+  unset,
 } from '../../../archive/registry-model.ts'
 import type { RestoreJournal, RestoreStep, Scope } from './restore-step.ts'
 import { isSame } from './same-schema.ts'
 import type { TargetTraits } from './target-traits.ts'
 
-export const unset: RegistrySettings = { compatibility: null, mode: null, config: null }
 export const globalScope: Scope = { kind: 'global' }
 /** The name of the scope whose settings apply to all contexts. */
 export const EVERY_CONTEXT = '.__GLOBAL'
