@@ -1,7 +1,10 @@
 import { asList } from '../client/parse-answers.ts'
 import { type FeatureCheck, found, type ProbeScope, record } from './probe-scope.ts'
-import { contract } from './settings-checks.ts'
 
+export const contract = {
+  metadata: { properties: { owner: 'kafka-backup' } },
+  ruleSet: { domainRules: [{ name: 'probe', kind: 'CONDITION', mode: 'WRITE', type: 'CEL', expr: 'true' }] },
+}
 const SPACED = '{ "type" : "record", "name" : "ProbeText", "doc" : "\\u00e9", "fields" : [ ] }'
 const names = ['odd $+@=&:,; name', 'odd/slash.proto']
 

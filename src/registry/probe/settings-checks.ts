@@ -1,11 +1,6 @@
 import { asRecord } from '../client/parse-answers.ts'
 import { type FeatureCheck, found, type ProbeScope, record } from './probe-scope.ts'
-import { numbersOf } from './schema-checks.ts'
-
-export const contract = {
-  metadata: { properties: { owner: 'kafka-backup' } },
-  ruleSet: { domainRules: [{ name: 'probe', kind: 'CONDITION', mode: 'WRITE', type: 'CEL', expr: 'true' }] },
-}
+import { contract, numbersOf } from './schema-checks.ts'
 
 /** Levels, modes and other settings of subjects, and what IMPORT takes. The whole registry is never set. */
 export const settingsChecks: readonly FeatureCheck[] = [
