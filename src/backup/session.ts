@@ -1,5 +1,6 @@
 import { assertUndisturbed, type PendingState } from '../archive/assert-undisturbed.ts'
 import { rereadRun } from '../archive/commit.ts'
+import type { Lease } from '../archive/held-lease.ts'
 import { freshKey, rereadKey } from '../archive/incarnation.ts'
 import type { ArchiveEncryption, Segment } from '../archive/manifest.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -9,7 +10,6 @@ import type { BackupOptions } from './backup-options.ts'
 import type { BackupPlan } from './backup-plan.ts'
 import type { Copies } from './draft-topics.ts'
 import { PartitionCopy } from './partition-copy.ts'
-import type { BackupParts } from './round.ts'
 
 /** Makes what is durable count: as a generation of the backup, or as the part that one of several processes has done. */
 export interface Publisher {
@@ -29,7 +29,7 @@ export interface Published extends Copies {
 
 /** Before anything counts: a run that was taken for dead in between may have lost what it has stored. */
 export async function confirmLease(
-  { lease, storage }: Pick<BackupParts, 'lease' | 'storage'>,
+  { lease, storage }: { lease?: Pick<Lease, 'confirm' | 'others'> | undefined; storage: Storage },
   pending: PendingState,
   signal: AbortSignal,
 ): Promise<void> {

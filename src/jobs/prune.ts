@@ -28,7 +28,7 @@ export function policyOf(job: ClusterlessJob | undefined, given: Partial<Retenti
 
 /** How long a lease of the writers counts: by the job, where it is about the backup of that job alone. */
 export function writerTermOf(
-  job: SchemaJob | undefined,
+  job: ClusterlessJob | undefined,
   { match }: Pick<Partial<RetentionPolicy>, 'match'> = {},
 ): Pick<PruneParts, 'writerTtlMs'> {
   if (job?.mode !== 'backup' || (match !== undefined && !(match.length === 1 && match[0] === job.backupId))) return {}

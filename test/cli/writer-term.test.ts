@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { main } from '../../src/cli/main.ts'
-import { parseSchemaJob } from '../../src/config/load-job.ts'
+import { parseClusterlessJob } from '../../src/config/load-job.ts'
 import { deleteReport, fakeActions, pruneReport } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 
-const job = parseSchemaJob(
+const job = parseClusterlessJob(
   JSON.stringify({
     mode: 'backup',
     backup_id: 'orders',
@@ -19,7 +19,7 @@ const job = parseSchemaJob(
 async function termOf(argv: readonly string[]): Promise<number | undefined> {
   const terms: (number | undefined)[] = []
   const actions = fakeActions({
-    loadSchemaJob: async () => job,
+    loadClusterlessJob: async () => job,
     pruneAt: async (_storage, _policy, _hooks, { writerTtlMs }) => {
       terms.push(writerTtlMs)
       return pruneReport

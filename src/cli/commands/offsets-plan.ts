@@ -104,7 +104,11 @@ function formatDifference({ from, to }: Row): string {
 }
 
 /** A failed group may be set in part, or set and not read back; its message says so. */
-function formatErrors(title: string, groups: readonly Pick<GroupOutcome, 'planned' | 'error'>[], style: OutputStyle): string[] {
+function formatErrors(
+  title: string,
+  groups: readonly Pick<GroupOutcome, 'planned' | 'error'>[],
+  style: OutputStyle,
+): string[] {
   const lines = groups.flatMap(({ planned, error }) => {
     if (error) return [`  ${printable(planned.now.group)}: ${printable(error.message)} (${error.code})`]
     const isLost = planned.positions.length > 0 && planned.positions.every(({ problem }) => problem !== undefined)

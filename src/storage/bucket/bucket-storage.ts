@@ -179,7 +179,9 @@ class BucketStorage<Api extends BucketApi> implements Storage {
   async #sizeOf(api: BucketApi, key: string, signal: AbortSignal): Promise<number> {
     const found = await api.head(key, signal)
     if (found) return found.size
-    throw new KafkaBackupError('STORAGE_NOT_FOUND', `${JSON.stringify(key)} does not exist in ${this.location}`)
+    throw new KafkaBackupError('STORAGE_NOT_FOUND', `${JSON.stringify(key)} does not exist in ${this.location}`, {
+      details: { key, location: this.location },
+    })
   }
 
   #retried<T>(key: string, call: () => Promise<T>, signal: AbortSignal): Promise<T> {
