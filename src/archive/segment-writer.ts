@@ -144,7 +144,7 @@ function compressPiece(piece: Buffer): Promise<Buffer> {
   return compress(piece, { chunkSize, params: ZSTD_PARAMS })
 }
 
-function joinFacts(first: ChunkFacts, second: ChunkFacts): ChunkFacts {
+export function joinFacts(first: ChunkFacts, second: ChunkFacts): ChunkFacts {
   return {
     startOffset: first.startOffset,
     endOffset: second.endOffset,
