@@ -5,6 +5,11 @@ export function hashOf(bytes: Uint8Array): string {
   return blake3(asBuffer(bytes)).toString('hex')
 }
 
+/** Pieces are many, and their hash is most of what is said of them: the first 128 bits detect damage as well. */
+export function pieceHash(hash: string): string {
+  return hash.slice(0, 32)
+}
+
 export interface Hasher {
   update(bytes: Uint8Array): void
   finish(): string

@@ -7,7 +7,7 @@ import { hasCode, type KafkaBackupError } from '../errors.ts'
 import { ByteBudget } from '../lib/byte-budget.ts'
 import type { Storage } from '../storage/storage.ts'
 import { damagedInside } from './damage.ts'
-import { openHasher } from './hash.ts'
+import { openHasher, pieceHash } from './hash.ts'
 import { listSegments } from './indexes.ts'
 import type { ManifestPartition, ManifestTopic, Segment } from './manifest.ts'
 import { MAX_FRAME_BYTES } from './segment-writer.ts'
@@ -53,7 +53,9 @@ export async function* readSegment(
     throw damaged(segment, `it holds ${plainSize} plain bytes instead of ${segment.plain_size}`)
   }
   if (rest.length > 0) throw damaged(segment, 'it ends inside a record batch')
-  if (hasher.finish() !== segment.blake3) throw damaged(segment, 'its BLAKE3 hash is not the recorded one')
+  const hash = hasher.finish()
+  if ((segment.piece ? pieceHash(hash) : hash) !== segment.blake3)
+    throw damaged(segment, 'its BLAKE3 hash is not the recorded one')
 }
 
 interface Piece {

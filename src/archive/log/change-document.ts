@@ -42,8 +42,8 @@ const segmentRow = z.tuple([
   /** Stored size, plain size. */
   count,
   count,
-  /** BLAKE3 in base64 without padding. */
-  z.string().regex(/^[A-Za-z0-9+/]{43}$/),
+  /** BLAKE3 in base64 without padding: 256 bits, or the first 128 of a piece. */
+  z.string().regex(/^([A-Za-z0-9+/]{22}|[A-Za-z0-9+/]{43})$/),
   /** 1 where it is compressed with zstd. */
   z.union([z.literal(0), z.literal(1)]),
   /** First offset, and how many offsets it covers. */
@@ -164,7 +164,7 @@ export function encodeSegment(segment: Segment, table: PackTable): SegmentRow {
     piece?.level ?? 0,
     segment.size,
     segment.plain_size,
-    Buffer.from(segment.blake3, 'hex').toString('base64').slice(0, 43),
+    Buffer.from(segment.blake3, 'hex').toString('base64').replace(/=+$/, ''),
     segment.compression === 'zstd' ? 1 : 0,
     segment.start_offset,
     segment.end_offset - segment.start_offset,
@@ -184,6 +184,7 @@ export function decodeSegment(row: z.output<typeof segmentRow>, packs: readonly 
   const [first, last, extras] = [row[12], row[13], row[14]]
   const pack = typeof object === 'number' ? packs[object] : undefined
   if (typeof object === 'number' && !pack) throw damaged(at, `is damaged: it names pack ${object} of ${packs.length}`)
+  if (blake3.length !== (pack ? 22 : 43)) throw damaged(at, 'is damaged: a segment has a hash of another length')
   if (pack && position + size > pack.size) throw damaged(at, `is damaged: a piece ends behind the end of ${pack.key}`)
   return {
     key: pack?.key ?? String(object),

@@ -1,5 +1,5 @@
 import type { Storage } from '../../storage/storage.ts'
-import { openHasher } from '../hash.ts'
+import { openHasher, pieceHash } from '../hash.ts'
 import type { PackRef, Segment } from '../manifest.ts'
 import { type ChunkFacts, compressToFrames, describeSegment, joinFacts } from '../segment-writer.ts'
 import { packKey } from './keys.ts'
@@ -147,7 +147,7 @@ export async function storePiece(
 function describePiece(piece: WaitingPiece, position: number, pack: PackRef): Segment {
   const hasher = openHasher()
   for (const chunk of piece.stored) hasher.update(chunk)
-  const stored = { key: pack.key, size: piece.size, blake3: hasher.finish(), plain_size: piece.plainSize }
+  const stored = { key: pack.key, size: piece.size, blake3: pieceHash(hasher.finish()), plain_size: piece.plainSize }
   return {
     ...describeSegment(stored, piece.frames, piece.facts),
     piece: { position, level: piece.level, pack },

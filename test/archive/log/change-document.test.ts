@@ -32,7 +32,7 @@ test('offsets beyond 2^53 keep all their digits', () => {
 })
 
 test('a document that names a pack that it does not have, or lists one list twice, is damaged', () => {
-  const segment = [3, 0, 0, 1, 1, 'A'.repeat(43), 0, 0, 1, 1, 1, 0, null, null]
+  const segment = [3, 0, 0, 1, 1, 'A'.repeat(22), 0, 0, 1, 1, 1, 0, null, null]
   const list = ['a/0', 0, [0, 0, 0, 0], [0, 0, 0, 0, 0, 0], {}, [segment]]
   const read = (document: unknown) => decodeChange(changeSchema.parse(document), 'b/commits/1')
   assert.throws(() => read({ lists: [list] }), /b\/commits\/1 is damaged: it names pack 3 of 0/)
@@ -42,9 +42,12 @@ test('a document that names a pack that it does not have, or lists one list twic
   const fresh = ['a/0', 1, [0, 0, 0, 0], [0, 0, 0, 0, 0, 0], {}, [[0, 3]]]
   assert.throws(() => read({ lists: [fresh] }), /is new and names older segments/)
   const pack = { key: 'b/packs/0a-1.pack', size: 10, blake3: 'a'.repeat(64), stored_at: '' }
-  const beyond = [0, 8, 0, 3, 3, 'A'.repeat(43), 0, 0, 1, 1, 1, 0, null, null]
+  const beyond = [0, 8, 0, 3, 3, 'A'.repeat(22), 0, 0, 1, 1, 1, 0, null, null]
   const one = ['a/0', 0, [0, 0, 0, 0], [0, 0, 0, 0, 0, 0], {}, [beyond]]
   assert.throws(() => read({ packs: [pack], lists: [one] }), /a piece ends behind the end of b\/packs\/0a-1.pack/)
+  const short = ['b/kafka/t/0/0.log', 0, 0, 3, 3, 'A'.repeat(22), 0, 0, 1, 1, 1, 0, null, null]
+  const other = ['a/0', 0, [0, 0, 0, 0], [0, 0, 0, 0, 0, 0], {}, [short]]
+  assert.throws(() => read({ lists: [other] }), /a segment has a hash of another length/)
 })
 
 test('a change that says nothing is an empty document', () => {

@@ -37,7 +37,7 @@ export function randomSegment(random: Random, list: string): Segment {
   return {
     key: isPiece ? pack.key : `b/kafka/topic-${id}/${partition}/${hash.slice(44)}.0a0b0c0d.log`,
     size,
-    blake3: hash,
+    blake3: isPiece ? hash.slice(32) : hash,
     compression: random(2) === 0 ? 'none' : 'zstd',
     plain_size: size,
     start_offset: start,
