@@ -10,6 +10,15 @@ declare global {
  * fit a double. A bigint is written as plain digits; an integer too large for a double is read back as a bigint.
  */
 export function formatJson(value: unknown, indent?: number): string {
+  try {
+    return JSON.stringify(value, undefined, indent)
+  } catch {
+    // It holds a bigint, which takes several times as long.
+    return formatBigJson(value, indent)
+  }
+}
+
+function formatBigJson(value: unknown, indent?: number): string {
   return JSON.stringify(
     value,
     (_key, item) => (typeof item === 'bigint' ? JSON.rawJSON(item.toString()) : item),
@@ -17,7 +26,11 @@ export function formatJson(value: unknown, indent?: number): string {
   )
 }
 
+/** A number that may not fit a double. Strings may look like one; then the document is read the slow way. */
+const longNumber = /(?:^|[[,:])\s*-?\d{16}/
+
 export function parseJson(text: string): unknown {
+  if (!longNumber.test(text)) return JSON.parse(text)
   return JSON.parse(text, (_key, item: unknown, context?: { source?: string }) =>
     typeof item === 'number' && !Number.isSafeInteger(item) && context?.source && /^-?\d+$/.test(context.source)
       ? BigInt(context.source)

@@ -142,9 +142,10 @@ export function encodeChange(change: Change): ChangeDocument {
 }
 
 function encodeList(key: string, { isNew, row, parts }: ListChange, table: PackTable): z.input<typeof listRow> {
-  const { offsets, sums, set, unset } = row
-  const begin = [key, isNew ? 1 : 0, [...offsets], [...sums]] as const
+  const { offsets, sums, unset } = row
+  const begin = [key, isNew ? 1 : 0, offsets.map(asNumber), [...sums]] as const
   const rows = parts?.map(one => (isBaseRange(one) ? [one[0], one[1]] : encodeSegment(one, table))) ?? null
+  const set = withNumbers(row.set)
   const end = unset.length > 0 ? [set, rows, [...unset]] : rows ? [set, rows] : Object.keys(set).length > 0 ? [set] : []
   return [...begin, ...end] as z.input<typeof listRow>
 }
@@ -166,16 +167,35 @@ export function encodeSegment(segment: Segment, table: PackTable): SegmentRow {
     segment.plain_size,
     Buffer.from(segment.blake3, 'hex').toString('base64').replace(/=+$/, ''),
     segment.compression === 'zstd' ? 1 : 0,
-    segment.start_offset,
-    segment.end_offset - segment.start_offset,
+    asNumber(segment.start_offset),
+    asNumber(segment.end_offset - segment.start_offset),
     segment.batches,
     segment.records,
     segment.aborted_records,
-    first,
-    first === null || last === null ? last : last - first,
+    first === null ? null : asNumber(first),
+    last === null ? null : asNumber(first === null ? last : last - first),
   ]
   if (Object.keys(extras).length > 0) row.push(extras)
   return row
+}
+
+function withNumbers(value: object): object {
+  const entries = Object.entries(value).map(([name, one]) => [
+    name,
+    typeof one === 'bigint' ? asNumber(one) : nested(one),
+  ])
+  return Object.fromEntries(entries)
+}
+
+function nested(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(nested)
+  return typeof value === 'object' && value !== null ? withNumbers(value) : value
+}
+
+/** Numbers are written much faster than big integers. */
+function asNumber(value: bigint): number | bigint {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : value
 }
 
 /** Throws ARCHIVE_DAMAGED for a row that does not fit together; `at` is the key of the document. */
