@@ -8,13 +8,12 @@ import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
 import { type FailureOutput, reportFailure } from './failure.ts'
 import { watchInterrupts } from './interrupts.ts'
 import type { Io } from './io.ts'
-import { loadCommand } from './load-command.ts'
 import type { CommandOptions } from './option-specs.ts'
 import { outputStyleOf } from './output-style.ts'
 import { commandIn, parseCommandLine } from './program.ts'
 import { openResultFile } from './result/result-file.ts'
 import { plainOutput, Screen } from './screen.ts'
-import { Session } from './session.ts'
+import { type RunCommand, Session } from './session.ts'
 import { terminalText } from './text.ts'
 
 /** Runs the program: arguments in, exit code out. Every failure becomes a message and an exit code. */
@@ -119,4 +118,33 @@ function guessOptions(argv: readonly string[]): OutputOptions {
     verbose: 0,
     quiet: false,
   }
+}
+
+/** Loads the code of a command on demand. Separate from the command table, which some commands import. */
+const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
+  check: () => import('./commands/check.ts'),
+  backup: () => import('./commands/backup.ts'),
+  restore: () => import('./commands/restore.ts'),
+  list: () => import('./commands/list.ts'),
+  describe: () => import('./commands/describe.ts'),
+  verify: () => import('./commands/verify.ts'),
+  prune: () => import('./commands/prune.ts'),
+  delete: () => import('./commands/delete.ts'),
+  copy: () => import('./commands/copy.ts'),
+  compare: () => import('./commands/compare.ts'),
+  'offset-map': () => import('./commands/offset-map.ts'),
+  topics: () => import('./commands/topics.ts'),
+  schemas: () => import('./commands/schemas.ts'),
+  offsets: () => import('./commands/offsets.ts'),
+  key: () => import('./commands/key.ts'),
+  operator: () => import('./commands/operator.ts'),
+  crds: () => import('./commands/crds.ts'),
+  registry: () => import('./commands/registry.ts'),
+  completion: () => import('./commands/completion.ts'),
+}
+
+async function loadCommand(name: string): Promise<RunCommand> {
+  const load = loaders[name]
+  if (!load) throw new Error(`the command ${name} is in the table but has no code`)
+  return (await load()).run
 }
