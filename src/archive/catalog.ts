@@ -131,16 +131,19 @@ export async function readGeneration(
   generation: number,
   signal: AbortSignal,
 ): Promise<Manifest> {
-  let bytes: Buffer
+  let bytes: Buffer | undefined
+  let missing: unknown
   try {
     bytes = await storage.read(manifestKey(backupId, generation), signal)
   } catch (error) {
     if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-    if (!(await storage.stat(commitKey(backupId, generation), signal))) throw error
-    return readLog(storage, backupId, generation, signal)
+    missing = error
   }
-  if (isLogMarker(bytes)) return readLog(storage, backupId, generation, signal)
-  return parseOwnManifest(bytes, backupId, generation)
+  if (bytes && !isLogMarker(bytes)) return parseOwnManifest(bytes, backupId, generation)
+  const key = commitKey(backupId, generation)
+  if (await storage.stat(key, signal)) return readLog(storage, backupId, generation, signal)
+  // A marker alone is not a generation.
+  throw missing ?? new KafkaBackupError('STORAGE_NOT_FOUND', `${key} does not exist at ${storage.location}`)
 }
 
 function parseOwnManifest(bytes: Buffer, backupId: string, generation: number): Manifest {

@@ -89,7 +89,7 @@ export interface DescribedTopic extends Omit<ManifestTopic, 'partitions' | 'cons
   partitions: DescribedPartition[]
 }
 
-interface DescribedPartition extends Omit<ManifestPartition, 'indexes' | 'reread'> {
+interface DescribedPartition extends Omit<ManifestPartition, 'indexes' | 'list' | 'reread'> {
   /** How far the list is that will take the place of this one; see `Compaction`. */
   reread?: { began_at: string | null; end_offset: bigint; records: number; stored_bytes: number }
 }
@@ -200,7 +200,7 @@ function describeTopic(topic: ManifestTopic, topics: readonly ManifestTopic[]): 
   }
 }
 
-function describePartition({ indexes: _, reread, ...partition }: ManifestPartition): DescribedPartition {
+function describePartition({ indexes: _, list: __, reread, ...partition }: ManifestPartition): DescribedPartition {
   if (!reread) return partition
   const { compaction, end_offset, records, stored_bytes } = reread
   return { ...partition, reread: { began_at: compaction?.began_at ?? null, end_offset, records, stored_bytes } }

@@ -75,6 +75,11 @@ export function findMisfits(segments: readonly Segment[], sizes: ReadonlyMap<str
   })
 }
 
+/** Pure. Many partitions may need the same pack or page. */
+export function uniqueProblems(problems: readonly Problem[]): Problem[] {
+  return [...new Map(problems.map(one => [JSON.stringify([one.key, one.problem]), one])).values()]
+}
+
 /**
  * Pure. The segments of a partition, with its gaps, cover its offsets without a hole and without overlap, and add up to
  * what the manifest says of it.

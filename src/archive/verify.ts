@@ -7,7 +7,7 @@ import { deletedKeyWarnings } from './deleted-keys.ts'
 import { manifestCopyKey, manifestKey } from './layout.ts'
 import { type Gap, type Manifest, parseManifest, type Segment } from './manifest.ts'
 import { totalsOf } from './summary.ts'
-import { findMisfits, gatherSegments, listSizes, type Problem } from './verify-objects.ts'
+import { findMisfits, gatherSegments, listSizes, type Problem, uniqueProblems } from './verify-objects.ts'
 import { verifySections } from './verify-sections.ts'
 import { checkSegment } from './verify-segment.ts'
 
@@ -52,7 +52,7 @@ export async function verifyBackup(
   const sizes = await listSizes(storage, backupId, signal)
   const misfits = findMisfits(segments, sizes)
   const sections = await verifySections(storage, manifest, { deep, sizes }, signal)
-  const problems = [...gathered.flatMap(one => one.problems), ...misfits, ...sections.problems]
+  const problems = uniqueProblems([...gathered.flatMap(one => one.problems), ...misfits, ...sections.problems])
   const lost = new Set(misfits.map(({ key }) => key))
   const present = segments.filter(({ key }) => !lost.has(key))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
@@ -65,7 +65,11 @@ export async function verifyBackup(
     complete,
     deep,
     encrypted: manifest.encryption !== undefined,
-    objects: segments.length + lists.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1 + sections.objects,
+    objects:
+      new Set(segments.map(({ key }) => key)).size +
+      lists.reduce((sum, { one }) => sum + one.indexes.length, 0) +
+      1 +
+      sections.objects,
     bytes: segments.reduce((sum, segment) => sum + segment.size, sections.bytes),
     partitions: partitions.length,
     records: totalsOf(topics).records,

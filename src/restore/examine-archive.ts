@@ -1,5 +1,5 @@
 import type { ManifestPartition, Segment } from '../archive/manifest.ts'
-import { findMisfits, gatherSegments, listSizes, type Problem } from '../archive/verify-objects.ts'
+import { findMisfits, gatherSegments, listSizes, type Problem, uniqueProblems } from '../archive/verify-objects.ts'
 import type { TimeWindow } from '../batch/needs.ts'
 import { largest } from '../lib/largest.ts'
 import { runPool } from '../lib/pool.ts'
@@ -65,7 +65,7 @@ export async function examineArchive(
     }
     return [...problems, ...misfits]
   })
-  return { findings: describeDamage(found.flat()), segments: gathered, largestSegments, extents }
+  return { findings: describeDamage(uniqueProblems(found.flat())), segments: gathered, largestSegments, extents }
 }
 
 /** From which offset on the topic's partitions are read. What earlier runs have written is not, unless it is compared. */

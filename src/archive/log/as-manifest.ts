@@ -1,10 +1,14 @@
 import type { Storage } from '../../storage/storage.ts'
+import { assertManifestKeys } from '../assert-keys.ts'
 import { damaged } from '../damage.ts'
 import { freshKey, incarnationKey, rereadKey } from '../incarnation.ts'
-import type { Manifest, ManifestPartition, ManifestTopic } from '../manifest.ts'
+import { isInternalTopic, type Manifest, type ManifestPartition, type ManifestTopic } from '../manifest.ts'
+import { refuseRepeatsOf } from '../refuse-repeats.ts'
 import type { Head, State, TopicRow } from './change.ts'
-import { type OpenedGeneration, SegmentLists } from './open-generation.ts'
-import type { ListRow } from './row-change.ts'
+import { LOG_VERSION } from './document.ts'
+import type { OpenedGeneration } from './open-generation.ts'
+import { type ListRow, sumFields } from './row-change.ts'
+import { SegmentLists } from './segment-lists.ts'
 
 /** Pure. What a manifest says, as a state; its segments are not part of it. */
 export function stateOf(manifest: Omit<Manifest, 'format' | 'format_version'>): State {
@@ -39,17 +43,27 @@ function headOf(manifest: Omit<Manifest, 'format' | 'format_version'>): Head {
   }
 }
 
-/** A generation of version 2 in the form of a manifest. Its partitions read their segments from the log. */
+/**
+ * A generation of version 2 in the form of a manifest. Its partitions read their segments from the log. What is put together from
+ * changes is held to the same rules as a manifest that is read.
+ */
 export function manifestOf(storage: Storage, opened: OpenedGeneration): Manifest {
   const { commit, state } = opened
   const segments = new SegmentLists(storage, opened)
   const partitions = partitionsOf(opened, list => ({ read: signal => segments.read(list, signal) }))
   const topics = [...state.topics].map(
-    ([key, topic]): ManifestTopic => ({ ...topic, partitions: partitions.get(key) ?? [] }),
+    ([key, topic]): ManifestTopic => ({
+      ...topic,
+      internal: topic.internal || isInternalTopic(topic.name),
+      partitions: partitions.get(key) ?? [],
+    }),
   )
   const { tool_version, backup_id, generation, run, complete, created_at, started_at } = commit
   const facts = { tool_version, backup_id, generation, run, complete, created_at, started_at }
-  return { format: 'kafka-backup', format_version: 2, ...facts, ...state.head, topics }
+  const manifest: Manifest = { format: 'kafka-backup', format_version: LOG_VERSION, ...facts, ...state.head, topics }
+  refuseRepeatsOf(manifest, opened.ref.key)
+  assertManifestKeys(manifest, opened.ref.key)
+  return manifest
 }
 
 type OpenList = (list: string) => NonNullable<ManifestPartition['list']>
@@ -58,11 +72,13 @@ type OpenList = (list: string) => NonNullable<ManifestPartition['list']>
 function partitionsOf({ state, ref }: OpenedGeneration, open: OpenList): Map<string, ManifestPartition[]> {
   const partitions = new Map<string, ManifestPartition[]>()
   for (const [list, row] of state.lists) {
-    const [topic = '', number = ''] = list.split('/')
-    if (topic === 'reread') continue
-    if (!state.topics.has(topic)) throw damaged(ref.key, `is damaged: ${list} belongs to no topic`)
+    assertRow(row, list, ref.key)
+    const owner = ownerOf(list)
+    const isOwned = owner.isReread ? state.lists.has(owner.fresh) : state.topics.has(owner.topic)
+    if (!isOwned) throw damaged(ref.key, `is damaged: ${list} belongs to no ${owner.isReread ? 'partition' : 'topic'}`)
+    if (owner.isReread) continue
+    const { topic, partition } = owner
     const reread = state.lists.get(`reread/${list}`)
-    const partition = Number(number)
     const some = partitions.get(topic) ?? []
     partitions.set(topic, some)
     some.push({
@@ -75,4 +91,20 @@ function partitionsOf({ state, ref }: OpenedGeneration, open: OpenList): Map<str
   }
   for (const some of partitions.values()) some.sort((a, b) => a.partition - b.partition)
   return partitions
+}
+
+/** Pure. `reread/a/0` is the reread of `a/0`; `reread/0` belongs to a topic whose ID is `reread`. */
+function ownerOf(list: string): { isReread: boolean; fresh: string; topic: string; partition: number } {
+  const names = list.split('/')
+  const isReread = names.length === 3
+  const [topic = '', number = ''] = isReread ? names.slice(1) : names
+  return { isReread, fresh: `${topic}/${number}`, topic, partition: Number(number) }
+}
+
+/** Sums are added up from many documents. */
+function assertRow(row: ListRow, list: string, at: string): void {
+  for (const field of sumFields) {
+    if (Number.isSafeInteger(row[field]) && row[field] >= 0) continue
+    throw damaged(at, `is damaged: ${field} of ${list} adds up to ${row[field]}`)
+  }
 }

@@ -1,4 +1,4 @@
-import type { Commit, RollupRef } from './documents.ts'
+import { type Commit, MAX_LEVEL, type RollupRef } from './documents.ts'
 import { firstCommitOf } from './open-generation.ts'
 
 /** So many documents of a level become one of the next. */
@@ -31,13 +31,15 @@ export function dueRollup(chain: Chain, newest: number): DueRollup | undefined {
   const sources = chain.rollups.slice(start, start + ROLL_UP)
   const [begin, end] = [sources[0], sources.at(-1)]
   if (sources.length < ROLL_UP || !begin || !end) return undefined
-  return { from: begin.from, to: end.to, level: level + 1, sources }
+  return { from: begin.from, to: end.to, level: Math.min(level + 1, MAX_LEVEL), sources }
 }
 
 /** Pure. The chain with a roll-up in the place of what it was made of. */
 export function withRollup(chain: Chain, due: DueRollup, documents: RollupRef['documents']): Chain {
-  const others = chain.rollups.filter(one => !due.sources.includes(one))
-  return { ...chain, rollups: [...others, { from: due.from, to: due.to, level: due.level, documents }] }
+  const { from, to, level } = due
+  const before = chain.rollups.filter(one => one.to < from)
+  const behind = chain.rollups.filter(one => one.from > to)
+  return { ...chain, rollups: [...before, { from, to, level, documents }, ...behind] }
 }
 
 /** Pure. Whether readers would be better served by a checkpoint of the newest generation. */

@@ -2,9 +2,10 @@ import * as z from 'zod'
 import { damaged } from '../damage.ts'
 import { incarnationKey } from '../incarnation.ts'
 import { manifestSchema, type PackRef, partitionSchema, type Segment, segmentSchema, topicSchema } from '../manifest.ts'
+import { refuseRepeats } from '../refuse-repeats.ts'
 import { count, hash, int64 } from '../scalars.ts'
 import { type Change, type HeadField, isBaseRange, type ListChange, type ListPart } from './change.ts'
-import { offsetFields, type RowChange, setFields, sumFields } from './row-change.ts'
+import { offsetFields, optionalFields, type RowChange, sumFields } from './row-change.ts'
 
 /**
  * A change as JSON. Lists and segments are arrays, since a commit may have many thousand: their columns are named in
@@ -20,7 +21,14 @@ const headFields = {
   lineage: manifestSchema.shape.lineage,
   warnings: manifestSchema.shape.warnings,
 }
-const headNames = Object.keys(headFields) as [HeadField, ...HeadField[]]
+/** Without the others a head is none. */
+const optionalHead = [
+  'schema_registry',
+  'consumer_groups',
+  'encryption',
+  'access',
+  'lineage',
+] as const satisfies HeadField[]
 
 export const namedObject = z.strictObject({ key: z.string(), size: count, blake3: hash })
 export const packRef = z.strictObject({ ...namedObject.shape, stored_at: z.string() })
@@ -84,7 +92,7 @@ const listRow = z.tuple([
   setShape.optional(),
   /** The parts of its segments; null where they are as before. */
   z.array(part).nullable().optional(),
-  z.array(z.enum(setFields)).optional(),
+  z.array(z.enum(optionalFields)).optional(),
 ])
 
 /** Lists with all their segments, as the pages of a checkpoint have them. */
@@ -94,7 +102,7 @@ const { partitions: _partitions, ...topicShape } = topicSchema.shape
 
 export const changeSchema = z.strictObject({
   head: z.strictObject(headFields).partial().optional(),
-  unset: z.array(z.enum(headNames)).optional(),
+  unset: z.array(z.enum(optionalHead)).optional(),
   topics: z.array(z.strictObject(topicShape)).optional(),
   removed_topics: z.array(z.string()).optional(),
   packs: z.array(packRef).optional(),
@@ -238,10 +246,12 @@ export function decodeChange(document: z.output<typeof changeSchema>, at: string
     if (changes.has(key)) throw damaged(at, `is damaged: it lists ${key} twice`)
     changes.set(key, null)
   }
+  const { topics = [] } = document
+  refuseRepeats('the topic ID', topics.map(incarnationKey), at)
   return {
     head: (document.head ?? {}) as Change['head'],
     unset: document.unset ?? [],
-    topics: new Map((document.topics ?? []).map(topic => [incarnationKey(topic), topic])),
+    topics: new Map(topics.map(topic => [incarnationKey(topic), topic])),
     removedTopics: new Set(document.removed_topics),
     lists: changes,
     passing: new Map((document.passing ?? []).map(object => [object.key, object])),
@@ -251,9 +261,22 @@ export function decodeChange(document: z.output<typeof changeSchema>, at: string
 function decodeList(row: z.output<typeof listRow>, packs: readonly PackRef[], at: string): ListChange {
   const [key, isNew, offsets, sums, set = {}, parts, unset = []] = row
   const decoded = parts?.map((one): ListPart => (isRange(one) ? one : decodeSegment(one, packs, at)))
+  if (decoded) assertOrder(decoded, key, at)
   if (isNew === 1 && decoded?.some(isBaseRange)) throw damaged(at, `is damaged: ${key} is new and names older segments`)
   const change: RowChange = { offsets, sums, set: set as RowChange['set'], unset }
   return { isNew: isNew === 1, row: change, ...(decoded && { parts: decoded }) }
+}
+
+/** No segment comes twice: a few documents could make a list of any length otherwise. */
+function assertOrder(parts: readonly ListPart[], key: string, at: string): void {
+  let end = 0
+  for (const part of parts) {
+    if (!isBaseRange(part)) continue
+    const [from, to] = part
+    if (from < end || to < from)
+      throw damaged(at, `is damaged: the range from ${from} to ${to} of ${key} is out of order`)
+    end = to
+  }
 }
 
 function isRange(one: z.output<typeof part>): one is [number, number] {

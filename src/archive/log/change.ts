@@ -92,30 +92,44 @@ export function applyParts(segments: readonly Segment[], parts: readonly ListPar
 
 /** Pure. One change that has the effect of both: `second` comes after `first`. */
 export function composeChanges(first: Change, second: Change): Change {
-  const lists = new Map(first.lists)
-  const passing = new Map([...first.passing, ...second.passing])
-  for (const [key, next] of second.lists) {
-    const before = first.lists.get(key)
-    const composed = composeLists(before, next)
-    lists.set(key, composed)
-    if (before?.parts) notePassing(before.parts, composed?.parts ?? [], passing)
-  }
-  const unset = new Set([...first.unset.filter(field => !(field in second.head)), ...second.unset])
-  const head = { ...first.head, ...second.head }
-  for (const field of unset) delete head[field]
-  return {
-    head,
-    unset: [...unset],
-    topics: withoutKeys(new Map([...first.topics, ...second.topics]), second.removedTopics),
-    removedTopics: new Set([...first.removedTopics, ...second.removedTopics].filter(key => !second.topics.has(key))),
-    lists,
-    passing,
-  }
+  return composeAll([first, second])
 }
 
-function withoutKeys<T>(map: Map<string, T>, keys: Iterable<string>): Map<string, T> {
-  for (const key of keys) map.delete(key)
-  return map
+/** Pure. One change with the effect of all, in their order. Takes time for what they say, however many there are. */
+export function composeAll(changes: Iterable<Change>): Change {
+  const whole = {
+    head: {} as Partial<Head>,
+    unset: new Set<HeadField>(),
+    topics: new Map<string, TopicRow>(),
+    removedTopics: new Set<string>(),
+    lists: new Map<string, ListChange | null>(),
+    passing: new Map<string, NamedObject>(),
+  }
+  for (const { head, unset, topics, removedTopics, lists, passing } of changes) {
+    Object.assign(whole.head, head)
+    for (const field of Object.keys(head) as HeadField[]) whole.unset.delete(field)
+    for (const field of unset) {
+      whole.unset.add(field)
+      delete whole.head[field]
+    }
+    for (const [key, topic] of topics) {
+      whole.topics.set(key, topic)
+      whole.removedTopics.delete(key)
+    }
+    // One that a change both sets and removes is removed, as where the change is applied.
+    for (const key of removedTopics) {
+      whole.topics.delete(key)
+      whole.removedTopics.add(key)
+    }
+    for (const [key, object] of passing) whole.passing.set(key, object)
+    for (const [key, next] of lists) {
+      const before = whole.lists.get(key)
+      const composed = composeLists(before, next)
+      whole.lists.set(key, composed)
+      if (before?.parts) notePassing(before.parts, composed?.parts ?? [], whole.passing)
+    }
+  }
+  return { ...whole, unset: [...whole.unset] }
 }
 
 function composeLists(before: ListChange | null | undefined, next: ListChange | null): ListChange | null {
@@ -130,8 +144,10 @@ function composeLists(before: ListChange | null | undefined, next: ListChange | 
 export function composeParts(first: readonly ListPart[] | undefined, second: readonly ListPart[]): ListPart[] {
   if (!first) return [...second]
   const parts: ListPart[] = []
+  const slices = new Slices(first)
   for (const part of second) {
-    for (const one of isBaseRange(part) ? sliceParts(first, part) : [part]) pushPart(parts, one)
+    if (isBaseRange(part)) for (const one of slices.take(part)) pushPart(parts, one)
+    else pushPart(parts, part)
   }
   return parts
 }
@@ -144,14 +160,32 @@ function pushPart(parts: ListPart[], part: ListPart): void {
   else parts.push(part)
 }
 
-function* sliceParts(parts: readonly ListPart[], [from, to]: BaseRange): Generator<ListPart> {
-  let position = 0
-  for (const part of parts) {
-    const length = isBaseRange(part) ? part[1] - part[0] : 1
-    const begin = Math.max(from - position, 0)
-    const end = Math.min(to - position, length)
-    if (begin < end) yield isBaseRange(part) ? [part[0] + begin, part[0] + end] : part
-    position += length
+/** Ranges of the list that parts make. Ranges are asked for in their order, so the parts are walked once. */
+class Slices {
+  readonly #parts: readonly ListPart[]
+  #next = 0
+  /** Where the next part begins, in the list that the parts make. */
+  #position = 0
+
+  constructor(parts: readonly ListPart[]) {
+    this.#parts = parts
+  }
+
+  *take([from, to]: BaseRange): Generator<ListPart> {
+    if (from < this.#position) {
+      this.#next = 0
+      this.#position = 0
+    }
+    for (let part = this.#parts[this.#next]; part && this.#position < to; part = this.#parts[this.#next]) {
+      const length = isBaseRange(part) ? part[1] - part[0] : 1
+      const begin = Math.max(from - this.#position, 0)
+      const end = Math.min(to - this.#position, length)
+      if (begin < end) yield isBaseRange(part) ? [part[0] + begin, part[0] + end] : part
+      // The next range may begin inside this part.
+      if (this.#position + length > to) return
+      this.#position += length
+      this.#next++
+    }
   }
 }
 

@@ -6,7 +6,8 @@ import { encodeSegment, PackTable } from './change-document.ts'
 import { createDocument, LOG_VERSION } from './document.ts'
 import type { PageRef } from './documents.ts'
 import { pageKey } from './keys.ts'
-import { type OpenedGeneration, readPage } from './open-generation.ts'
+import type { OpenedGeneration } from './open-generation.ts'
+import { readPage } from './segment-lists.ts'
 
 /** Where a checkpoint is written to. */
 export interface Target {

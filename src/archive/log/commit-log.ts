@@ -4,14 +4,14 @@ import type { Storage } from '../../storage/storage.ts'
 import { hashOf } from '../hash.ts'
 import type { NamedObject } from '../manifest.ts'
 import { type Chain, dueRollup, isCheckpointDue, withRollup } from './chain.ts'
-import { applyChange, type Change, composeChanges, emptyState, noChange, type State } from './change.ts'
+import { applyChange, type Change, composeAll, emptyState, noChange, type State } from './change.ts'
 import { LOG_VERSION, packDocument } from './document.ts'
 import type { CheckpointRef, Commit } from './documents.ts'
 import { changeKey, commitKey, rollupKey } from './keys.ts'
 import {
+  assertSequence,
   type OpenedGeneration,
   openGeneration,
-  type ReadCommit,
   readChange,
   readCommit,
   readParts,
@@ -106,7 +106,7 @@ export class CommitLog {
       previous: this.#previous && { size: this.#previous.size, blake3: this.#previous.blake3 },
       ...this.#chain,
     }
-    const bytes = await packDocument({ ...document, ...written })
+    const bytes = await packDocument({ ...document, ...written }, key)
     try {
       await this.#storage.create(key, bytes, signal)
     } catch (error) {
@@ -129,7 +129,7 @@ export class CommitLog {
       const { from, to, sources } = due
       const changes =
         sources.length > 0 ? await this.#readRollups(sources, signal) : await this.#readCommits(from, to, signal)
-      const whole = changes.reduce(composeChanges, noChange)
+      const whole = composeAll(changes)
       const writer = this.#newWriter()
       const keyOf = (number: number) => rollupKey(this.#backupId, from, to, writer, number)
       const target = { storage: this.#storage, backupId: this.#backupId, keyOf }
@@ -155,12 +155,17 @@ export class CommitLog {
     this.#previous = ref
   }
 
+  /** A commit that was exchanged must not become part of a roll-up, which would vouch for it. */
   async #readCommits(from: number, to: number, signal: AbortSignal): Promise<Change[]> {
-    const generations = Array.from({ length: to - from + 1 }, (_, i) => from + i)
-    return runPool(generations, CONCURRENCY, async generation => {
-      const read: ReadCommit = await readCommit(this.#storage, this.#backupId, generation, signal)
-      return readChange(this.#storage, read, signal)
-    })
+    const [newest, last] = [this.#generation, this.#previous]
+    const read = (generation: number) => readCommit(this.#storage, this.#backupId, generation, signal)
+    const reads = await runPool(
+      Array.from({ length: to - from + 1 }, (_, i) => from + i),
+      CONCURRENCY,
+      read,
+    )
+    assertSequence(reads, to === newest ? last : (await read(to + 1)).commit.previous)
+    return runPool(reads, CONCURRENCY, one => readChange(this.#storage, one, signal))
   }
 
   async #readRollups(sources: readonly { documents: NamedObject[] }[], signal: AbortSignal): Promise<Change[]> {

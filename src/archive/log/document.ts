@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 import type * as z from 'zod'
-import { hasCode } from '../../errors.ts'
+import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { formatJson } from '../../lib/json.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { damaged } from '../damage.ts'
@@ -18,17 +18,33 @@ export const LOG_VERSION = 2
 /** Of a document, uncompressed. Writers divide what is larger. */
 export const MAX_DOCUMENT_BYTES = 128 << 20
 
-/** One line of JSON and one with its hash, compressed. `zstd -dc` shows it. */
-export async function packDocument(document: object): Promise<Buffer> {
-  const line = formatJson(document)
-  return compress(Buffer.from(`${line}\n${hashOf(Buffer.from(line))}\n`), { params: ZSTD_PARAMS })
+/** Nothing that is written compresses as well, and what does could fill the memory of a reader with a few kilobytes. */
+const MAX_RATIO = 128
+const SMALL_BYTES = 16 << 20
+
+/** Pure. How large a document may become that is stored in so many bytes. */
+export function maxPlainBytes(storedBytes: number): number {
+  return Math.min(MAX_DOCUMENT_BYTES, Math.max(SMALL_BYTES, MAX_RATIO * storedBytes))
+}
+
+/** One line of JSON and one with its hash, compressed. `zstd -dc` shows it. `key` is for the error of one that is too large. */
+export async function packDocument(document: object, key: string): Promise<Buffer> {
+  const line = Buffer.from(formatJson(document))
+  const plain = Buffer.concat([line, Buffer.from(`\n${hashOf(line)}\n`)])
+  const packed = await compress(plain, { params: ZSTD_PARAMS })
+  const most = maxPlainBytes(packed.length)
+  if (plain.length <= most) return packed
+  const problem = `it has ${plain.length} bytes before it is compressed, and could be read with ${most} at most`
+  throw new KafkaBackupError('STORAGE_REFUSED', `${key} is not written: ${problem}`, {
+    help: 'Divide the topics, groups or subjects of the job over several backups.',
+  })
 }
 
 /** Refuses what is larger than a document may be, has another hash than it claims, or is not of the schema. */
 export async function unpackDocument<T>(schema: z.ZodType<T>, bytes: Buffer, key: string): Promise<T> {
   let plain: Buffer
   try {
-    plain = await decompress(bytes, { maxOutputLength: MAX_DOCUMENT_BYTES })
+    plain = await decompress(bytes, { maxOutputLength: maxPlainBytes(bytes.length) })
   } catch (cause) {
     throw damaged(key, 'cannot be decompressed', { cause })
   }
@@ -39,15 +55,19 @@ export async function unpackDocument<T>(schema: z.ZodType<T>, bytes: Buffer, key
   return parseAs(schema, line.toString('utf8'), key, undefined, LOG_VERSION)
 }
 
-/** Creates it, and returns what names it. */
+/** Creates it, and returns what names it. The key is the caller's alone: one that exists is there by an attempt without a reply. */
 export async function createDocument(
   storage: Storage,
   key: string,
   document: object,
   signal: AbortSignal,
 ): Promise<NamedObject> {
-  const bytes = await packDocument(document)
-  await storage.create(key, bytes, signal)
+  const bytes = await packDocument(document, key)
+  try {
+    await storage.create(key, bytes, signal)
+  } catch (error) {
+    if (!hasCode(error, 'STORAGE_EXISTS') || !(await storage.read(key, signal)).equals(bytes)) throw error
+  }
   return { key, size: bytes.length, blake3: hashOf(bytes) }
 }
 

@@ -4,6 +4,8 @@ import { changeSchema, namedObject, packRef, pageLists } from './change-document
 import { LOG_VERSION } from './document.ts'
 
 const generation = z.int().positive()
+/** Of roll-ups. */
+export const MAX_LEVEL = 99
 
 /** The state that a reader begins with. */
 const checkpointRef = z.strictObject({ ...namedObject.shape, generation })
@@ -13,7 +15,7 @@ const rollupRef = z.strictObject({
   from: generation,
   to: generation,
   /** 1: made of commits; each higher level of roll-ups of the level below. */
-  level: z.int().min(1).max(99),
+  level: z.int().min(1).max(MAX_LEVEL),
   documents: z.array(namedObject).min(1),
 })
 

@@ -45,7 +45,8 @@ export class MergingLog {
     const due = this.#dueMerges()
     if (due.length > 0) {
       this.#rounds = 0
-      this.#done = [...this.#done, ...(await this.#options.merge(due, signal))]
+      const merged = await this.#options.merge(due, signal)
+      this.#done = [...this.#done, ...merged]
     }
     await this.#log.tidy(signal)
   }

@@ -1,12 +1,12 @@
 import { hasCode } from '../../errors.ts'
 import { runPool } from '../../lib/pool.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { assertSegmentKeys } from '../assert-keys.ts'
 import { damaged } from '../damage.ts'
 import { hashOf } from '../hash.ts'
-import type { NamedObject, Segment } from '../manifest.ts'
-import { applyChange, applyParts, type Change, composeChanges, emptyState, noChange, type State } from './change.ts'
-import { decodeChange, decodeSegment } from './change-document.ts'
+import type { NamedObject } from '../manifest.ts'
+import { refuseRepeats } from '../refuse-repeats.ts'
+import { applyChange, type Change, composeAll, emptyState, type State } from './change.ts'
+import { decodeChange } from './change-document.ts'
 import { readDocument, unpackDocument } from './document.ts'
 import {
   type Checkpoint,
@@ -15,13 +15,10 @@ import {
   checkpointSchema,
   commitSchema,
   type PageRef,
-  pageSchema,
 } from './documents.ts'
 import { commitKey, commitsPrefix, isLogKey, type LogObject, parseCommitKey } from './keys.ts'
 
 const CONCURRENCY = 8
-/** Pages that are kept: readers ask for partitions in the order of their lists. */
-const PAGES_KEPT = 2
 
 /** A commit as it was read, with its own size and hash. */
 export interface ReadCommit {
@@ -71,7 +68,7 @@ async function commitsIn(storage: Storage, backupId: string, folder: string, sig
   const generations: number[] = []
   for await (const { key } of storage.list(`${commitsPrefix(backupId)}${folder}/`, signal)) {
     const generation = parseCommitKey(key)
-    if (generation !== undefined) generations.push(generation)
+    if (generation !== undefined && key === commitKey(backupId, generation)) generations.push(generation)
   }
   return generations.sort((a, b) => a - b)
 }
@@ -112,9 +109,17 @@ function assertChain({ backup_id, generation, checkpoint, rollups, parts, previo
   if (checkpoint) assertKey(checkpoint, backup_id, 'checkpoint', key)
   for (const { documents } of rollups) for (const one of documents) assertKey(one, backup_id, 'rollup', key)
   for (const one of parts) assertKey(one, backup_id, 'change', key)
+  // A small commit that names a large document many times would keep a reader busy for years.
+  const named = [...rollups.flatMap(({ documents }) => documents), ...parts]
+  refuseRepeats(
+    'the document',
+    named.map(one => one.key),
+    key,
+  )
 }
 
-function assertKey({ key }: NamedObject, backupId: string, kind: LogObject, at: string): void {
+/** That a key which the document `at` names is of this class, in this backup. */
+export function assertKey({ key }: NamedObject, backupId: string, kind: LogObject, at: string): void {
   if (isLogKey(key, backupId, kind)) return
   throw damaged(at, `is damaged: it names ${JSON.stringify(key.slice(0, 200))}, which is not a ${kind}`)
 }
@@ -127,7 +132,7 @@ export function firstCommitOf({ checkpoint, rollups }: Pick<Commit, 'checkpoint'
 /** The whole change of a commit. */
 export async function readChange(storage: Storage, { commit, ref }: ReadCommit, signal: AbortSignal): Promise<Change> {
   const parts = await readParts(storage, commit.backup_id, commit.parts, signal)
-  return parts.reduce(composeChanges, decodeChange(commit.change, ref.key))
+  return composeAll([decodeChange(commit.change, ref.key), ...parts])
 }
 
 /** The changes of documents that are parts of one, or the roll-ups of one range. */
@@ -159,21 +164,31 @@ export async function openGeneration(
     readBetween(storage, read, signal),
   ])
   const changes = [...rollups.flat(), ...between, await readChange(storage, read, signal)]
-  const pending = changes.reduce(composeChanges, noChange)
+  const pending = composeAll(changes)
   const state = applyChange(base?.state ?? emptyState, pending)
   return { ...read, state, checkpoint: base?.checkpoint, pending }
 }
 
 async function readBetween(storage: Storage, { commit }: ReadCommit, signal: AbortSignal): Promise<Change[]> {
   const first = firstCommitOf(commit)
-  const generations = Array.from({ length: commit.generation - first }, (_, i) => first + i)
+  const generations = numbersBetween(first, commit.generation)
   const reads = await runPool(generations, CONCURRENCY, one => readCommit(storage, commit.backup_id, one, signal))
-  let expected = commit.previous
-  for (const { commit: one, ref } of reads.toReversed()) {
-    if (ref.blake3 !== expected?.blake3) throw damaged(ref.key, 'is not the commit that the next one follows')
-    expected = one.previous
-  }
+  assertSequence(reads, commit.previous)
   return runPool(reads, CONCURRENCY, one => readChange(storage, one, signal))
+}
+
+/** Each commit is the one that the next one names as the one before it; `last` is what the last of them must be. */
+export function assertSequence(reads: readonly ReadCommit[], last: Commit['previous']): void {
+  let expected = last
+  for (const { commit, ref } of reads.toReversed()) {
+    if (ref.blake3 !== expected?.blake3) throw damaged(ref.key, 'is not the commit that the next one follows')
+    expected = commit.previous
+  }
+}
+
+/** One by one: how many there are is what the commit claims, and the first that is missing ends it. */
+function* numbersBetween(first: number, end: number): Generator<number> {
+  for (let number = first; number < end; number++) yield number
 }
 
 /** A checkpoint and the state that it holds. */
@@ -188,88 +203,19 @@ export async function readCheckpoint(
     throw damaged(ref.key, `belongs to generation ${checkpoint.generation} of backup \`${checkpoint.backup_id}\``)
   }
   for (const one of [...checkpoint.parts, ...checkpoint.pages]) assertKey(one, backupId, 'checkpoint', ref.key)
+  const named = [...checkpoint.parts, ...checkpoint.pages].map(({ key }) => key)
+  refuseRepeats('the document', named, ref.key)
+  assertPageOrder(checkpoint.pages, ref.key)
   const parts = await readParts(storage, backupId, checkpoint.parts, signal)
-  const whole = parts.reduce(composeChanges, decodeChange(checkpoint.change, ref.key))
+  const whole = composeAll([decodeChange(checkpoint.change, ref.key), ...parts])
   return { checkpoint, state: applyChange(emptyState, whole) }
 }
 
-/** Reads the segments of lists. */
-export class SegmentLists {
-  readonly #storage: Storage
-  readonly #opened: Pick<OpenedGeneration, 'commit' | 'ref' | 'state' | 'checkpoint' | 'pending'>
-  readonly #pages = new Map<string, Promise<ReadonlyMap<string, readonly Segment[]>>>()
-
-  constructor(storage: Storage, opened: Pick<OpenedGeneration, 'commit' | 'ref' | 'state' | 'checkpoint' | 'pending'>) {
-    this.#storage = storage
-    this.#opened = opened
+/** Every list is in one page at most. */
+function assertPageOrder(pages: readonly PageRef[], at: string): void {
+  for (const [i, { first, last }] of pages.entries()) {
+    const before = pages[i - 1]
+    if (first <= last && (!before || before.last < first)) continue
+    throw damaged(at, `is damaged: its page ${i + 1} is out of order`)
   }
-
-  /** In the order of their offsets; none for a list that the generation does not have. */
-  async read(list: string, signal: AbortSignal): Promise<readonly Segment[]> {
-    const { pending, state, ref } = this.#opened
-    const row = state.lists.get(list)
-    if (!row) return []
-    const change = pending.lists.get(list)
-    const base = change?.isNew ? [] : await this.#readBase(list, signal)
-    const segments = change?.parts ? applyParts(base, change.parts) : base
-    if (segments?.length === row.segments) {
-      this.#assertKeys(list, segments)
-      return segments
-    }
-    throw damaged(
-      ref.key,
-      `is damaged: ${list} has ${row.segments} segments, and ${segments?.length ?? 'less'} are named`,
-    )
-  }
-
-  /** Each segment may only name an object of its own partition, or a pack. */
-  #assertKeys(list: string, segments: readonly Segment[]): void {
-    const { commit, state, ref } = this.#opened
-    const [topic = '', partition = ''] = list.replace(/^reread\//, '').split('/')
-    const owner = {
-      backupId: commit.backup_id,
-      topic: state.topics.get(topic)?.name ?? '',
-      partition: Number(partition),
-    }
-    assertSegmentKeys(
-      segments.filter(({ piece }) => !piece),
-      owner,
-      ref.key,
-    )
-    for (const { piece } of segments) if (piece) assertKey(piece.pack, commit.backup_id, 'pack', ref.key)
-  }
-
-  async #readBase(list: string, signal: AbortSignal): Promise<readonly Segment[]> {
-    const page = pageOf(this.#opened.checkpoint?.pages ?? [], list)
-    if (!page) return []
-    return (await this.#open(page, signal)).get(list) ?? []
-  }
-
-  #open(page: PageRef, signal: AbortSignal): Promise<ReadonlyMap<string, readonly Segment[]>> {
-    const known = this.#pages.get(page.key)
-    if (known) return known
-    const reading = readPage(this.#storage, this.#opened.commit.backup_id, page, signal)
-    // A failed or aborted read is not kept.
-    reading.catch(() => this.#pages.delete(page.key))
-    for (const key of [...this.#pages.keys()].slice(0, Math.max(0, this.#pages.size - PAGES_KEPT + 1)))
-      this.#pages.delete(key)
-    this.#pages.set(page.key, reading)
-    return reading
-  }
-}
-
-/** Pure. The page that has the segments of a list, if it has any. */
-export function pageOf(pages: readonly PageRef[], list: string): PageRef | undefined {
-  return pages.find(({ first, last }) => first <= list && list <= last)
-}
-
-export async function readPage(
-  storage: Storage,
-  backupId: string,
-  ref: PageRef,
-  signal: AbortSignal,
-): Promise<Map<string, Segment[]>> {
-  const page = await readDocument(storage, pageSchema, ref, signal)
-  if (page.backup_id !== backupId) throw damaged(ref.key, `belongs to backup \`${page.backup_id}\``)
-  return new Map(page.lists.map(([list, rows]) => [list, rows.map(row => decodeSegment(row, page.packs, ref.key))]))
 }

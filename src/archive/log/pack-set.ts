@@ -19,6 +19,7 @@ export interface BatchWriter {
 
 export interface PackOptions {
   backupId: string
+  /** Part of the keys, and of this set alone: its packs are numbered from 1. */
   run: string
   /** A piece that reaches this becomes a segment. */
   maxPieceBytes: number
@@ -51,6 +52,8 @@ export class PackSet {
   #waitingBytes = 0
   #writing: Promise<void> = Promise.resolve()
   #number = 0
+  /** Packs that are written or wait to be. */
+  #unwritten = 0
 
   constructor(storage: Storage, options: PackOptions, storeSignal: AbortSignal) {
     this.maxPieceBytes = options.maxPieceBytes
@@ -77,6 +80,11 @@ export class PackSet {
     return waiting.written.promise
   }
 
+  /** Waits while two packs are not written yet, so that a slow store does not fill the memory. */
+  async room(): Promise<void> {
+    while (this.#unwritten > 1) await this.#writing
+  }
+
   /** Waits for the pieces that are open now, and writes all that wait. Failures reach those who wait for their pieces. */
   async flush(): Promise<void> {
     await Promise.all(this.#open)
@@ -90,7 +98,8 @@ export class PackSet {
     this.#waiting = []
     this.#waitingBytes = 0
     const key = packKey(this.#options.backupId, this.#options.run, ++this.#number)
-    // One after the other: the memory of two packs at most is held.
+    this.#unwritten++
+    // One after the other.
     this.#writing = this.#writing.then(async () => {
       try {
         const pack = await this.#write(key, pieces)
@@ -101,6 +110,8 @@ export class PackSet {
         }
       } catch (error) {
         for (const { written } of pieces) written.reject(error)
+      } finally {
+        this.#unwritten--
       }
     })
   }
@@ -137,6 +148,7 @@ export async function storePiece(
     compressed,
   }: { list: string; level: number; batches: readonly Buffer[]; facts: ChunkFacts; compressed: boolean },
 ): Promise<{ durable: Promise<Segment> }> {
+  await packs.room()
   const plain = [Buffer.concat(batches)]
   const plainSize = plain[0]?.length ?? 0
   const isCompressed = compressed && plainSize >= MIN_COMPRESSED_BYTES
@@ -189,7 +201,7 @@ class PieceWriter implements BatchWriter {
     if (!this.#segment && this.#plainSize + bytes >= this.#packs.maxPieceBytes) await this.#becomeSegment(signal)
     if (this.#segment) return this.#segment.append(pieces, facts, signal)
     // The caller uses the memory again.
-    this.#batches.push(...pieces.map(piece => Buffer.from(piece)))
+    for (const piece of pieces) this.#batches.push(Buffer.from(piece))
     this.#plainSize += bytes
     this.#facts = this.#facts ? joinFacts(this.#facts, facts) : facts
   }

@@ -20,6 +20,9 @@ export const setFields = [
   'read_to',
 ] as const
 
+/** Those that a row may lack. */
+export const optionalFields = ['compaction', 'last_batch', 'read_to'] as const
+
 type OffsetField = (typeof offsetFields)[number]
 type SumField = (typeof sumFields)[number]
 type SetField = (typeof setFields)[number]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mergePieces } from '../../../src/archive/log/merge-pieces.ts'
-import { PackSet } from '../../../src/archive/log/pack-set.ts'
+import { PackSet, storePiece } from '../../../src/archive/log/pack-set.ts'
 import { planWindows } from '../../../src/archive/log/pack-windows.ts'
 import { type Merge, planMerges, tailOf } from '../../../src/archive/log/plan-merges.ts'
 import type { Segment } from '../../../src/archive/manifest.ts'
@@ -182,6 +182,26 @@ test('a pack that cannot be written fails every piece in it, and those only', as
     (await failed).map(({ status }) => status),
     ['rejected', 'rejected'],
   )
+})
+
+test('a slow store holds up those who add pieces, so that no more than two packs are in memory', async () => {
+  const storage = openMemoryStorage()
+  const gate = Promise.withResolvers<void>()
+  const slow: Storage = { ...storage, openWriter: (key, one) => gate.promise.then(() => storage.openWriter(key, one)) }
+  const now = () => new Date(start).toISOString()
+  const options = { backupId: 'b', run: 'r', maxPieceBytes: 1e6, maxPackBytes: 100, now }
+  const packs = new PackSet(slow, options, signal)
+  const piece = { level: 0, batches: [Buffer.alloc(100)], facts: factsFor(0n, 1), compressed: false }
+  const added: Promise<Segment>[] = []
+  const adding = (async () => {
+    for (const list of ['a', 'b', 'c', 'd']) added.push((await storePiece(packs, { ...piece, list })).durable)
+  })()
+  await new Promise(resolve => setImmediate(resolve))
+  assert.equal(added.length, 2)
+  gate.resolve()
+  await adding
+  await packs.flush()
+  assert.equal((await Promise.all(added)).length, 4)
 })
 
 test('near ranges are read at once, far and large ones for themselves', () => {
