@@ -72,17 +72,25 @@ export async function readSide(side: SchemaSide, signal: AbortSignal): Promise<N
   if (side.kind === 'registry') return readRegistrySide(side, signal)
   const storage = await openExistingStorage(side, signal)
   try {
-    return await readBackedUp(storage, side, signal)
+    const { name, read } = await findBackedUp(storage, side, signal)
+    return { name, snapshot: await read() }
   } finally {
     await storage.close()
   }
 }
 
-export async function readBackedUp(
+interface BackedUp {
+  name: string
+  generation: number
+  read: () => Promise<RegistrySnapshot>
+}
+
+/** A generation with schemas, which `read` reads. */
+export async function findBackedUp(
   storage: Storage,
   { backupId, generation }: { backupId: string; generation?: number | undefined },
   signal: AbortSignal,
-): Promise<NamedSnapshot & { generation: number; snapshot: RegistrySnapshot }> {
+): Promise<BackedUp> {
   const [{ openBackup }, { readGeneration }, { readRegistry }] = await Promise.all([
     import('../archive/catalog.ts'),
     import('../restore/find-restore.ts'),
@@ -91,9 +99,10 @@ export async function readBackedUp(
   const newest = await openBackup(storage, backupId, signal)
   const manifest = await readGeneration(storage, newest, generation ?? newest.generation, signal)
   const name = `generation ${manifest.generation} of the backup ${backupId} at ${storage.location}`
-  const snapshot = await readRegistry(storage, manifest, signal)
-  if (!snapshot) throw new KafkaBackupError('SCHEMAS_NOT_FOUND', `${name} holds no schemas`)
-  return { name, generation: manifest.generation, snapshot }
+  const nothing = () => new KafkaBackupError('SCHEMAS_NOT_FOUND', `${name} holds no schemas`)
+  if (!manifest.schema_registry) throw nothing()
+  const read = async () => (await readRegistry(storage, manifest, signal)) ?? Promise.reject(nothing())
+  return { name, generation: manifest.generation, read }
 }
 
 async function readRegistrySide(

@@ -16,7 +16,7 @@ import { version } from '../version.ts'
 import { withLeaseAt } from './leases.ts'
 import { assertExists, type Hooks, newRun, readOnly, withMetrics, withStorage } from './parts.ts'
 import { schemaOptions, withRegistry, withRegistryReader } from './registry.ts'
-import { readBackedUp, readSide, requireRegistry, type SchemaSide } from './schema-sides.ts'
+import { findBackedUp, readSide, requireRegistry, type SchemaSide } from './schema-sides.ts'
 import { openJournal } from './schema-target.ts'
 
 export interface SchemaRestoreHead {
@@ -169,13 +169,13 @@ async function withSurvey<T>(
       const { backupId, restore } = job
       const claim = { backupId, role: 'reader', kind: 'schemas restore' } as const
       return withLeaseAt(storage, claim, hooks, signal, async () => {
-        const { snapshot, generation } = await readBackedUp(storage, { backupId, ...restore }, signal)
+        const { generation, read } = await findBackedUp(storage, { backupId, ...restore }, signal)
         return withRegistry(registry, client =>
           openJournal(job, registry, { client, backupStorage: storage, hooks }, signal, async (journal, hold) => {
-            const { surveySchemas } = await import('../registry/restore/restore-schemas.ts')
-            const survey = await surveySchemas(snapshot, options, { client, journal }, signal)
+            const { surveyWhileReading } = await import('../registry/restore/restore-schemas.ts')
+            const { backup, survey } = await surveyWhileReading(read, options, { client, journal }, signal)
             const head = { backupId, generation, location: storage.location, registry: client.name }
-            return work({ head, backup: snapshot, survey, client, journal, hold, onProgress })
+            return work({ head, backup, survey, client, journal, hold, onProgress })
           }),
         )
       })

@@ -8,7 +8,7 @@ import type { IdMap } from '../registry/ids/id-map.ts'
 import { indexSchemas } from '../registry/ids/known-schemas.ts'
 import type { SchemaParts } from '../registry/restore/carry-out.ts'
 import { idMapOf, provisionalIdMap } from '../registry/restore/id-map-of.ts'
-import { mustWrite, restoreSchemas, surveySchemas } from '../registry/restore/restore-schemas.ts'
+import { mustWrite, restoreSchemas, surveyWhileReading } from '../registry/restore/restore-schemas.ts'
 import { findingsOf, type SchemaReport } from '../registry/restore/schema-report.ts'
 import type { SchemaOptions, Survey } from '../registry/restore/survey-target.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -44,8 +44,8 @@ export async function surveyBackupSchemas(
   storage: Storage,
   signal: AbortSignal,
 ): Promise<SchemaSurvey> {
-  const backup = await readSchemas(manifest, storage, signal)
-  const survey = await surveySchemas(backup, options, { client, journal }, signal)
+  const readBackup = () => readSchemas(manifest, storage, signal)
+  const { backup, survey } = await surveyWhileReading(readBackup, options, { client, journal }, signal)
   const { plan, target } = survey
   const idsOf = plan.steps.length === 0 ? idMapOf : provisionalIdMap
   return { backup, survey, findings: findingsOf(plan), foreseenIds: idsOf(plan, backup, target) }

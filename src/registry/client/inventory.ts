@@ -9,7 +9,7 @@ import { asList, asRecord, parseNumbers, parseVersion, qualify } from './parse-a
 import { listSubjects, readPages, SubjectWalk, type Unreadable } from './walk-subjects.ts'
 
 /** Versions of a registry, soft-deleted ones too, by subject and version. */
-interface Inventory {
+export interface Inventory {
   versions: readonly SchemaVersion[]
   /** Subjects that have settings and no versions, as far as the registry lists them. */
   aliases: readonly string[]
@@ -70,13 +70,13 @@ async function readByList(
 ): Promise<Inventory | undefined> {
   let next = await listSchemas(client, identity, signal)
   if (next === undefined) return undefined
-  const inventory = await untilAgreed(client, async () => {
+  const agreed = untilAgreed(client, async () => {
     const list = next ?? (await listSchemas(client, identity, signal))
     next = undefined
     return { versions: [], aliases: [], ...list, warnings: [] }
   })
+  const [inventory, subjects] = await Promise.all([agreed, listSubjects(client, identity, signal)])
   const known = new Set(inventory.versions.map(({ subject }) => subject))
-  const subjects = await listSubjects(client, identity, signal)
   return subjects.every(subject => known.has(subject)) ? inventory : undefined
 }
 

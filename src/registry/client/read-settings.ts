@@ -66,8 +66,11 @@ async function readGlobal(
   signal: AbortSignal,
   onDenied: (error: RegistryError) => void,
 ): Promise<RegistrySettings> {
-  const config = await client.call({ path: '/config' }, signal)
-  const mode = asRecord(await client.probe({ path: '/mode' }, signal, onDenied))?.mode
+  const [config, answer] = await Promise.all([
+    client.call({ path: '/config' }, signal),
+    client.probe({ path: '/mode' }, signal, onDenied),
+  ])
+  const mode = asRecord(answer)?.mode
   return { ...parseConfig(config), mode: typeof mode === 'string' ? mode : null }
 }
 

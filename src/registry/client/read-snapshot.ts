@@ -8,13 +8,24 @@ import { formatUtc } from '../../lib/clock.ts'
 import { contextPath } from './address.ts'
 import type { RegistryClient } from './client.ts'
 import { detectFlavour, type Identity } from './flavour.ts'
-import { readInventory } from './inventory.ts'
+import { type Inventory, readInventory } from './inventory.ts'
 import { asRecord } from './parse-answers.ts'
 import { readSettings } from './read-settings.ts'
 import { everything, isSelected, type Selection, selectVersions, withoutSensitive } from './select-versions.ts'
 
 /** What is read of a registry: settings of all subjects, where nothing else is said. */
-type Reading = Partial<Selection> & { isSettingsAsked?: (subject: string) => boolean }
+type Reading = Partial<Selection> & {
+  isSettingsAsked?: (subject: string) => boolean
+  /** A reading that was begun before, of all that is selected. */
+  holdings?: Promise<Holdings> | undefined
+}
+
+/** What a registry holds, without settings. */
+export interface Holdings {
+  takenAt: string
+  identity: Identity
+  inventory: Inventory
+}
 
 /**
  * All that is selected of a registry, read until two passes agree. Taken after the end of the data is fixed, it holds the
@@ -22,19 +33,20 @@ type Reading = Partial<Selection> & { isSettingsAsked?: (subject: string) => boo
  */
 export async function readSnapshot(
   client: RegistryClient,
-  { isSettingsAsked = () => true, ...selection }: Reading,
+  { isSettingsAsked = () => true, holdings, ...selection }: Reading,
   signal: AbortSignal,
 ): Promise<RegistrySnapshot> {
-  const takenAt = formatUtc(client.clock.now())
-  const identity = await detectFlavour(client, signal)
   const wanted = { ...everything, ...selection }
-  const inventory = await readInventory(client, identity, isSelected(wanted), signal)
+  const { takenAt, identity, inventory } = await (holdings ?? readHoldings(client, signal, isSelected(wanted)))
   const selected = selectVersions(inventory.versions, wanted)
   const cleared = selected.versions.map(withoutSensitive)
   const versions = cleared.map(({ version }) => version)
   const aliases = inventory.aliases.filter(isSelected(wanted))
   const subjects = [...new Set([...versions.map(({ subject }) => subject), ...aliases])]
-  const settings = await readSettings(client, identity, { subjects: subjects.filter(isSettingsAsked) }, signal)
+  const [settings, maxIds] = await Promise.all([
+    readSettings(client, identity, { subjects: subjects.filter(isSettingsAsked) }, signal),
+    readMaxIds(client, identity, inventory.versions, signal),
+  ])
   return {
     flavour: identity.flavour,
     registryVersion: identity.version,
@@ -44,7 +56,7 @@ export async function readSnapshot(
     subjects: settings.subjects,
     contextSettings: settings.contextSettings,
     global: settings.global,
-    maxIds: await readMaxIds(client, identity, inventory.versions, signal),
+    maxIds,
     skippedDeleted: selected.skippedDeleted,
     warnings: [
       ...(identity.warnings ?? []),
@@ -54,6 +66,17 @@ export async function readSnapshot(
       ...settings.warnings,
     ],
   }
+}
+
+/** Everything, unless a part is wanted. */
+export async function readHoldings(
+  client: RegistryClient,
+  signal: AbortSignal,
+  isWanted: (subject: string) => boolean = () => true,
+): Promise<Holdings> {
+  const takenAt = formatUtc(client.clock.now())
+  const identity = await detectFlavour(client, signal)
+  return { takenAt, identity, inventory: await readInventory(client, identity, isWanted, signal) }
 }
 
 /** Asked along with a schema, any of the context. The highest may be one that no version has any more. */

@@ -225,34 +225,61 @@ const MAX_ROWS = 5_000_000
 
 type Query = Record<string, string | number | boolean>
 
+/** So many pages are asked for at once after a page that was full. */
+const PAGES_AHEAD = 8
+
+interface ListCall {
+  path: string
+  query: Query
+  pageSize: number
+  isOptional?: boolean
+  onDenied?: (error: Error) => void
+}
+
 /**
  * All rows of a list, each key once. The end is a page that brings nothing new: servers cut pages shorter than asked for,
  * and some give the whole list however often they are asked. Undefined where an optional list does not exist.
  */
 export async function readPages(
   client: RegistryClient,
-  call: { path: string; query: Query; pageSize: number; isOptional?: boolean; onDenied?: (error: Error) => void },
+  call: ListCall,
   keyOf: (row: unknown) => string,
   signal: AbortSignal,
 ): Promise<unknown[] | undefined> {
   const rows = new Map<string, unknown>()
-  for (let offset = 0; ; ) {
-    const request = { path: call.path, query: { ...call.query, offset, limit: call.pageSize } }
-    const answer = call.isOptional
-      ? await client.probe(request, signal, call.onDenied)
-      : await client.call(request, signal)
-    const page = asList(answer)
-    if (page === undefined && !call.isOptional) {
-      throw new KafkaBackupError('REGISTRY_PROTOCOL', `${client.name} does not answer ${call.path} with a list`)
+  for (let offset = 0, pages = 1; ; ) {
+    const offsets = Array.from({ length: pages }, (_, at) => offset + at * call.pageSize)
+    const read = await runPool(offsets, pages, at => readPage(client, call, at, signal))
+    for (const page of read) {
+      if (page === undefined) return undefined
+      const before = rows.size
+      for (const row of page) rows.set(keyOf(row), row)
+      if (rows.size === before) return [...rows.values()]
+      refuseEndless(client, call, rows.size)
+      offset += page.length
+      pages = page.length === call.pageSize ? PAGES_AHEAD : 1
+      // The pages behind a shorter one begin too late.
+      if (pages === 1) break
     }
-    if (page === undefined) return undefined
-    const before = rows.size
-    for (const row of page) rows.set(keyOf(row), row)
-    if (rows.size === before) return [...rows.values()]
-    if (rows.size > MAX_ROWS) {
-      const message = `the registry ${client.name} answered ${call.path} with more than ${MAX_ROWS} rows`
-      throw new KafkaBackupError('REGISTRY_PROTOCOL', message)
-    }
-    offset += page.length
   }
+}
+
+async function readPage(
+  client: RegistryClient,
+  { path, query, pageSize, isOptional, onDenied }: ListCall,
+  offset: number,
+  signal: AbortSignal,
+): Promise<readonly unknown[] | undefined> {
+  const request = { path, query: { ...query, offset, limit: pageSize } }
+  const page = asList(isOptional ? await client.probe(request, signal, onDenied) : await client.call(request, signal))
+  if (page === undefined && !isOptional) {
+    throw new KafkaBackupError('REGISTRY_PROTOCOL', `${client.name} does not answer ${path} with a list`)
+  }
+  return page
+}
+
+function refuseEndless({ name }: RegistryClient, { path }: ListCall, rows: number): void {
+  if (rows <= MAX_ROWS) return
+  const message = `the registry ${name} answered ${path} with more than ${MAX_ROWS} rows`
+  throw new KafkaBackupError('REGISTRY_PROTOCOL', message)
 }

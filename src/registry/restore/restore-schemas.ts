@@ -1,5 +1,6 @@
 import { type RegistrySnapshot, versionKey } from '../../archive/registry-model.ts'
 import { KafkaBackupError } from '../../errors.ts'
+import { type Holdings, readHoldings } from '../client/read-snapshot.ts'
 import type { IdMap } from '../ids/id-map.ts'
 import { carryOut, type SchemaParts } from './carry-out.ts'
 import { idMapOf } from './id-map-of.ts'
@@ -11,16 +12,40 @@ export interface RestoredSchemas {
   idMap: IdMap
 }
 
+type SurveyParts = Pick<SchemaParts, 'client' | 'journal'> & {
+  /** A reading of the registry that was begun before. */
+  holdings?: Promise<Holdings>
+}
+
 /** What a restore of schemas would do, or the conflicts that block it. Writes nothing. */
 export async function surveySchemas(
   backup: RegistrySnapshot,
   options: SchemaOptions,
-  { client, journal }: Pick<SchemaParts, 'client' | 'journal'>,
+  { client, journal, holdings }: SurveyParts,
   signal: AbortSignal,
 ): Promise<Survey> {
   // A run that only reads restores no settings: what a killed run has left stays open for the next one that writes.
   const journaled = options.strategy === 'lookup' ? nothingJournaled : await journal.read(signal)
-  return surveyTarget(backup, client, options, journaled, signal)
+  return surveyTarget(backup, client, options, { ...journaled, holdings }, signal)
+}
+
+/** Reads the target while the backup is being read. What is wrong with the backup is reported first. */
+export async function surveyWhileReading(
+  readBackup: () => Promise<RegistrySnapshot>,
+  options: SchemaOptions,
+  { client, journal }: Pick<SchemaParts, 'client' | 'journal'>,
+  signal: AbortSignal,
+): Promise<{ backup: RegistrySnapshot; survey: Survey }> {
+  const ending = new AbortController()
+  const holdings = readHoldings(client, AbortSignal.any([signal, ending.signal]))
+  // Its failure is thrown where it is waited for, which it is not where the backup cannot be read.
+  holdings.catch(() => undefined)
+  try {
+    const backup = await readBackup()
+    return { backup, survey: await surveySchemas(backup, options, { client, journal, holdings }, signal) }
+  } finally {
+    ending.abort()
+  }
 }
 
 /**

@@ -8,7 +8,7 @@ import {
 import type { RegistryClient } from '../client/client.ts'
 import { identityOf } from '../client/flavour.ts'
 import { type AllSettings, readSettings } from '../client/read-settings.ts'
-import { readSnapshot } from '../client/read-snapshot.ts'
+import { type Holdings, readSnapshot } from '../client/read-snapshot.ts'
 import { lessonsFor, mergeLessons, noLessons } from './plan/lessons.ts'
 import { RESERVE_SUBJECT } from './plan/plan-ids.ts'
 import { planRegistryRestore } from './plan/plan-restore.ts'
@@ -46,11 +46,11 @@ export async function surveyTarget(
   backup: RegistrySnapshot,
   client: RegistryClient,
   request: SchemaOptions,
-  { before, asksAllModes, learned = [], ...journaled }: Journaled & SettingsReading,
+  { before, asksAllModes, holdings, learned = [], ...journaled }: Journaled & TargetReading,
   signal: AbortSignal,
 ): Promise<Survey> {
   const { snapshot } = selectSubjects(backup, request.filter)
-  const reading = { before, ...(asksAllModes !== undefined && { asksAllModes }) }
+  const reading = { before, holdings, ...(asksAllModes !== undefined && { asksAllModes }) }
   const { target, modesNotRead } = await readTarget(client, snapshot, { ...request, ...journaled }, reading, signal)
   const server = { flavour: target.flavour, version: target.registryVersion }
   const lessons = mergeLessons(journaled.lessons, lessonsFor(server, learned))
@@ -93,7 +93,9 @@ function withFound(plan: RegistryPlan, conflicts: readonly Conflict[], notes: re
 type TargetRequest = Pick<RegistryRestoreOptions, 'strategy' | 'forceIds' | 'subjectMapping' | 'unfinished'>
 
 /** What of the settings of subjects is read, and what is known already. */
-interface SettingsReading {
+interface TargetReading {
+  /** A reading of the registry that was begun before. */
+  holdings?: Promise<Holdings> | undefined
   /** What this run has read before it wrote anything, and the subjects whose settings it may have changed since. */
   before?: { target: RegistrySnapshot; touched: ReadonlySet<string> } | undefined
   /** Also modes that a refused registration would reveal. */
@@ -110,7 +112,7 @@ async function readTarget(
   client: RegistryClient,
   backup: RegistrySnapshot,
   request: TargetRequest,
-  { before, asksAllModes = false }: SettingsReading,
+  { before, holdings, asksAllModes = false }: TargetReading,
   signal: AbortSignal,
 ): Promise<{ target: RegistrySnapshot; modesNotRead: ReadonlySet<string> }> {
   const modesNotRead = new Set<string>()
@@ -118,7 +120,7 @@ async function readTarget(
   const isKnown = (subject: string) => before !== undefined && !before.touched.has(subject)
   const isNamed = (subject: string) => named.has(subject) || splitSubject(subject).name === RESERVE_SUBJECT
   const isSettingsAsked = (subject: string) => isNamed(subject) && !isKnown(subject)
-  const read = await readSnapshot(client, { isSettingsAsked }, signal)
+  const read = await readSnapshot(client, { isSettingsAsked, holdings }, signal)
   const known = [...(before?.target.subjects ?? [])].filter(([subject]) => isKnown(subject))
   const traits = traitsOf(read.flavour, read.registryVersion)
   const target: RegistrySnapshot = {

@@ -68,6 +68,27 @@ describe('a list in pages', () => {
     assert.equal(snapshot.versions.length, 1100)
   })
 
+  test('is asked for several pages at once after a full one, and few of them are behind its end', async t => {
+    const { snapshot, registry } = await snapshotOf(t, 'confluent', { rows: many(6200) })
+    assert.equal(snapshot.versions.length, 6200)
+    const pages = registry.paths().filter(path => path === '/schemas').length
+    // Twelve full ones, a short one and the end in each of two passes; eight at a time behind the first.
+    assert.ok(pages >= 28 && pages <= 2 * (1 + 8 + 8 + 1), `${pages} pages`)
+  })
+
+  test('is whole where the pages behind a full one are shorter than asked for', async t => {
+    const rows = many(3000)
+    const { snapshot } = await snapshotOf(t, 'confluent', {
+      rows,
+      before: ({ path, query }) => {
+        const offset = Number(query.get('offset') ?? 0)
+        if (path !== '/schemas' || offset === 0) return undefined
+        return { json: rows.slice(offset, offset + 300).map(each => ({ ...each, deleted: false })) }
+      },
+    })
+    assert.equal(snapshot.versions.length, 3000)
+  })
+
   test('that is refused when it is to tell what is live makes nothing look deleted', async t => {
     const { snapshot } = await snapshotOf(t, 'confluent-7', {
       rows: [row('a', 1, 1), row('b', 1, 2)],
