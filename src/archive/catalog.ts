@@ -45,13 +45,30 @@ export async function scanManifests(
 
 /** Committed generations, oldest first. Refuses an expired backup. */
 export async function listGenerations(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
+  const { manifests, commits } = await scanGenerations(storage, backupId, signal)
+  return [...manifests, ...commits]
+}
+
+/** Generations by the version of their format, each oldest first. Those of version 2 come after those of version 1. */
+export interface ScannedGenerations {
+  manifests: number[]
+  commits: number[]
+}
+
+/** With a `count`, at least that many of the newest ones. Refuses an expired backup. */
+export async function scanGenerations(
+  storage: Storage,
+  backupId: string,
+  signal: AbortSignal,
+  count?: number,
+): Promise<ScannedGenerations> {
   const { manifests, mark } = await scanManifests(storage, backupId, signal)
   if (mark) throw expiredBackup(storage, backupId)
   const generations = [...manifests.keys()]
   const newest = [...manifests.values()].at(-1)
-  if (!newest || newest.size > MAX_MARKER_BYTES) return generations
-  if (!isLogMarker(await storage.read(newest.key, signal))) return generations
-  return [...generations.slice(0, -1), ...(await listCommits(storage, backupId, signal))]
+  const isLog = newest && newest.size <= MAX_MARKER_BYTES && isLogMarker(await storage.read(newest.key, signal))
+  if (!isLog) return { manifests: generations, commits: [] }
+  return { manifests: generations.slice(0, -1), commits: await listCommits(storage, backupId, signal, count) }
 }
 
 /** The newest committed state for one who continues it; undefined without one. Refuses an expired backup. */

@@ -89,9 +89,11 @@ export interface Totals {
   gaps: number
 }
 
-export function totalsOf(topics: readonly { partitions: readonly ManifestPartition[] }[]): Totals {
+type Counted = Pick<ManifestPartition, 'gaps' | Exclude<keyof Totals, 'topics' | 'partitions' | 'gaps'>>
+
+export function totalsOf(topics: readonly { partitions: readonly Counted[] }[]): Totals {
   const partitions = topics.flatMap(topic => topic.partitions)
-  const sum = (pick: (partition: ManifestPartition) => number) => partitions.reduce((total, p) => total + pick(p), 0)
+  const sum = (pick: (partition: Counted) => number) => partitions.reduce((total, p) => total + pick(p), 0)
   return {
     topics: topics.length,
     partitions: partitions.length,

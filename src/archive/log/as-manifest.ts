@@ -102,7 +102,7 @@ function ownerOf(list: string): { isReread: boolean; fresh: string; topic: strin
 }
 
 /** Sums are added up from many documents. */
-function assertRow(row: ListRow, list: string, at: string): void {
+export function assertRow(row: ListRow, list: string, at: string): void {
   for (const field of sumFields) {
     if (Number.isSafeInteger(row[field]) && row[field] >= 0) continue
     throw damaged(at, `is damaged: ${field} of ${list} adds up to ${row[field]}`)

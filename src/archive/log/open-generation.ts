@@ -47,11 +47,17 @@ export async function findNewestCommit(
   return undefined
 }
 
-/** All generations that are committed, oldest first. */
-export async function listCommits(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
-  const generations: number[] = []
-  for (const folder of await commitFolders(storage, backupId, signal)) {
-    for (const one of await commitsIn(storage, backupId, folder, signal)) generations.push(one)
+/** The generations that are committed, oldest first: at least the newest `count` of them, from as few listings as that takes. */
+export async function listCommits(
+  storage: Storage,
+  backupId: string,
+  signal: AbortSignal,
+  count = Number.POSITIVE_INFINITY,
+): Promise<number[]> {
+  let generations: number[] = []
+  for (const folder of (await commitFolders(storage, backupId, signal)).reverse()) {
+    if (generations.length >= count) break
+    generations = (await commitsIn(storage, backupId, folder, signal)).concat(generations)
   }
   return generations
 }

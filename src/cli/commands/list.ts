@@ -9,6 +9,7 @@ import type { Session } from '../session.ts'
 import { type Column, formatTable } from '../table.ts'
 import { formatInstant, printable } from '../text.ts'
 import { withOpen } from './backups-at.ts'
+import { runGenerations } from './list-generations.ts'
 
 type Readable = Exclude<BackupSummary, { error: string }>
 
@@ -19,6 +20,9 @@ type Listing =
 type Row = BackupSummary & { location: string }
 
 export async function run(session: Session): Promise<number> {
+  const { generations, backupId, limit } = session.options
+  if (generations) return runGenerations(session)
+  if (backupId !== undefined || limit !== undefined) throw usageError('--backup-id and --limit need --generations')
   const places = readLocations(session)
   const listings: Listing[] = []
   for (const place of places) listings.push(await listAt(session, place, places.length > 1))

@@ -1,0 +1,99 @@
+import { detailsField, type ErrorCode, type ErrorDetails, hasCode, type KafkaBackupError } from '../errors.ts'
+import { runPool } from '../lib/pool.ts'
+import type { Storage } from '../storage/storage.ts'
+import { backupNotFound, readManifest, scanGenerations } from './catalog.ts'
+import type { State } from './log/change.ts'
+import { walkGenerations } from './log/walk-generations.ts'
+import type { Manifest } from './manifest.ts'
+import { type Totals, totalsOf } from './summary.ts'
+
+/** One committed state of a backup. */
+export type GenerationSummary = { generation: number } & (
+  | { error: string; code: ErrorCode; details?: ErrorDetails }
+  | ({ complete: boolean; created_at: string; started_at: string } & Totals)
+)
+
+export interface GenerationListing {
+  location: string
+  backup_id: string
+  /** Newest first. */
+  generations: GenerationSummary[]
+  /** There are older ones, which are not listed. */
+  more: boolean
+}
+
+/** A manifest may have megabytes, of which only the sums are kept. */
+const MANIFESTS_AT_ONCE = 4
+
+/** The newest generations, of either version. One that cannot be read is a row with its `error`. */
+export async function listGenerationsOf(
+  storage: Storage,
+  backupId: string,
+  { limit }: { limit: number },
+  signal: AbortSignal,
+): Promise<GenerationListing> {
+  const { manifests, commits } = await scanGenerations(storage, backupId, signal, limit + 1)
+  if (manifests.length + commits.length === 0) throw await backupNotFound(storage, backupId, signal)
+  const newestCommits = commits.slice(-limit)
+  const left = limit - newestCommits.length
+  const newestManifests = left > 0 ? manifests.slice(-left) : []
+  const older = await runPool(newestManifests, MANIFESTS_AT_ONCE, one =>
+    summarizeManifest(storage, backupId, one, signal),
+  )
+  const generations = [...older.flat(), ...(await summarizeCommits(storage, backupId, newestCommits, signal))]
+  return {
+    location: storage.location,
+    backup_id: backupId,
+    generations: generations.reverse(),
+    more: manifests.length + commits.length > limit,
+  }
+}
+
+/** Empty where a prune has removed it since it was listed. */
+async function summarizeManifest(
+  storage: Storage,
+  backupId: string,
+  generation: number,
+  signal: AbortSignal,
+): Promise<GenerationSummary[]> {
+  try {
+    const manifest = await readManifest(storage, backupId, generation, signal)
+    return [{ generation, ...factsOf(manifest), ...totalsOf(manifest.topics) }]
+  } catch (error) {
+    if (hasCode(error, 'STORAGE_NOT_FOUND')) return []
+    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
+    return [{ generation, ...problemOf(error) }]
+  }
+}
+
+async function summarizeCommits(
+  storage: Storage,
+  backupId: string,
+  generations: readonly number[],
+  signal: AbortSignal,
+): Promise<GenerationSummary[]> {
+  const rows: GenerationSummary[] = []
+  for await (const one of walkGenerations(storage, backupId, generations, signal)) {
+    const { generation } = one
+    rows.push(
+      'error' in one
+        ? { generation, ...problemOf(one.error) }
+        : { generation, ...factsOf(one.commit), ...totalsOfState(one.state) },
+    )
+  }
+  return rows
+}
+
+function factsOf({ complete, created_at, started_at }: Pick<Manifest, 'complete' | 'created_at' | 'started_at'>) {
+  return { complete, created_at, started_at }
+}
+
+/** Lists that are being read again do not count, as in a manifest. */
+function totalsOfState({ topics, lists }: State): Totals {
+  const rows = [...lists].filter(([key]) => key.split('/').length === 2).map(([, row]) => row)
+  return { ...totalsOf([{ partitions: rows }]), topics: topics.size }
+}
+
+function problemOf(error: KafkaBackupError) {
+  return { error: error.message, code: error.code, ...detailsField(error) }
+}
