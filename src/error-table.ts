@@ -38,6 +38,11 @@ export const errorTable = {
   STORAGE_UNAVAILABLE: { retryable: true, exitCode: 1, help: 'The location did not answer; run the command again.' },
 
   BACKUP_NOT_FOUND: { retryable: false, exitCode: 1, help: '`kafka-backup list --path …` shows the backups there.' },
+  GENERATION_NOT_FOUND: {
+    retryable: false,
+    exitCode: 1,
+    help: '`kafka-backup list --generations` shows the generations of a backup.',
+  },
   BACKUP_PRUNED: {
     retryable: false,
     exitCode: 1,

@@ -13,7 +13,10 @@ export {
   type BackupPlace,
   describe,
   type ListedBackup,
+  type ListedGenerations,
   list,
+  listGenerations,
+  type StateChoice,
   type VerifiedBackup,
   verify,
 } from './library/archive.ts'

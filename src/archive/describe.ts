@@ -8,6 +8,7 @@ import { labelOf } from './incarnation.ts'
 import type { Gap, Manifest, ManifestPartition, ManifestTopic } from './manifest.ts'
 import { newestOf } from './registry-files.ts'
 import { earlier, later } from './scalars.ts'
+import { type GenerationChoice, openSelected } from './select-generation.ts'
 import { type Totals, totalsOf } from './summary.ts'
 
 export type BackupSummary = { backup_id: string } & (
@@ -113,8 +114,14 @@ export async function listBackups(storage: Storage, signal: AbortSignal): Promis
   })
 }
 
-export async function describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description> {
-  const manifest = await openBackup(storage, backupId, signal)
+/** The chosen state of a backup; the newest without a choice. */
+export async function describeBackup(
+  storage: Storage,
+  backupId: string,
+  choice: GenerationChoice,
+  signal: AbortSignal,
+): Promise<Description> {
+  const manifest = await openSelected(storage, backupId, choice, signal)
   const { backup_id, generation, complete, started_at, created_at, tool_version, format_version } = manifest
   return {
     backup_id,

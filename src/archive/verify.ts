@@ -2,16 +2,16 @@ import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
-import { openBackup } from './catalog.ts'
 import { deletedKeyWarnings } from './deleted-keys.ts'
 import { manifestCopyKey, manifestKey } from './layout.ts'
 import { type Gap, type Manifest, parseManifest, type Segment } from './manifest.ts'
+import { type GenerationChoice, openSelected } from './select-generation.ts'
 import { totalsOf } from './summary.ts'
 import { findMisfits, gatherSegments, listSizes, type Problem, uniqueProblems } from './verify-objects.ts'
 import { verifySections } from './verify-sections.ts'
 import { checkSegment } from './verify-segment.ts'
 
-export interface VerifyOptions {
+export interface VerifyOptions extends GenerationChoice {
   /** Reads every byte: hashes, batch checksums, offsets and counts. Otherwise objects, sizes and continuity. */
   deep: boolean
   onProgress: OnProgress
@@ -35,14 +35,14 @@ export interface VerifyReport {
 
 const CONCURRENCY = 4
 
-/** Finds everything that is wrong with the newest generation, not only the first thing. */
+/** Finds everything that is wrong with the chosen generation, or the newest, not only the first thing. */
 export async function verifyBackup(
   storage: Storage,
   backupId: string,
-  { deep, onProgress }: VerifyOptions,
+  { deep, onProgress, ...choice }: VerifyOptions,
   signal: AbortSignal,
 ): Promise<VerifyReport> {
-  const manifest = await openBackup(storage, backupId, signal)
+  const manifest = await openSelected(storage, backupId, choice, signal)
   const partitions = manifest.topics.flatMap(topic => topic.partitions.map(one => ({ topic, one })))
   const lists = partitions.flatMap(({ topic, one }) =>
     [one, ...(one.reread ? [one.reread] : [])].map(one => ({ topic, one })),
@@ -52,11 +52,15 @@ export async function verifyBackup(
   const sizes = await listSizes(storage, backupId, signal)
   const misfits = findMisfits(segments, sizes)
   const sections = await verifySections(storage, manifest, { deep, sizes }, signal)
+  const warnings = manifest.complete ? [] : [incompleteWarning(manifest)]
   const problems = uniqueProblems([...gathered.flatMap(one => one.problems), ...misfits, ...sections.problems])
   const lost = new Set(misfits.map(({ key }) => key))
   const present = segments.filter(({ key }) => !lost.has(key))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
-  const warnings = [...(await judgeManifest(storage, manifest, problems, signal)), ...sections.warnings]
+  const isNewest = choice.generation === undefined && choice.asOfMs === undefined
+  // The copy is that of the newest generation.
+  if (isNewest) warnings.push(...(await judgeCopy(storage, manifest, problems, signal)))
+  warnings.push(...sections.warnings)
   const { generation, complete, topics } = manifest
   return {
     ok: problems.length === 0,
@@ -100,17 +104,18 @@ async function checkBytes(
   })
 }
 
-/** What should be known of the manifest and its copy. A copy that is old or gone does not put the data in doubt. */
-async function judgeManifest(
+function incompleteWarning({ generation }: Manifest): string {
+  return `generation ${generation} is incomplete: its run was interrupted or is still running; run it again`
+}
+
+/** What should be known of the copy of the manifest. One that is old or gone does not put the data in doubt. */
+async function judgeCopy(
   storage: Storage,
-  { backup_id, generation, complete }: Manifest,
+  { backup_id, generation }: Manifest,
   problems: Problem[],
   signal: AbortSignal,
 ): Promise<string[]> {
   const warnings: string[] = []
-  if (!complete) {
-    warnings.push(`generation ${generation} is incomplete: its run was interrupted or is still running; run it again`)
-  }
   const key = manifestCopyKey(backup_id)
   const copy = await readIfThere(storage, key, signal)
   const copied = copy && generationIn(copy)

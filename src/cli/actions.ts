@@ -61,6 +61,11 @@ export const realActions = {
     one => one.checkJob,
   ),
   listBackups: lazy(archive, one => one.listBackups),
+  /** The newest generations of one backup. */
+  listGenerationsOf: lazy(
+    () => import('../archive/generations.ts'),
+    one => one.listGenerationsOf,
+  ),
   describeBackup: lazy(archive, one => one.describeBackup),
   verifyBackup: lazy(
     () => import('../jobs/verify.ts'),

@@ -5,11 +5,13 @@ import { keyCommand } from './key-command.ts'
 import { offsetsCommand } from './offsets-table.ts'
 import { crdsCommand, operatorCommand } from './operator-table.ts'
 import {
+  asOf,
   backupId,
   commit,
   config,
   deep,
   dryRun,
+  generation,
   keyFile,
   newIncarnation,
   type OptionSpec,
@@ -102,7 +104,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'restore a backup to a cluster',
     description:
       'Write the records of a backup to the target of a job, each exactly once. If the job has a schema registry, restore the schemas first. It reports every blocker before it writes anything, and stores its progress on the target: run it again after an interruption or a crash to continue where it stopped.',
-    options: [restoreJob, restoreSet, restoreDryRun, report],
+    options: [restoreJob, restoreSet, generation, asOf, restoreDryRun, report],
     examples: [
       {
         command: 'kafka-backup restore --config restore.yaml --dry-run',
@@ -113,6 +115,10 @@ export const commandTable: readonly CommandSpec[] = [
         command: 'kafka-backup restore --config restore.yaml --set restore.topics.include=orders',
         meaning: 'restore one topic',
       },
+      {
+        command: 'kafka-backup restore --config restore.yaml --as-of 2026-01-31T08:00:00Z',
+        meaning: 'restore the state of a point in time',
+      },
     ],
     exits:
       '1 if there is a blocker, and 3 if the backup is damaged, also with `--dry-run`; 3 if `restore.verify` finds a difference; 4 if some committed offsets or access rules could not be restored; 4 if the registry cannot store all parts of the schemas and `enterprise.schema_registry.restore.accept_loss` does not list that kind of loss, also with `--dry-run`; 5 if another process writes to the topics or restores into the registry; 130 or 143 if interrupted',
@@ -122,7 +128,7 @@ export const commandTable: readonly CommandSpec[] = [
     name: 'list',
     summary: 'list the backups at one or more locations',
     description:
-      'Show one row for each backup at the location. With several locations, show all backups in one table, and name locations that cannot be read at the end.',
+      'Show one row for each backup at the location. With several locations, show all backups in one table, and name locations that cannot be read at the end. With `--generations`, show the committed states of one backup instead, the latest first.',
     options: [
       { ...path, description: `${path.description}; repeatable`, isRepeatable: true, plural: 'paths' },
       {
@@ -133,6 +139,13 @@ export const commandTable: readonly CommandSpec[] = [
       },
       set,
       keyFile,
+      { name: 'generations', description: 'list the generations of the backup of `--backup-id` or of the job' },
+      { ...backupId, description: 'the backup whose generations are listed' },
+      {
+        name: 'limit',
+        value: { kind: 'text', label: 'number' },
+        description: 'the number of generations to list; default 20',
+      },
     ],
     examples: [
       { command: 'kafka-backup list --path /backups', meaning: 'list all backups in the folder' },
@@ -141,20 +154,30 @@ export const commandTable: readonly CommandSpec[] = [
         command: 'kafka-backup list --path /backups --path s3://backups/kafka',
         meaning: 'list two locations in one table',
       },
+      {
+        command: 'kafka-backup list --path /backups --backup-id orders --generations',
+        meaning: 'list the states that a restore can select',
+      },
     ],
-    exits: '1 also if a location or a backup cannot be read, unless only a key is missing; 3 if a backup is damaged',
+    exits:
+      '1 also if a location or a backup cannot be read, unless only a key is missing; 3 if a backup or a listed generation is damaged',
     ...nothingChanged,
   },
   {
     name: 'describe',
     summary: 'show the contents of a backup',
-    description: 'Show the latest state of a backup: its topics with counts, sizes, times, settings and gaps.',
-    options: [path, backupId, jobInPlaceOfBackup, set, keyFile],
+    description:
+      'Show the latest state of a backup, or the one that you select: its topics with counts, sizes, times, settings and gaps.',
+    options: [path, backupId, jobInPlaceOfBackup, set, generation, asOf, keyFile],
     examples: [
       { command: 'kafka-backup describe --path /backups --backup-id orders', meaning: 'print tables' },
       {
         command: 'kafka-backup describe --path /backups --backup-id orders --format json',
         meaning: 'print every partition as JSON',
+      },
+      {
+        command: 'kafka-backup describe --config job.yaml --as-of 2026-01-31T08:00:00Z',
+        meaning: 'show the state of a point in time',
       },
     ],
     exits: '3 if the backup is damaged',
@@ -164,8 +187,8 @@ export const commandTable: readonly CommandSpec[] = [
     name: 'verify',
     summary: 'check that a backup is complete and intact',
     description:
-      'Check that all objects of the latest state exist with the right size, and that there are no unrecorded gaps between offsets. With `--deep`, read and check every byte.',
-    options: [path, backupId, jobInPlaceOfBackup, set, deep, keyFile],
+      'Check that all objects of the latest state, or of the one that you select, exist with the right size, and that there are no unrecorded gaps between offsets. With `--deep`, read and check every byte.',
+    options: [path, backupId, jobInPlaceOfBackup, set, generation, asOf, deep, keyFile],
     examples: [
       {
         command: 'kafka-backup verify --path /backups --backup-id orders',
@@ -184,7 +207,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'compare a restored cluster with its backup, record by record',
     description:
       'Read the target of a restore and compare every record in order: key, value, headers and timestamp. It shows at most ten differences per partition, with a few bytes of each, and changes nothing.',
-    options: [jobInPlaceOfAll, path, backupId, target, restoreSet, keyFile],
+    options: [jobInPlaceOfAll, path, backupId, target, restoreSet, generation, asOf, keyFile],
     examples: [
       {
         command: 'kafka-backup compare --config restore.yaml',

@@ -69,6 +69,9 @@ export interface CommandOptions {
   url?: string | undefined
   write: boolean
   generation?: string | undefined
+  asOf?: string | undefined
+  generations: boolean
+  limit?: string | undefined
   source?: 'backup' | 'registry' | undefined
   registry?: string | undefined
   against?: string | undefined
@@ -217,6 +220,13 @@ export const generation: OptionSpec = {
   name: 'generation',
   value: { kind: 'text', label: 'number' },
   description: 'this generation of the backup instead of the latest',
+}
+
+export const asOf: OptionSpec = {
+  name: 'as-of',
+  value: { kind: 'text', label: 'time' },
+  description:
+    'the newest complete generation committed by this time, such as `2026-01-31T08:00:00Z`, instead of `--generation`',
 }
 
 export const listen: OptionSpec = {

@@ -124,6 +124,7 @@ const several = { newIncarnation: [], paths: [], configs: [], backupIds: [], nam
 const flags = {
   deep: false,
   dryRun: false,
+  generations: false,
   commit: false,
   ids: false,
   strict: false,

@@ -96,6 +96,11 @@ function checkPlacement(restore: Fields): Problem[] {
 
 export const restoreRules: readonly FieldRule[] = [
   forbidden(
+    'as_of',
+    not(has('generation')),
+    'selects a state of the backup, as {generation} does; keep one of the two',
+  ),
+  forbidden(
     'partition_mapping',
     any(not(all(has('repartition'), is('repartition', 'by_key'))), empty('partition_mapping')),
     'contradicts {repartition} by_key, which places records by their keys; keep one of the two',

@@ -136,6 +136,7 @@ const placementFields = {
 export const restoreSchema = fields({ ...selectionFields, ...placementFields, ...policyFields, ...runFields })
   .transform(restore =>
     camelKeys(restore, {
+      as_of: 'asOfMs',
       time_window_start: 'timeWindowStartMs',
       time_window_end: 'timeWindowEndMs',
       commit_interval: 'commitIntervalMs',

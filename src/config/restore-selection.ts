@@ -55,8 +55,13 @@ const offsetRange: Item<OffsetRange, WrittenRange> = {
 /** The fields of `restore` that say which records of the backup are restored. */
 export const selectionFields = {
   generation: integer({
-    description: 'The state of the backup to restore, as `describe` numbers them. Without it: the newest.',
+    description: 'The state of the backup to restore, as `list --generations` numbers them. Without it: the newest.',
     min: 1,
+  }).exactOptional(),
+  as_of: time({
+    description:
+      'Restores the newest complete generation that was committed by this time, instead of `generation`. The times of records do ' +
+      'not matter.',
   }).exactOptional(),
   topics: topicsSchema,
   partitions: mapOf(

@@ -1,4 +1,5 @@
 import type { RegistrySnapshot } from '../archive/registry-model.ts'
+import type { GenerationChoice } from '../archive/select-generation.ts'
 import type { ClusterlessJob, SchemaRestoreJob } from '../config/load-job.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { RegistryOptions } from '../registry/client/client-options.ts'
@@ -12,7 +13,7 @@ import { type RegistryJob, registryOf, registryOptions, selectionOf } from './re
 
 /** Something that holds schemas. */
 export type SchemaSide =
-  | ({ kind: 'backup'; storage: StorageOptions; backupId: string; generation?: number | undefined } & PlaceKeys)
+  | ({ kind: 'backup'; storage: StorageOptions; backupId: string } & GenerationChoice & PlaceKeys)
   | { kind: 'registry'; options: RegistryOptions; selection: Partial<Selection> }
 
 /** The backup of a job, or another one at the same location. */
@@ -21,8 +22,16 @@ export function jobBackupSide(
   backupId = job.backupId,
   generation?: number,
 ): SchemaSide {
-  const requested = job.mode === 'restore' ? job.restore.generation : undefined
-  return { kind: 'backup', storage: job.storage, backupId, generation: generation ?? requested, ...keysOf(job) }
+  const { generation: requested, asOfMs } = job.mode === 'restore' ? job.restore : {}
+  const asOf = generation === undefined && asOfMs !== undefined && { asOfMs }
+  return {
+    kind: 'backup',
+    storage: job.storage,
+    backupId,
+    generation: generation ?? requested,
+    ...asOf,
+    ...keysOf(job),
+  }
 }
 
 export function locatedSide(path: string, backupId: string, generation?: number, keys: GivenKeys = {}): SchemaSide {
@@ -88,16 +97,16 @@ interface BackedUp {
 /** A generation with schemas, which `read` reads. */
 export async function findBackedUp(
   storage: Storage,
-  { backupId, generation }: { backupId: string; generation?: number | undefined },
+  { backupId, ...choice }: { backupId: string } & GenerationChoice,
   signal: AbortSignal,
 ): Promise<BackedUp> {
-  const [{ openBackup }, { readGeneration }, { readRegistry }] = await Promise.all([
+  const [{ openBackup }, { readSelected }, { readRegistry }] = await Promise.all([
     import('../archive/catalog.ts'),
     import('../restore/find-restore.ts'),
     import('../archive/read-registry.ts'),
   ])
   const newest = await openBackup(storage, backupId, signal)
-  const manifest = await readGeneration(storage, newest, generation ?? newest.generation, signal)
+  const manifest = await readSelected(storage, newest, choice, signal)
   const name = `generation ${manifest.generation} of the backup ${backupId} at ${storage.location}`
   const nothing = () => new KafkaBackupError('SCHEMAS_NOT_FOUND', `${name} holds no schemas`)
   if (!manifest.schema_registry) throw nothing()

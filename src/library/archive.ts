@@ -1,4 +1,6 @@
 import type { BackupSummary, Description } from '../archive/describe.ts'
+import type { GenerationListing } from '../archive/generations.ts'
+import type { GenerationChoice } from '../archive/select-generation.ts'
 import type { VerifyReport } from '../archive/verify.ts'
 import { camelKeys } from '../config/camel-keys.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -14,6 +16,7 @@ export type BackupPlace =
 
 export type ListedBackup = ReturnType<typeof listed>
 export type BackupDescription = ReturnType<typeof described>
+export type ListedGenerations = ReturnType<typeof listedGenerations>
 export type VerifiedBackup = ReturnType<typeof verified>
 
 type Options = Pick<RunOptions, 'signal'>
@@ -26,27 +29,57 @@ export async function list({ signal, ...place }: Place & Options): Promise<Liste
   })
 }
 
-/** What the newest state of a backup holds. */
-export async function describe({ signal, ...place }: BackupPlace & Options): Promise<BackupDescription> {
+/** The newest generations of a backup, newest first. One that cannot be read is a row with its `error`. */
+export async function listGenerations({
+  signal,
+  limit = 20,
+  ...place
+}: BackupPlace & Options & { limit?: number }): Promise<ListedGenerations> {
+  return withStorage(place, { signal }, async (storage, { backupId, scoped }) => {
+    if (!Number.isSafeInteger(limit) || limit < 1) {
+      throw new KafkaBackupError('USAGE', `the limit of listGenerations cannot be ${limit}`)
+    }
+    const { listGenerationsOf } = await import('../archive/generations.ts')
+    return listedGenerations(await listGenerationsOf(storage, named(backupId), { limit }, scoped))
+  })
+}
+
+/** Which state of a backup is meant; without either, the newest. */
+export interface StateChoice {
+  generation?: number | undefined
+  /** The newest complete generation that was committed by then; text as in a job file. */
+  asOf?: Date | string | undefined
+}
+
+/** What the newest state of a backup, or the chosen one, holds. */
+export async function describe({
+  signal,
+  generation,
+  asOf,
+  ...place
+}: BackupPlace & StateChoice & Options): Promise<BackupDescription> {
   return withStorage(place, { signal }, async (storage, { backupId, scoped }) => {
     const { describeBackup } = await import('../archive/describe.ts')
-    return described(await describeBackup(storage, named(backupId), scoped))
+    return described(await describeBackup(storage, named(backupId), await choiceOf({ generation, asOf }), scoped))
   })
 }
 
 /**
- * Checks that the newest state of a backup is whole: objects, sizes and offsets, and every byte with `deep`. Damage is a
+ * Checks that the newest state of a backup, or the chosen one, is whole: objects, sizes and offsets, and every byte with `deep`. Damage is a
  * result, not an error, as long as the manifest can be read.
  */
 export async function verify({
   signal,
   onProgress,
   deep = false,
+  generation,
+  asOf,
   ...place
-}: BackupPlace & RunOptions & { deep?: boolean }): Promise<VerifiedBackup> {
+}: BackupPlace & StateChoice & RunOptions & { deep?: boolean }): Promise<VerifiedBackup> {
   return withStorage(place, { signal, onProgress }, async (storage, { backupId, scoped, tell }) => {
     const { verifyAt } = await import('../jobs/verify.ts')
-    return verified(await verifyAt(storage, named(backupId), { deep, onProgress: tell }, scoped))
+    const options = { deep, onProgress: tell, ...(await choiceOf({ generation, asOf })) }
+    return verified(await verifyAt(storage, named(backupId), options, scoped))
   })
 }
 
@@ -81,6 +114,29 @@ function named(backupId: string | undefined): string {
 function listed(row: BackupSummary) {
   if ('error' in row) return { backupId: row.backup_id, error: row.error, code: row.code }
   return camelKeys(row)
+}
+
+function listedGenerations({ generations, ...listing }: GenerationListing) {
+  return {
+    ...camelKeys(listing),
+    generations: generations.map(one =>
+      'error' in one ? { generation: one.generation, error: one.error, code: one.code } : camelKeys(one),
+    ),
+  }
+}
+
+async function choiceOf({ generation, asOf }: StateChoice): Promise<GenerationChoice> {
+  if (generation !== undefined && asOf !== undefined) {
+    throw new KafkaBackupError('USAGE', 'give either generation or asOf, not both')
+  }
+  if (generation !== undefined && !(Number.isSafeInteger(generation) && generation > 0)) {
+    throw new KafkaBackupError('USAGE', `there is no generation ${generation}`)
+  }
+  if (asOf === undefined) return { generation }
+  const { parseTime } = await import('../config/scalar-leaves.ts')
+  const asOfMs = parseTime(asOf instanceof Date ? asOf.getTime() : asOf)
+  if (typeof asOfMs === 'bigint') return { asOfMs }
+  throw new KafkaBackupError('USAGE', `asOf ${asOfMs.wrong}`)
 }
 
 function described(description: Description) {

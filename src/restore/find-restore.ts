@@ -1,5 +1,6 @@
 import { listGenerations, openBackup, readGeneration as readStored } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
+import { findAsOf, type GenerationChoice } from '../archive/select-generation.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { MetadataResponse } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
@@ -44,13 +45,14 @@ export async function findRestore(
       plan: planRestore(manifest, options, await findRegistryStores(manifest, options, storage, signal)),
     }
   }
-  const wanted = await planOf(options.generation ?? newest.generation)
+  const chosen = await findGeneration(storage, newest, options, signal)
+  const wanted = await planOf(chosen)
   const restoreId = options.restoreId ?? deriveRestoreId(wanted.plan, target.clusterId)
   const progress = withoutDeleted(await readNotes(cluster, restoreId, signal), target.topics)
-  const generation = options.generation ?? progress?.generation ?? newest.generation
+  const generation = options.generation ?? progress?.generation ?? chosen
   const found = generation === wanted.plan.generation ? wanted : await planOf(generation)
   const { plan } = found
-  if (progress && newest.generation > generation && options.generation === undefined) {
+  if (progress && chosen > generation) {
     plan.notice = `it continues with generation ${generation}, with which it began; there are newer ones`
     plan.warnings.push(plan.notice)
   }
@@ -87,8 +89,28 @@ export const readIfAllowed: typeof readProgress = (...args) =>
     throw error
   })
 
+/** The state that a job asks for. */
+export async function readSelected(
+  storage: Storage,
+  newest: Manifest,
+  choice: GenerationChoice,
+  signal: AbortSignal,
+): Promise<Manifest> {
+  return readGeneration(storage, newest, await findGeneration(storage, newest, choice, signal), signal)
+}
+
+async function findGeneration(
+  storage: Storage,
+  newest: Manifest,
+  { generation, asOfMs }: GenerationChoice,
+  signal: AbortSignal,
+): Promise<number> {
+  if (generation !== undefined) return generation
+  return asOfMs === undefined ? newest.generation : findAsOf(storage, newest.backup_id, asOfMs, signal)
+}
+
 /** A generation of a backup whose newest is known; the error for a missing one names those that exist. */
-export async function readGeneration(
+async function readGeneration(
   storage: Storage,
   newest: Manifest,
   generation: number,

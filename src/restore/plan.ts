@@ -132,7 +132,11 @@ function describeRequest(options: RestoreOptions): string {
   // Only where keys decide does a number of partitions move records.
   const byKey = options.repartition === 'by_key' && { byKey: options.partitionCount }
   const rewrite = options.rewrite?.writes && { rewrite: describeRewrite(options.rewrite) }
-  return JSON.stringify({ ...request, ...byKey, ...rewrite, generation: options.generation ?? null }, (_, value) => {
+  const choice = {
+    generation: options.generation ?? null,
+    ...(options.asOfMs !== undefined && { asOf: options.asOfMs }),
+  }
+  return JSON.stringify({ ...request, ...byKey, ...rewrite, ...choice }, (_, value) => {
     if (value instanceof Map) return [...value].sort(([a], [b]) => (a < b ? -1 : 1))
     return typeof value === 'bigint' ? `${value}` : value
   })
@@ -184,7 +188,7 @@ function windowWarning(topic: ManifestTopic, label: string, { timeWindow: { end 
   if (!isCut || !isCompacted(topic)) return []
   return [
     `topic ${label}: it is compacted, so values that were replaced or deleted after the end of the time window may be ` +
-      'missing; restore.generation selects an earlier state of the backup',
+      'missing; restore.generation or restore.as_of selects an earlier state of the backup',
   ]
 }
 

@@ -9,8 +9,10 @@ import { isRegistryStoreName } from '../registry/own-topic.ts'
 /** What a restore is asked to do. The job file is turned into this. */
 export interface RestoreOptions {
   backupId: string
-  /** The newest where it is not given. */
+  /** The newest where neither is given. */
   generation?: number
+  /** The newest complete generation that was committed by then, in milliseconds since 1970. */
+  asOfMs?: bigint
   topics: { include: readonly string[]; exclude: readonly string[] }
   /** Source topic to target topic; others keep their name. */
   topicMapping: ReadonlyMap<string, string>

@@ -64,7 +64,7 @@ describe('access rules in an archive', () => {
   test('are described, and whole; a backup without them has all off', async () => {
     const storage = openMemoryStorage()
     await commit(storage, await write(storage, 1))
-    const { access } = await describeBackup(storage, 'b1', never)
+    const { access } = await describeBackup(storage, 'b1', {}, never)
     assert.deepEqual(access, {
       taken_at: 'at 1',
       acls: { state: 'taken', count: 2, error: null },
@@ -76,7 +76,7 @@ describe('access rules in an archive', () => {
     const other = openMemoryStorage()
     await commit(other)
     const off = { state: 'off', count: 0, error: null }
-    assert.deepEqual((await describeBackup(other, 'b1', never)).access, {
+    assert.deepEqual((await describeBackup(other, 'b1', {}, never)).access, {
       taken_at: null,
       acls: off,
       quotas: off,

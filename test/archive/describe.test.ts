@@ -62,7 +62,7 @@ test('a list that is stopped says so, instead of rows of errors', async () => {
 test('a description adds up its partitions and leaves the indexes out', async () => {
   const storage = openMemoryStorage()
   const manifest = await storeBackup(storage, lists)
-  const described = await describeBackup(storage, 'b1', never)
+  const described = await describeBackup(storage, 'b1', {}, never)
   assert.deepEqual(described.generations, [1])
   assert.equal(described.location, 'memory')
   const [topic] = described.topics
@@ -87,6 +87,6 @@ test('the folder of one backup is refused as a location of backups, with the loc
   ] as const) {
     const at = { ...storage, location }
     await assert.rejects(listBackups(at, never), { code: 'LOCATION_INVALID', help })
-    await assert.rejects(describeBackup(at, 'b1', never), { code: 'LOCATION_INVALID', help })
+    await assert.rejects(describeBackup(at, 'b1', {}, never), { code: 'LOCATION_INVALID', help })
   }
 })

@@ -73,7 +73,7 @@ describe('groups in an archive', () => {
   test('are described, and whole', async () => {
     const storage = openMemoryStorage()
     await commit(storage, await write(storage, 1))
-    const { consumer_groups } = await describeBackup(storage, 'b1', never)
+    const { consumer_groups } = await describeBackup(storage, 'b1', {}, never)
     assert.deepEqual(consumer_groups, {
       state: 'taken',
       taken_at: 'at 1',
@@ -105,7 +105,7 @@ describe('groups in an archive', () => {
     for (const section of [{ state: 'off' }, { state: 'failed', taken_at: 't', error: 'why' }] as const) {
       const storage = openMemoryStorage()
       await commit(storage, section)
-      const { consumer_groups } = await describeBackup(storage, 'b1', never)
+      const { consumer_groups } = await describeBackup(storage, 'b1', {}, never)
       assert.equal(consumer_groups.state, section.state)
       assert.equal(consumer_groups.error, section.state === 'failed' ? 'why' : null)
       assert.deepEqual(await problemsOf(storage), [])

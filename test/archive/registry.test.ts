@@ -475,7 +475,7 @@ describe('describe of a registry', () => {
       versionOf('gone', 1, 2, { isDeleted: true }),
     ]
     await store(storage, snapshotOf(versions, { subjects: { bare: {} } }))
-    const { schema_registry } = await describeBackup(storage, 'b1', never)
+    const { schema_registry } = await describeBackup(storage, 'b1', {}, never)
     assert.deepEqual(schema_registry, {
       enabled: true,
       subjects_count: 3,

@@ -1,4 +1,5 @@
 import type { BackupSummary, Description } from '../../src/archive/describe.ts'
+import type { GenerationListing } from '../../src/archive/generations.ts'
 import type { Manifest, ManifestPartition } from '../../src/archive/manifest.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
 import type { VerifyReport } from '../../src/archive/verify.ts'
@@ -339,6 +340,25 @@ export const offsetRuns: OffsetMapRun[] = [
   },
 ]
 
+const generationTotals = { topics: 1, partitions: 1, aborted_records: 0, batches: 30_000, segments: 12 }
+export const generationListing: GenerationListing = {
+  location: '/backups',
+  backup_id: 'orders',
+  generations: [
+    {
+      ...{ generation: 1_000_003, complete: false, created_at: '2025-11-15T09:36:12.000Z' },
+      ...{ started_at: '2025-11-15T09:36:00.000Z', ...generationTotals, records: 1_500_000, bytes: 1_288_490_188 },
+      ...{ stored_bytes: 394_264_576, gaps: 2 },
+    },
+    {
+      ...{ generation: 1_000_002, complete: true, created_at: '2025-11-14T08:30:00.000Z' },
+      ...{ started_at: '2025-11-14T08:29:00.000Z', ...generationTotals, records: 900_000, bytes: 800_000_000 },
+      ...{ stored_bytes: 200_000_000, gaps: 0 },
+    },
+  ],
+  more: true,
+}
+
 export const copyReport: CopyReport = {
   backup_id: 'orders',
   from: '/backups',
@@ -390,6 +410,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     dryRunRestoreJob: answer('dryRunRestoreJob', restoreDryRun),
     checkJob: answer('checkJob', checkReport),
     listBackups: answer('listBackups', summaries),
+    listGenerationsOf: answer('listGenerationsOf', generationListing),
     describeBackup: answer('describeBackup', description),
     verifyBackup: answer('verifyBackup', verifyReport),
     pruneAt: answer('pruneAt', pruneReport),

@@ -16,6 +16,7 @@ const commands: readonly string[][] = [
   ['restore', ...config],
   ['restore', ...config, '--dry-run'],
   ['list', '--path', '/backups'],
+  ['list', ...at, '--generations'],
   ['describe', ...at],
   ['verify', ...at],
   ['compare', ...config],

@@ -80,6 +80,7 @@ const schemaDifference = {
 const commands: Record<string, [argv: string[], answers?: Partial<Actions>]> = {
   list: [['list', '--path', '/backups']],
   'list of several locations': [['list', '--path', '/backups', '--path', '/copies']],
+  'list --generations': [['list', ...path, '--generations']],
   describe: [['describe', ...path]],
   check: [['check', ...config]],
   verify: [['verify', ...path], { verifyBackup: async () => ({ ...verifyReport, ok: false, problems: [damage] }) }],

@@ -299,6 +299,11 @@ const refused: Record<string, [text: string, message: string]> = {
     "offset_ranges: {a/0: {end: '9223372036854775808'}}",
     'is beyond the last offset that Kafka has',
   ],
+  'two ways to select a state': [
+    'generation: 3, as_of: 2026-01-31T08:00:00Z',
+    'as_of: selects a state of the backup, as generation does; keep one of the two',
+  ],
+  'a state of a day': ['as_of: 2026-01-31', 'as_of: "2026-01-31" is a day without a time'],
   'another way to repartition': [
     'repartition: by-key',
     '"by-key" is not known; allowed: keep, by_key (did you mean `by_key`?)',

@@ -220,7 +220,7 @@ describe('access rules', () => {
       ])
       const verified = await verifyBackup(storage, 'b1', { deep: true, onProgress: () => undefined }, never)
       assert.deepEqual(verified.problems, [])
-      assert.equal((await describeBackup(storage, 'b1', never)).access.acls.count, 10)
+      assert.equal((await describeBackup(storage, 'b1', {}, never)).access.acls.count, 10)
       const third = await backUp(spec(path, { quotas: true }))
       assert.deepEqual(third.manifest.access?.acls, { state: 'off' })
       assert.match(third.warnings.join(), /ACLs are no longer taken \(backup\.acls\); the generation before had 10/)

@@ -122,7 +122,7 @@ describe('keys that were deleted at the source', () => {
       assert.match(checked.join('\n'), /topic users: reads 1 partition again from the log start/)
 
       await backUp(specOf(path, 'users', { compacted_reread: 'never' }))
-      const kept = await describeBackup(openLocation(path), 'b1', never)
+      const kept = await describeBackup(openLocation(path), 'b1', {}, never)
       assert.equal(kept.topics[0]?.partitions[0]?.compaction?.may_hold_deleted_keys, true)
       assert.match(kept.warnings.join('\n'), /topic users: 1 partition may hold keys that were deleted at the source/)
       const early = await restoreTo(path, 'users', 'users-early')

@@ -95,7 +95,7 @@ async function readArchive(objects: Map<string, Buffer>): Promise<void> {
   for (const [key, bytes] of objects) storage.objects.set(key, bytes)
   await listBackups(storage, never)
   await verifyBackup(storage, 'golden', { deep: true, onProgress: () => undefined }, never)
-  await describeBackup(storage, 'golden', never)
+  await describeBackup(storage, 'golden', {}, never)
 }
 
 const batches = codecNames.map(codec =>

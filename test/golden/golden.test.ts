@@ -37,7 +37,7 @@ describe('an archive of every released version stays readable', () => {
       assert.deepEqual([verified.problems, verified.gaps, verified.complete], [[], [], true])
       const archived = await readArchivedTopic(path, 'golden', 'golden')
       assert.deepEqual(archived.map(hashChain), expected[name])
-      const { topics } = await describeBackup(openLocation(path), 'golden', never)
+      const { topics } = await describeBackup(openLocation(path), 'golden', {}, never)
       assert.deepEqual(topics[0]?.configs, { 'segment.bytes': '16777216' })
       assert.equal(topics[0]?.aborted_records, 3)
     })

@@ -52,8 +52,14 @@ const fromSnapshot = ['--group', '*', '--strategy', 'header_based', '--from-snap
  * no reader of archives is left out.
  */
 export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
-  list: [{ argv: place => ['list', '--path', place.location, ...key(place)] }],
-  describe: [{ argv: place => ['describe', ...one(place)] }],
+  list: [
+    { argv: place => ['list', '--path', place.location, ...key(place)] },
+    { argv: place => ['list', '--generations', ...one(place)] },
+  ],
+  describe: [
+    { argv: place => ['describe', ...one(place)] },
+    { argv: place => ['describe', '--as-of', '2099-01-01T00:00:00Z', ...one(place)] },
+  ],
   verify: [
     { argv: place => ['verify', ...one(place)] },
     { argv: place => ['verify', '--deep', ...one(place)], provesDamage: true },

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { commitGeneration } from '../../src/archive/commit.ts'
 import { renewManifestCopy } from '../../src/archive/newest-copies.ts'
-import { findRestore, readGeneration } from '../../src/restore/find-restore.ts'
-import { fingerprintOf, planRestore } from '../../src/restore/plan.ts'
+import { findRestore, readSelected } from '../../src/restore/find-restore.ts'
+import { deriveRestoreId, fingerprintOf, planRestore } from '../../src/restore/plan.ts'
 import type { RestoreProgress } from '../../src/restore/progress.ts'
+import type { RestoreOptions } from '../../src/restore/restore-options.ts'
 import { draftManifest, never, storePartitions, topicOf } from '../archive/sample-archive.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { type FakeTopic, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
@@ -12,14 +13,18 @@ import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { plainOptions } from './plain-options.ts'
 
 /** A restore has begun with generation 1 of a backup that has got a second one since. */
-async function generationsOf(there: FakeTopic[]) {
+async function generationsOf(there: FakeTopic[], changes: Partial<RestoreOptions> = {}) {
   const storage = openMemoryStorage()
   const first = await storePartitions(storage, [[[encodeRun(0n, 3)]]], false)
   const partitions = first.topics[0]?.partitions ?? []
-  const next = draftManifest([topicOf('orders', partitions)], { generation: 2, run: 'run2' })
+  const next = draftManifest([topicOf('orders', partitions)], {
+    generation: 2,
+    run: 'run2',
+    created_at: '2026-01-02T04:00:00.000Z',
+  })
   const draft = { manifest: next, freshSegments: new Map(), attempt: 1 }
   await renewManifestCopy(storage, (await commitGeneration(storage, draft, never)).manifest, never)
-  const options = plainOptions()
+  const options = { ...plainOptions(), ...changes }
   const place = { topic: 'orders', partition: 0, sourcePartition: 0, sourceOffset: 0n }
   const progress: RestoreProgress = {
     identity: { producerId: 1n, producerEpoch: 0 },
@@ -43,10 +48,26 @@ test('takes schemas and records from one generation, also where the topics of a 
   assert.deepEqual(await generationsOf([]), [2, 2])
 })
 
+test('selects the state of a point in time, and continues with the generation that a restore began with', async () => {
+  const began = [fakeTopic('orders', [[]])]
+  const at = (time: string) => ({ asOfMs: BigInt(Date.parse(time)) })
+  assert.deepEqual(await generationsOf([], at('2026-01-02T03:59:59.999Z')), [1, 1])
+  assert.deepEqual(await generationsOf([], at('2026-01-02T04:00:00.000Z')), [2, 2])
+  assert.deepEqual(await generationsOf(began, at('2026-01-02T04:00:00.000Z')), [1, 1])
+  await assert.rejects(generationsOf([], at('2026-01-01T00:00:00.000Z')), { code: 'GENERATION_NOT_FOUND' })
+})
+
+test('two points in time are two restores, also where they select the same generation', async () => {
+  const manifest = await storePartitions(openMemoryStorage(), [[[encodeRun(0n, 3)]]], false)
+  const idOf = (asOfMs?: bigint) =>
+    deriveRestoreId(planRestore(manifest, { ...plainOptions(), ...(asOfMs !== undefined && { asOfMs }) }), 'c')
+  assert.equal(new Set([idOf(), idOf(1n), idOf(2n)]).size, 3)
+})
+
 test('names the generations of a backup and both ways to select one if the requested generation does not exist', async () => {
   const storage = openMemoryStorage()
   const newest = await storePartitions(storage, [[[encodeRun(0n, 3)]]], false)
-  await assert.rejects(readGeneration(storage, newest, 9, never), {
+  await assert.rejects(readSelected(storage, newest, { generation: 9 }, never), {
     code: 'RESTORE_REFUSED',
     message: `the backup ${newest.backup_id} has no generation 9; its newest is 1`,
     help: 'It has generation 1 only; correct `restore.generation` of the job, or `--generation`.',

@@ -3,9 +3,10 @@ import type { LocatedRestoreJob } from '../../jobs/schema-target.ts'
 import { compareFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { comparisonDocument, DIFFERENCES_FOUND, formatComparison } from './comparison.ts'
+import { withChoice } from './generation-choice.ts'
 
 export async function run(session: Session): Promise<number> {
-  const job = await restoreJobOf(session)
+  const job = withChoice(await restoreJobOf(session), session.options)
   const report = await session.withProgress('compare', 'reading the target', onProgress =>
     session.actions.compareJob(job, { onProgress }, session.signal),
   )

@@ -12,10 +12,12 @@ import { formatFields, formatTable } from '../table.ts'
 import { formatInstant, formatRatio, formatTimestamp, plural, printable } from '../text.ts'
 import { withBackup } from './backups-at.ts'
 import { formatGaps, formatWarnings } from './gap-table.ts'
+import { choiceOf } from './generation-choice.ts'
 
 export async function run(session: Session): Promise<number> {
+  const choice = choiceOf(session.options)
   return withBackup(session, async (storage, backupId) => {
-    const description = await session.actions.describeBackup(storage, backupId, session.signal)
+    const description = await session.actions.describeBackup(storage, backupId, choice, session.signal)
     session.print(
       () => formatDescription(description, session.style),
       () => description,

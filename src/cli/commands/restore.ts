@@ -4,6 +4,7 @@ import { formatLocation } from '../../storage/location.ts'
 import { restoreFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { DIFFERENCES_FOUND } from './comparison.ts'
+import { withChoice } from './generation-choice.ts'
 import { keepReport } from './keep-report.ts'
 import { isOpen, LOSSY } from './loss-table.ts'
 import { showRefusal } from './refused.ts'
@@ -15,7 +16,7 @@ const PARTLY_DONE = 4
 
 export async function run(session: Session): Promise<number> {
   const { actions, options, signal } = session
-  const job = await session.loadRestoreJob(options.config ?? '')
+  const job = withChoice(await session.loadRestoreJob(options.config ?? ''), options)
   if (options.dryRun && options.report) throw new KafkaBackupError('USAGE', '--dry-run and --report exclude each other')
   if (options.dryRun) return showRestoreDryRun(session, job)
   const shown = { label: 'restore', preparing: 'checking the backup and the target' }

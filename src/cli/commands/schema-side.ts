@@ -8,6 +8,7 @@ import {
   urlSide,
 } from '../../jobs/schema-sides.ts'
 import type { Session } from '../session.ts'
+import { parseGeneration } from './generation-choice.ts'
 
 /** The side named by `--registry`, `--config`, or `--path` and `--backup-id`. */
 export async function chooseSide(session: Session): Promise<ChosenSide> {
@@ -59,7 +60,10 @@ function otherBackup(session: Session, first: SchemaSide): SchemaSide {
   const backupId = againstBackupId ?? (first.kind === 'backup' ? first.backupId : undefined)
   if (backupId === undefined) throw usageError('pass --against-backup-id')
   if (againstPath !== undefined) return locatedSide(againstPath, backupId, generation, session.givenKeys())
-  if (first.kind === 'backup') return { ...first, backupId, generation }
+  if (first.kind === 'backup') {
+    const { asOfMs: _, ...place } = first
+    return { ...place, backupId, generation }
+  }
   throw usageError('pass --against-path')
 }
 
@@ -75,11 +79,6 @@ async function chooseBackup(session: Session): Promise<ChosenSide> {
   if (path === undefined) throw usageError('pass --path and --backup-id, or --config')
   if (backupId === undefined) throw usageError('pass --backup-id or --config')
   return { side: locatedSide(path, backupId, generation, session.givenKeys()) }
-}
-
-function parseGeneration(option: string, text: string | undefined): number | undefined {
-  if (text === undefined || /^[1-9]\d{0,8}$/.test(text)) return text === undefined ? undefined : Number(text)
-  throw usageError(`${option} ${text} is not a generation: use a whole number from 1`)
 }
 
 function refuseTogetherWith(option: string, others: Record<string, string | undefined>): void {

@@ -9,16 +9,17 @@ import { formatTable, formatText } from '../table.ts'
 import { plural, printable } from '../text.ts'
 import { withBackup } from './backups-at.ts'
 import { formatGaps, formatWarnings } from './gap-table.ts'
+import { choiceOf } from './generation-choice.ts'
 
 const DAMAGE_FOUND = 3
 
 export async function run(session: Session): Promise<number> {
-  const { deep } = session.options
+  const options = { deep: session.options.deep, ...choiceOf(session.options) }
   return withBackup(session, async (storage, backupId, job) => {
     const { actions, signal } = session
     const report = await session.withProgress('verify', 'listing objects', onProgress => {
       const verify = (hooks: Hooks) =>
-        actions.verifyBackup(storage, backupId, { deep, onProgress: hooks.onProgress }, signal)
+        actions.verifyBackup(storage, backupId, { ...options, onProgress: hooks.onProgress }, signal)
       return job?.metrics ? actions.watchVerify({ ...job, backupId }, { onProgress }, verify) : verify({ onProgress })
     })
     session.outcome.note(verifyFacts(report))

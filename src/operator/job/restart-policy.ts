@@ -44,6 +44,7 @@ export const restartPolicies = {
   STORAGE_REFUSED: 'restart',
   STORAGE_UNAVAILABLE: 'restart',
   BACKUP_NOT_FOUND: 'restart',
+  GENERATION_NOT_FOUND: 'restart',
   BACKUP_IN_USE: 'restart',
   SCHEMAS_NOT_FOUND: 'restart',
   SHARDS_INCOMPLETE: 'restart',

@@ -67,7 +67,7 @@ test('verify finds nothing wrong with a backup that was continued as version 2, 
 
 test('describe and list say of version 2 what they say of version 1, and nothing of its inside', async () => {
   const storage = await continuedBackup()
-  const description = await describeBackup(storage, 'b1', never)
+  const description = await describeBackup(storage, 'b1', {}, never)
   assert.deepEqual(description.generations, [1, 2, 3])
   assert.equal(description.totals.records, 11)
   assert.doesNotMatch(formatJson(description), /"list"|"indexes"/)

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Actions } from '../../src/cli/actions.ts'
+import { formatAge } from '../../src/cli/commands/list-generations.ts'
+import { main } from '../../src/cli/main.ts'
+import { fakeActions, generationListing } from './fake-actions.ts'
+import { FakeIo } from './fake-io.ts'
+
+async function run(argv: string[], replaced: Partial<Actions> = {}, io = new FakeIo()) {
+  const actions = fakeActions(replaced)
+  const code = await main([...argv, '--no-progress'], io, actions)
+  return { code, out: io.stdout.text, err: io.stderr.text, calls: actions.calls }
+}
+
+const one = ['--path', '/backups', '--backup-id', 'orders']
+
+describe('list --generations', () => {
+  test('prints one row for each generation, and that there are more', async () => {
+    const { code, out, calls } = await run(['list', ...one, '--generations'])
+    assert.equal(code, 0)
+    assert.match(out, /^ {4}GEN {2}COMMITTED .* AGE {2}STATE .* RECORDS {3}STORED {2}GAPS$/m)
+    assert.match(out, /^1000003 {2}2025-11-15 09:36:12Z .* incomplete .* 1,500,000 {2}376 MiB {5}2$/m)
+    assert.match(out, /^1000002 {2}2025-11-14 08:30:00Z .* complete .* 900,000 {2}191 MiB {5}-$/m)
+    assert.match(out, /\n\nThere are older generations; --limit lists more of them\.\n$/)
+    assert.deepEqual(calls.listGenerationsOf?.slice(1, 3), ['orders', { limit: 20 }])
+  })
+
+  test('takes a limit and the backup of a job file', async () => {
+    const { calls } = await run(['list', '--config', 'job.yaml', '--generations', '--limit', '500'])
+    assert.deepEqual(calls.listGenerationsOf?.slice(1, 3), ['orders', { limit: 500 }])
+  })
+
+  test('shows a damaged generation with the reason, and exits 3', async () => {
+    const broken = { generation: 7, error: 'commits/7 is missing', code: 'ARCHIVE_DAMAGED' as const }
+    const listGenerationsOf = async () => ({ ...generationListing, generations: [broken], more: false })
+    const { code, out } = await run(['list', ...one, '--generations'], { listGenerationsOf })
+    assert.equal(code, 3)
+    assert.match(out, /^ {2}7 {2}- .* UNREADABLE /m)
+    assert.match(out, /\n\ngeneration 7: commits\/7 is missing\n$/)
+  })
+
+  test('prints every field as JSON', async () => {
+    const { out } = await run(['list', ...one, '--generations', '--format', 'json'])
+    assert.deepEqual(JSON.parse(out), generationListing)
+  })
+
+  const wrong: Record<string, [string[], RegExp]> = {
+    'two locations': [[...one, '--path', '/copies', '--generations'], /needs one --path or one --config/],
+    'no backup': [['--path', '/backups', '--generations'], /needs --backup-id or --config/],
+    'a limit of 0': [[...one, '--generations', '--limit', '0'], /--limit "0" is not a whole number from 1/],
+    'a backup without --generations': [one, /--backup-id and --limit need --generations/],
+  }
+  for (const [name, [argv, message]] of Object.entries(wrong)) {
+    test(`refuses ${name}`, async () => {
+      const { code, err } = await run(['list', ...argv])
+      assert.equal(code, 2)
+      assert.match(err, message)
+    })
+  }
+
+  test('ages are exact to their second unit', () => {
+    const minute = 60_000
+    const ages = [0, 59_999, minute, 59 * minute, 60 * minute, 61 * minute, 24 * 60 * minute, 50 * 60 * minute, -1]
+    assert.deepEqual(ages.map(formatAge), ['0s', '59s', '1m', '59m', '1h', '1h 1m', '1d', '2d 2h', '-'])
+    assert.equal(formatAge(Number.NaN), '-')
+  })
+})
+
+describe('--generation and --as-of', () => {
+  const time = '2026-01-31T08:00:00Z'
+  const asOfMs = BigInt(Date.parse(time))
+
+  test('select the state that is described and verified', async () => {
+    assert.deepEqual((await run(['describe', ...one, '--generation', '4'])).calls.describeBackup?.[2], {
+      generation: 4,
+    })
+    assert.deepEqual((await run(['describe', ...one, '--as-of', time])).calls.describeBackup?.[2], { asOfMs })
+    const { calls } = await run(['verify', ...one, '--as-of', time, '--deep'])
+    const { onProgress: _, ...options } = Object(calls.verifyBackup?.[2])
+    assert.deepEqual(options, { deep: true, asOfMs })
+  })
+
+  test('select the state that is restored and compared, in the place of that of the job', async () => {
+    for (const [command, action] of [
+      ['restore', 'runRestoreJob'],
+      ['compare', 'compareJob'],
+    ] as const) {
+      const argv = [command, '--config', 'restore.yaml']
+      const jobOf = async (...options: string[]) =>
+        Object((await run([...argv, ...options])).calls[action]?.[0]).restore
+      assert.equal((await jobOf('--generation', '4')).generation, 4)
+      const restored = await jobOf('--as-of', time)
+      assert.deepEqual([restored.asOfMs, 'generation' in restored], [asOfMs, false])
+    }
+    const plain = await run(['compare', ...one, '--target', 'localhost:9092', '--generation', '4'])
+    assert.equal(Object(plain.calls.compareJob?.[0]).restore.generation, 4)
+  })
+
+  const wrong: [string[], RegExp][] = [
+    [['--generation', '4', '--as-of', time], /pass either --generation or --as-of, not both/],
+    [['--generation', '0'], /--generation 0 is not a generation: use a whole number from 1/],
+    [['--as-of', '2026-01-31'], /--as-of "2026-01-31" is a day without a time/],
+    [['--as-of', 'yesterday'], /--as-of "yesterday" is not a time/],
+  ]
+  for (const [argv, message] of wrong) {
+    test(`refuses ${argv.join(' ')}`, async () => {
+      for (const command of [
+        ['describe', ...one],
+        ['verify', ...one],
+        ['restore', '--config', 'restore.yaml'],
+        ['compare', '--config', 'restore.yaml'],
+      ]) {
+        const { code, err } = await run([...command, ...argv])
+        assert.equal(code, 2)
+        assert.match(err, message)
+      }
+    })
+  }
+})
