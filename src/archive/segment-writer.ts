@@ -26,8 +26,17 @@ export interface ChunkFacts {
   aborted: AbortedTransaction[]
 }
 
+/** What a partition's batches are written to: a segment or a piece. */
+export interface BatchWriter {
+  readonly plainSize: number
+  append(pieces: readonly Buffer[], facts: ChunkFacts, signal: AbortSignal): Promise<void>
+  /** No more batches come. A segment is durable when this resolves, a piece when its pack is written. */
+  hand(signal: AbortSignal): Promise<{ durable: Promise<Segment> }>
+  abort(): Promise<void>
+}
+
 /** One segment on its way into the store: whole batches in, its entry for the index out. */
-export class SegmentWriter {
+export class SegmentWriter implements BatchWriter {
   readonly #key: string
   readonly #compressed: boolean
   readonly #writer: ObjectWriter
@@ -71,6 +80,10 @@ export class SegmentWriter {
     await this.#writer.commit(signal)
     const stored = { key: this.#key, size: this.#size, blake3: this.#hasher.finish(), plain_size: this.#plainSize }
     return describeSegment(stored, this.#compressed ? this.#frames : undefined, facts)
+  }
+
+  async hand(signal: AbortSignal): Promise<{ durable: Promise<Segment> }> {
+    return { durable: Promise.resolve(await this.finish(signal)) }
   }
 
   abort(): Promise<void> {

@@ -198,3 +198,18 @@ export class AbortTracker {
     return [...this.#open].map(([producer_id, first_offset]) => ({ producer_id, first_offset, last_offset: null }))
   }
 }
+
+/** The chunk's bytes, cut at batch ends into pieces of about `pieceBytes`. */
+export function cutPieces(bytes: Buffer, headers: readonly BatchHeader[], pieceBytes: number): Buffer[] {
+  const pieces: Buffer[] = []
+  let start = headers[0]?.position ?? 0
+  let end = start
+  for (const header of headers) {
+    end = header.position + header.sizeBytes
+    if (end - start < pieceBytes) continue
+    pieces.push(bytes.subarray(start, end))
+    start = end
+  }
+  if (end > start) pieces.push(bytes.subarray(start, end))
+  return pieces
+}

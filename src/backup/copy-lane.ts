@@ -164,7 +164,7 @@ class Lane {
 
   /** A segment that becomes durable in the background still holds memory and a file: only so many may. */
   async settleOldest(maxUnsettled: number): Promise<void> {
-    while (this.#finished.length > maxUnsettled) await this.#finished.shift()?.settled()
+    while (this.#finished.length > maxUnsettled) await this.#finished.shift()?.handed()
   }
 
   async #fetchActive(): Promise<Fetched> {

@@ -1,13 +1,14 @@
-import type { Incarnation } from '../archive/incarnation.ts'
+import { freshKey, type Incarnation, rereadKey } from '../archive/incarnation.ts'
 import { type FolderOf, type PartitionPlace, segmentKey } from '../archive/layout.ts'
+import type { PackSet } from '../archive/log/pack-set.ts'
 import type { AbortedTransaction, Gap, LastBatch, ManifestPartition, Segment } from '../archive/manifest.ts'
-import { type ChunkFacts, SegmentWriter } from '../archive/segment-writer.ts'
+import { type BatchWriter, type ChunkFacts, SegmentWriter } from '../archive/segment-writer.ts'
 import { withGap, withHole, withSegment } from '../archive/summary.ts'
-import type { BatchHeader } from '../batch/header.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { BackupOptions } from './backup-options.ts'
 import type { PlannedPartition } from './backup-plan.ts'
-import { type AbortedStart, AbortTracker, type Chunk, examineChunk, markOf, splitChunk } from './chunk.ts'
+import { type AbortedStart, AbortTracker, type Chunk, cutPieces, examineChunk, markOf, splitChunk } from './chunk.ts'
+import { DurableChain } from './durable-chain.ts'
 
 interface CopyParts {
   storage: Storage
@@ -16,6 +17,8 @@ interface CopyParts {
   storeSignal: AbortSignal
   options: Pick<BackupOptions, 'compression' | 'segmentBytes'>
   folderOf?: FolderOf | undefined
+  /** Where small appends go; without it each is a segment. */
+  packs?: Pick<PackSet, 'open'> | undefined
   now: () => number
 }
 
@@ -43,13 +46,11 @@ export class PartitionCopy {
   readonly #place: PartitionPlace
   #durable: ManifestPartition
   #fresh: readonly Segment[]
-  #segment: SegmentWriter | undefined
+  #writer: BatchWriter | undefined
   readonly #emptyTo: bigint
   #openAborted: AbortedTransaction[] = []
   #lastBatch: LastBatch | undefined
-  #finishing: Promise<void> = Promise.resolve()
-  #backlog = 0
-  #failure: unknown
+  readonly #chain = new DurableChain()
   /** While a chunk is being stored, the segment is not to be touched by others. */
   #storing: PromiseWithResolvers<void> | undefined
   #rollWanted = false
@@ -97,7 +98,7 @@ export class PartitionCopy {
 
   /** Everything up to the end is durable, and was read: no loss ended it. */
   get isCaughtUp(): boolean {
-    return this.isDone && !this.#hasGap && !this.#segment && this.#backlog === 0 && !this.#failure
+    return this.isDone && !this.#hasGap && !this.#writer && this.#chain.isEmpty && !this.#chain.failure
   }
 
   /** The source lost a part of it while it was read. */
@@ -143,7 +144,7 @@ export class PartitionCopy {
     const stored = { records: 0, bytes: 0 }
     const tracker = new AbortTracker(aborted)
     for (let rest: Chunk | undefined = chunk; rest; ) {
-      const { head, tail } = splitChunk(rest, this.#parts.options.segmentBytes - (this.#segment?.plainSize ?? 0))
+      const { head, tail } = splitChunk(rest, this.#parts.options.segmentBytes - (this.#writer?.plainSize ?? 0))
       const facts = await this.#storePart(bytes, head, tracker)
       stored.records += facts.records
       stored.bytes += head.headers.reduce((sum, header) => sum + header.sizeBytes, 0)
@@ -158,9 +159,7 @@ export class PartitionCopy {
    */
   skipToEnd(): void {
     this.#finishSegment()
-    this.#queue(async () => {
-      this.#durable = withHole(this.#durable, this.end)
-    })
+    this.#note(durable => withHole(durable, this.end))
     this.position = this.end
     this.#noteDone()
   }
@@ -169,38 +168,43 @@ export class PartitionCopy {
   recordGap(gap: Gap): void {
     this.#hasGap = true
     this.#finishSegment()
-    this.#queue(async () => {
-      this.#durable = withGap(this.#durable, gap)
-    })
+    this.#note(durable => withGap(durable, gap))
     this.position = gap.to ?? this.end
   }
 
-  /** Makes everything stored so far durable, an unfinished segment included. */
-  async settle(): Promise<void> {
-    if (!this.#failure) this.#finishSegment()
-    await this.#finishing
-    if (this.#failure) throw this.#failure
+  /** Hands everything stored so far to the store, an unfinished segment included. */
+  async hand(): Promise<void> {
+    if (!this.#chain.failure) this.#finishSegment()
+    await this.handed()
   }
 
   async abort(): Promise<void> {
-    await this.#segment?.abort()
-    this.#segment = undefined
-    await this.#finishing
+    await this.#writer?.abort()
+    this.#writer = undefined
+    await this.#chain.handed()
   }
 
-  /** Waits for what was finished to be durable; an open segment stays open. */
+  /** Waits until the store has what was finished; an open segment stays open. */
+  async handed(): Promise<void> {
+    await this.#chain.handed()
+    if (this.#chain.failure) throw this.#chain.failure
+  }
+
+  /** Waits for what was finished to be durable. Pieces are when their pack is written. */
   async settled(): Promise<void> {
-    await this.#finishing
-    if (this.#failure) throw this.#failure
+    await this.#chain.applied()
+    if (this.#chain.failure) throw this.#chain.failure
   }
 
-  /** Makes stored data durable while copying continues. The next store call throws a failure. */
-  async roll(): Promise<void> {
+  /** Hands stored data to the store while copying continues. The next store call throws a failure. */
+  async roll(): Promise<{ durable: Promise<void> }> {
     if (this.#storing) {
       this.#rollWanted = true
       await this.#storing.promise
-    } else if (!this.#failure) this.#finishSegment()
-    await this.#finishing
+    } else if (!this.#chain.failure) this.#finishSegment()
+    const durable = this.#chain.applied()
+    await this.#chain.handed()
+    return { durable }
   }
 
   async #storePart(bytes: Buffer, chunk: Chunk, tracker: AbortTracker): Promise<ChunkFacts> {
@@ -216,8 +220,7 @@ export class PartitionCopy {
 
   async #storeBatches(bytes: Buffer, chunk: Chunk, tracker: AbortTracker): Promise<ChunkFacts> {
     // One segment may become durable in the background while the next one fills, not more.
-    if (this.#backlog > 1) await this.#finishing
-    if (this.#failure) throw this.#failure
+    await this.#chain.room()
     const facts = examineChunk(bytes, chunk, tracker, this.name)
     const plainSize = await this.#append(chunk, cutPieces(bytes, chunk.headers, FRAME_BYTES), facts)
     this.position = chunk.nextOffset
@@ -236,65 +239,51 @@ export class PartitionCopy {
   /** A segment with a failed write is never finished, because its contents are unknown. */
   async #append(chunk: Chunk, pieces: readonly Buffer[], facts: ChunkFacts): Promise<number> {
     try {
-      this.#segment ??= await this.#openSegment(chunk)
-      await this.#segment.append(pieces, facts, this.#parts.storeSignal)
-      return this.#segment.plainSize
+      this.#writer ??= await this.#openWriter(chunk)
+      await this.#writer.append(pieces, facts, this.#parts.storeSignal)
+      return this.#writer.plainSize
     } catch (error) {
-      this.#failure ??= error
+      this.#chain.failure ??= error
       throw error
     }
   }
 
-  #openSegment(chunk: Chunk): Promise<SegmentWriter> {
-    const { storage, run, options, storeSignal } = this.#parts
+  async #openWriter(chunk: Chunk): Promise<BatchWriter> {
+    const { storage, run, options, storeSignal, packs } = this.#parts
     const compressed = options.compression === 'zstd' || (options.compression === 'auto' && chunk.mostlyPlain)
-    const baseOffset = chunk.headers[0]?.baseOffset ?? chunk.startOffset
-    return SegmentWriter.open(storage, segmentKey(this.#place, baseOffset, run, compressed), compressed, storeSignal)
+    const key = segmentKey(this.#place, chunk.headers[0]?.baseOffset ?? chunk.startOffset, run, compressed)
+    const openSegment = () => SegmentWriter.open(storage, key, compressed, storeSignal)
+    return packs ? packs.open(this.#list, compressed, openSegment) : openSegment()
+  }
+
+  get #list(): string {
+    return this.isReread ? rereadKey(this.identity, this.partition) : freshKey(this.identity, this.partition)
   }
 
   #finishSegment(): void {
-    const segment = this.#segment
-    if (!segment) return
-    this.#segment = undefined
+    const writer = this.#writer
+    if (!writer) return
+    this.#writer = undefined
     const { lastEpoch } = this
     const openAborted = this.#openAborted
     const lastBatch = this.#lastBatch
-    const finish = async () => {
-      const entry = await segment.finish(this.#parts.storeSignal)
-      this.#fresh = [...this.#fresh, entry]
-      this.#durable = withSegment(this.#durable, entry, lastEpoch, openAborted, lastBatch)
-    }
-    this.#queue(finish, () => segment.abort())
-  }
-
-  /** Steps that end in the durable state happen one after the other, in the order of their offsets; none after a failure. */
-  #queue(step: () => Promise<void>, discard?: () => Promise<void>): void {
-    this.#backlog++
-    this.#finishing = this.#finishing.then(async () => {
-      try {
-        if (this.#failure) await discard?.()
-        else await step()
-      } catch (error) {
-        this.#failure = error
-        await discard?.()
-      } finally {
-        this.#backlog--
-      }
+    this.#chain.add({
+      hand: () => writer.hand(this.#parts.storeSignal),
+      apply: entry => {
+        this.#fresh = [...this.#fresh, entry]
+        this.#durable = withSegment(this.#durable, entry, lastEpoch, openAborted, lastBatch)
+      },
+      discard: () => writer.abort(),
     })
   }
-}
 
-/** The chunk's bytes, cut at batch ends into pieces of about `pieceBytes`. */
-export function cutPieces(bytes: Buffer, headers: readonly BatchHeader[], pieceBytes: number): Buffer[] {
-  const pieces: Buffer[] = []
-  let start = headers[0]?.position ?? 0
-  let end = start
-  for (const header of headers) {
-    end = header.position + header.sizeBytes
-    if (end - start < pieceBytes) continue
-    pieces.push(bytes.subarray(start, end))
-    start = end
+  /** Changes what is known of the partition, behind all that is on its way. */
+  #note(change: (durable: ManifestPartition) => ManifestPartition): void {
+    this.#chain.add({
+      hand: async () => ({ durable: Promise.resolve() }),
+      apply: () => {
+        this.#durable = change(this.#durable)
+      },
+    })
   }
-  if (end > start) pieces.push(bytes.subarray(start, end))
-  return pieces
 }

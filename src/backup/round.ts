@@ -146,7 +146,7 @@ async function copyAll(
   committing.catch(() => undefined)
   try {
     await scheduler.run(session.copies, scoped)
-    for (const copy of session.copies) await copy.settle()
+    await session.settle(session.copies)
     if (session.rereads.length > 0) {
       await beginRereads()
       await rereadLists(session, scheduler, { clock, ...rereadLimit(options) }, scoped)
@@ -159,7 +159,7 @@ async function copyAll(
 
 /** In a continuous run only for a while: what is new at the source comes first, and the next round continues. */
 async function rereadLists(
-  { rereads }: BackupSession,
+  session: BackupSession,
   scheduler: CopyScheduler,
   { clock, limitMs }: { clock: Clock; limitMs?: number },
   signal: AbortSignal,
@@ -173,13 +173,13 @@ async function rereadLists(
     )
   }
   try {
-    await scheduler.run(rereads, AbortSignal.any([signal, pause.signal]))
+    await scheduler.run(session.rereads, AbortSignal.any([signal, pause.signal]))
   } catch (error) {
     if (signal.aborted || !pause.signal.aborted) throw error
   } finally {
     timer.abort()
   }
-  for (const copy of rereads) await copy.settle()
+  await session.settle(session.rereads)
 }
 
 function rereadLimit({ continuous, commitIntervalMs }: BackupOptions): { limitMs?: number } {
@@ -197,8 +197,7 @@ function rereadRules({
 
 /** Best effort, because something has gone wrong already: partitions that cannot be finished stay at their last segment. */
 async function saveWhatIsDurable(session: BackupSession, tally: Tally, cause: unknown): Promise<string | undefined> {
-  const all = [...session.copies, ...session.rereads]
-  await Promise.all(all.map(copy => copy.settle().catch(() => copy.abort())))
+  await session.settleSome()
   if (hasCode(cause, 'WRITER_CONFLICT')) return undefined
   if (!session.hasFresh) return session.made
   try {

@@ -2,6 +2,7 @@ import { assertUndisturbed, type PendingState } from '../archive/assert-undistur
 import { rereadRun } from '../archive/commit.ts'
 import type { Lease } from '../archive/held-lease.ts'
 import { freshKey, rereadKey } from '../archive/incarnation.ts'
+import type { PackSet } from '../archive/log/pack-set.ts'
 import type { ArchiveEncryption, Segment } from '../archive/manifest.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
@@ -42,6 +43,8 @@ interface SessionParts {
   clock: Clock
   onProgress: OnProgress
   encryption?: ArchiveEncryption | undefined
+  /** Where small appends go; without it each is a segment. */
+  packs?: PackSet | undefined
 }
 
 /** One run's view of the backup: the partitions being copied, and the commits that make what they have durable count. */
@@ -63,9 +66,10 @@ export class BackupSession implements Copies {
     this.#warnings = plan.warnings
     this.#publisher = publisher
     this.#parts = parts
-    const { storage, storeSignal, encryption, clock } = parts
+    const { storage, storeSignal, encryption, clock, packs } = parts
     const { run, carried } = publisher
-    const copyParts = { storage, run, storeSignal, options, folderOf: encryption?.folderOf, now: () => clock.now() }
+    const folderOf = encryption?.folderOf
+    const copyParts = { storage, run, storeSignal, options, folderOf, packs, now: () => clock.now() }
     const current = plan.topics.filter(topic => topic.state === 'current')
     const planned = current.flatMap(topic => topic.partitions.map(one => ({ topic, one })))
     this.copies = planned.map(({ topic, one }) => {
@@ -126,9 +130,26 @@ export class BackupSession implements Copies {
         () => false,
       )
       if (!slept) return
-      await Promise.all([...this.copies, ...this.rereads].map(copy => copy.roll()))
+      const rolled = await Promise.all([...this.copies, ...this.rereads].map(copy => copy.roll()))
+      await this.#parts.packs?.flush()
+      await Promise.all(rolled.map(({ durable }) => durable))
       if (this.hasFresh) await this.commit(this.#isComplete, this.#warnings)
     }
+  }
+
+  /** Makes everything durable that these copies have stored. */
+  async settle(copies: readonly PartitionCopy[]): Promise<void> {
+    await Promise.all(copies.map(copy => copy.hand()))
+    await this.#parts.packs?.flush()
+    for (const copy of copies) await copy.settled()
+  }
+
+  /** As much of it as can be, after something has failed; what cannot be finished stays at its last segment. */
+  async settleSome(): Promise<void> {
+    const all = [...this.copies, ...this.rereads]
+    await Promise.all(all.map(copy => copy.hand().catch(() => copy.abort())))
+    await this.#parts.packs?.flush()
+    await Promise.all(all.map(copy => copy.settled().catch(() => undefined)))
   }
 
   #countSegments(): number {

@@ -9,7 +9,7 @@ import { API } from '../fakes/fake-broker.ts'
 import { type FakeCluster, type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { withFaults } from '../fakes/faulty-storage.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
-import { makeCopy } from '../fakes/partition-copies.ts'
+import { makeCopy, settle } from '../fakes/partition-copies.ts'
 
 const never = new AbortController().signal
 const runs = (count: number, valueBytes = 10) =>
@@ -55,7 +55,7 @@ const inEpoch = (batches: Buffer[], epoch: number) =>
   })
 
 const ends = async (copies: PartitionCopy[]) => {
-  for (const copy of copies) await copy.settle()
+  for (const copy of copies) await settle(copy)
   return copies.map(copy => copy.durable.end_offset)
 }
 
@@ -402,7 +402,7 @@ describe('one failure stops all', () => {
     return withStage(fakeTopic('orders', [], { partitions }), { brokers: 2 }, async ({ fake, copies, run }) => {
       fake.state.fetchError = (_, partition) => (partition === 1 ? 29 : 0)
       await assert.rejects(run(), { code: 'KAFKA_DENIED', message: /orders\/1/ })
-      for (const copy of copies) await copy.settle()
+      for (const copy of copies) await settle(copy)
     })
   })
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { readSegment } from '../../src/archive/segment-reader.ts'
-import { cutChunk } from '../../src/backup/chunk.ts'
-import { cutPieces, type PartitionCopy } from '../../src/backup/partition-copy.ts'
+import { cutChunk, cutPieces } from '../../src/backup/chunk.ts'
+import type { PartitionCopy } from '../../src/backup/partition-copy.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { encodeMarker, encodeRun } from '../fakes/batches.ts'
 import { withFaults } from '../fakes/faulty-storage.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
-import { makeCopy } from '../fakes/partition-copies.ts'
+import { makeCopy, roll, settle } from '../fakes/partition-copies.ts'
 
 const never = new AbortController().signal
 
@@ -65,9 +65,9 @@ describe('a partition copy', () => {
     await store(copy, runs(3))
     await copy.settled()
     assert.deepEqual([copy.fresh.length, copy.durable.end_offset, storage.openWriters.size], [0, 0n, 1])
-    await copy.settle()
+    await settle(copy)
     assert.deepEqual([copy.fresh.length, copy.durable.end_offset, storage.openWriters.size], [1, 3n, 0])
-    await copy.settle()
+    await settle(copy)
     assert.equal(copy.fresh.length, 1, 'settling twice adds nothing')
   })
 
@@ -105,7 +105,7 @@ describe('a partition copy', () => {
     await copy.settled()
     assert.deepEqual(copy.durable.open_aborted, [{ producer_id: 9n, first_offset: 0n, last_offset: null }])
     await store(copy, [data(5n), encodeMarker(10n, 9n, 'abort'), data(11n)], aborted)
-    await copy.settle()
+    await settle(copy)
     assert.deepEqual(copy.durable.open_aborted, [])
     assert.equal(copy.durable.aborted_records, 10)
     assert.deepEqual(
@@ -122,7 +122,7 @@ describe('a partition copy', () => {
     copy.recordGap(gap)
     assert.equal(copy.position, 50n)
     await store(copy, [encodeRun(50n, 50)])
-    await copy.settle()
+    await settle(copy)
     assert.deepEqual(
       copy.fresh.map(({ start_offset, end_offset }) => [start_offset, end_offset]),
       [
@@ -138,7 +138,7 @@ describe('a partition copy', () => {
     await store(copy, runs(3))
     copy.recordGap({ from: 3n, to: null, reason: 'topic_deleted', found_at: 'now' })
     assert.equal(copy.isDone, true)
-    await copy.settle()
+    await settle(copy)
     assert.deepEqual([copy.durable.end_offset, copy.durable.gaps.length, copy.durable.records], [3n, 1, 3])
   })
 
@@ -146,20 +146,20 @@ describe('a partition copy', () => {
     const copy = makeCopy({ storage: openMemoryStorage(), end: 100n })
     await store(copy, runs(3))
     copy.skipToEnd()
-    await copy.settle()
+    await settle(copy)
     assert.deepEqual([copy.isDone, copy.durable.end_offset], [true, 3n])
   })
 
   test('makes an open segment durable when it is asked to, and goes on with the next', async () => {
     const storage = openMemoryStorage()
     const copy = makeCopy({ storage, end: 10n })
-    await copy.roll()
+    await roll(copy)
     assert.equal(copy.durable.segments, 0)
     await store(copy, runs(2))
-    await copy.roll()
+    await roll(copy)
     assert.deepEqual([copy.durable.end_offset, copy.durable.segments], [2n, 1])
     await store(copy, runs(5).slice(2))
-    await copy.settle()
+    await settle(copy)
     assert.deepEqual(await contents(storage, copy), [
       [0n, 1n],
       [2n, 3n, 4n],
@@ -172,7 +172,7 @@ describe('a partition copy', () => {
     const copy = makeCopy({ storage, end: 10n })
     await store(copy, runs(1))
     const storing = store(copy, runs(4).slice(1))
-    await copy.roll()
+    await roll(copy)
     assert.deepEqual([copy.durable.end_offset, copy.durable.segments], [4n, 1])
     await storing
     assert.deepEqual(await contents(memory, copy), [[0n, 1n, 2n, 3n]])
@@ -184,9 +184,9 @@ describe('a partition copy', () => {
     const copy = makeCopy({ storage, end: 10n })
     await store(copy, runs(1))
     const storing = store(copy, runs(2).slice(1))
-    await copy.roll()
+    await roll(copy)
     await assert.rejects(storing, { code: 'STORAGE_UNAVAILABLE' })
-    await copy.roll()
+    await roll(copy)
     assert.deepEqual([copy.durable.segments, memory.objects.size], [0, 0])
     await copy.abort()
   })
@@ -215,7 +215,7 @@ describe('a partition copy whose store fails', () => {
     await store(copy, batches.slice(0, 1))
     await assert.rejects(store(copy, batches.slice(1, 2)), { code: 'STORAGE_UNAVAILABLE' })
     await assert.rejects(store(copy, batches.slice(1, 3)), { code: 'STORAGE_UNAVAILABLE' })
-    await assert.rejects(copy.settle(), { code: 'STORAGE_UNAVAILABLE' })
+    await assert.rejects(settle(copy), { code: 'STORAGE_UNAVAILABLE' })
     await copy.abort()
     assert.deepEqual(
       [copy.durable.end_offset, copy.fresh.length, memory.objects.size, memory.openWriters.size],
@@ -232,7 +232,7 @@ describe('a partition copy whose store fails', () => {
     await assert.rejects(async () => {
       for (const batch of batches) await store(copy, [batch])
     })
-    await assert.rejects(copy.settle(), { code: 'STORAGE_UNAVAILABLE' })
+    await assert.rejects(settle(copy), { code: 'STORAGE_UNAVAILABLE' })
     await copy.abort()
     assert.deepEqual([copy.durable.end_offset, copy.durable.segments, copy.fresh.length], [1n, 1, 1])
     assert.deepEqual([...memory.openWriters], [])

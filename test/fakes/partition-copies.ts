@@ -26,3 +26,15 @@ export function makeCopy(spec: CopySpec): PartitionCopy {
   const parts = { storage, run: 'run1', storeSignal, options: { compression, segmentBytes }, now: () => 0 }
   return new PartitionCopy({ name: topic, id: topicId }, planned, 'b1', parts)
 }
+
+/** Makes all durable that it has stored, as a session does. */
+export async function settle(copy: PartitionCopy): Promise<void> {
+  await copy.hand()
+  await copy.settled()
+}
+
+/** The same while copying continues. */
+export async function roll(copy: PartitionCopy): Promise<void> {
+  const { durable } = await copy.roll()
+  await durable
+}

@@ -1,21 +1,16 @@
 import type { Storage } from '../../storage/storage.ts'
 import { openHasher, pieceHash } from '../hash.ts'
 import type { PackRef, Segment } from '../manifest.ts'
-import { type ChunkFacts, compressToFrames, describeSegment, joinFacts } from '../segment-writer.ts'
+import { type BatchWriter, type ChunkFacts, compressToFrames, describeSegment, joinFacts } from '../segment-writer.ts'
 import { packKey } from './keys.ts'
 
 /** A pack is written when its pieces have this many bytes, or when the round ends. */
 const MAX_PACK_BYTES = 32 << 20
 /** Below this, compressing a piece on its own gains little. */
 const MIN_COMPRESSED_BYTES = 512
-
-/** What a partition's batches are written to: a segment or a piece. */
-export interface BatchWriter {
-  readonly plainSize: number
-  append(pieces: readonly Buffer[], facts: ChunkFacts, signal: AbortSignal): Promise<void>
-  finish(signal: AbortSignal): Promise<Segment>
-  abort(): Promise<void>
-}
+/** Open pieces hold so much together; one that grows beyond it becomes a segment, unless it is small itself. */
+const MAX_OPEN_BYTES = 32 << 20
+const SMALL_PIECE_BYTES = 64 << 10
 
 export interface PackOptions {
   backupId: string
@@ -24,6 +19,7 @@ export interface PackOptions {
   /** A piece that reaches this becomes a segment. */
   maxPieceBytes: number
   maxPackBytes?: number
+  maxOpenBytes?: number
   /** The time, by the clock of the store. */
   now: () => string
 }
@@ -47,7 +43,7 @@ export class PackSet {
   readonly #storage: Storage
   readonly #options: PackOptions
   readonly #storeSignal: AbortSignal
-  readonly #open = new Set<Promise<void>>()
+  #openBytes = 0
   #waiting: WaitingPiece[] = []
   #waitingBytes = 0
   #writing: Promise<void> = Promise.resolve()
@@ -64,10 +60,19 @@ export class PackSet {
 
   /** A writer for the next batches of a partition. `openSegment` opens a segment, for the case that they are many. */
   open(list: string, compressed: boolean, openSegment: () => Promise<BatchWriter>): BatchWriter {
-    const left = Promise.withResolvers<void>()
-    this.#open.add(left.promise)
-    left.promise.then(() => this.#open.delete(left.promise))
-    return new PieceWriter(this, list, compressed, openSegment, left.resolve)
+    return new PieceWriter(this, list, compressed, openSegment)
+  }
+
+  /** Whether an open piece of this size may stay one when it gets `more` bytes. */
+  hasRoom(plainSize: number, more: number): boolean {
+    if (plainSize + more >= this.maxPieceBytes) return false
+    const { maxOpenBytes = MAX_OPEN_BYTES } = this.#options
+    return plainSize + more < SMALL_PIECE_BYTES || this.#openBytes + more <= maxOpenBytes
+  }
+
+  /** Counts what open pieces hold. */
+  count(bytes: number): void {
+    this.#openBytes += bytes
   }
 
   /** Resolves when the pack is durable that holds the piece. Its memory must not change until then. */
@@ -85,9 +90,8 @@ export class PackSet {
     while (this.#unwritten > 1) await this.#writing
   }
 
-  /** Waits for the pieces that are open now, and writes all that wait. Failures reach those who wait for their pieces. */
+  /** Makes all pieces durable that were handed over. Failures reach those who wait for their pieces. */
   async flush(): Promise<void> {
-    await Promise.all(this.#open)
     this.#writeWaiting()
     await this.#writing
   }
@@ -172,24 +176,16 @@ class PieceWriter implements BatchWriter {
   readonly #list: string
   readonly #compressed: boolean
   readonly #openSegment: () => Promise<BatchWriter>
-  readonly #leave: () => void
   #segment: BatchWriter | undefined
   #batches: Buffer[] = []
   #facts: ChunkFacts | undefined
   #plainSize = 0
 
-  constructor(
-    packs: PackSet,
-    list: string,
-    compressed: boolean,
-    openSegment: () => Promise<BatchWriter>,
-    leave: () => void,
-  ) {
+  constructor(packs: PackSet, list: string, compressed: boolean, openSegment: () => Promise<BatchWriter>) {
     this.#packs = packs
     this.#list = list
     this.#compressed = compressed
     this.#openSegment = openSegment
-    this.#leave = leave
   }
 
   get plainSize(): number {
@@ -198,18 +194,22 @@ class PieceWriter implements BatchWriter {
 
   async append(pieces: readonly Buffer[], facts: ChunkFacts, signal: AbortSignal): Promise<void> {
     const bytes = pieces.reduce((sum, { length }) => sum + length, 0)
-    if (!this.#segment && this.#plainSize + bytes >= this.#packs.maxPieceBytes) await this.#becomeSegment(signal)
+    if (!this.#segment && !this.#packs.hasRoom(this.#plainSize, bytes)) await this.#becomeSegment(signal)
     if (this.#segment) return this.#segment.append(pieces, facts, signal)
     // The caller uses the memory again.
     for (const piece of pieces) this.#batches.push(Buffer.from(piece))
     this.#plainSize += bytes
+    this.#packs.count(bytes)
     this.#facts = this.#facts ? joinFacts(this.#facts, facts) : facts
   }
 
-  async finish(signal: AbortSignal): Promise<Segment> {
-    if (this.#segment) return this.#segment.finish(signal)
+  async hand(signal: AbortSignal): Promise<{ durable: Promise<Segment> }> {
+    if (this.#segment) return this.#segment.hand(signal)
+    const facts = this.#facts
+    if (!facts) throw new Error('a piece without batches is never opened')
+    const [list, compressed, batches] = [this.#list, this.#compressed, this.#batches]
     try {
-      return await this.#hand()
+      return await storePiece(this.#packs, { list, level: 0, batches, facts, compressed })
     } finally {
       this.#leave()
     }
@@ -217,29 +217,17 @@ class PieceWriter implements BatchWriter {
 
   async abort(): Promise<void> {
     this.#leave()
-    this.#batches = []
     await this.#segment?.abort()
-  }
-
-  async #hand(): Promise<Segment> {
-    const facts = this.#facts
-    if (!facts) throw new Error('a piece without batches is never opened')
-    const batches = this.#batches
-    const { durable } = await storePiece(this.#packs, {
-      list: this.#list,
-      level: 0,
-      batches,
-      facts,
-      compressed: this.#compressed,
-    })
-    this.#leave()
-    return durable
   }
 
   async #becomeSegment(signal: AbortSignal): Promise<void> {
     this.#segment = await this.#openSegment()
-    this.#leave()
     if (this.#facts) await this.#segment.append(this.#batches, this.#facts, signal)
+    this.#leave()
+  }
+
+  #leave(): void {
+    this.#packs.count(-this.#batches.reduce((sum, { length }) => sum + length, 0))
     this.#batches = []
   }
 }

@@ -42,17 +42,17 @@ class Rounds {
 
   async add(lists: readonly string[], count = 1): Promise<void> {
     const packs = this.#packs(`r${++this.#round}`)
-    const added = lists.map(async list => {
-      const segments = this.lists.get(list) ?? []
-      const from = segments.at(-1)?.end_offset ?? 0n
+    const added: [string, Promise<Segment>][] = []
+    for (const list of lists) {
+      const from = this.lists.get(list)?.at(-1)?.end_offset ?? 0n
       const batch = encodeRun(from, count, { valueBytes: 100 })
       const writer = packs.open(list, true, () => this.#openSegment(list, from))
       await writer.append([batch], factsFor(from, count), signal)
-      this.lists.set(list, [...segments, await writer.finish(signal)])
+      added.push([list, (await writer.hand(signal)).durable])
       this.expected.set(list, [...(this.expected.get(list) ?? []), Buffer.from(batch)])
-    })
+    }
     await packs.flush()
-    await Promise.all(added)
+    for (const [list, durable] of added) this.lists.set(list, [...(this.lists.get(list) ?? []), await durable])
     this.nowMs += MINUTE
   }
 
@@ -171,16 +171,40 @@ test('a pack that cannot be written fails every piece in it, and those only', as
   const write = async (list: string) => {
     const writer = packs.open(list, false, () => assert.fail())
     await writer.append([encodeRun(0n, 1)], factsFor(0n, 1), signal)
-    return writer.finish(signal)
+    return writer.hand(signal)
   }
-  const first = write('a')
+  const first = await write('a')
   await packs.flush()
-  assert.equal((await first).piece?.pack.key, 'b/packs/r-1.pack')
-  const failed = Promise.allSettled([write('b'), write('c')])
+  assert.equal((await first.durable).piece?.pack.key, 'b/packs/r-1.pack')
+  const others = [await write('b'), await write('c')]
+  const failed = Promise.allSettled(others.map(({ durable }) => durable))
   await packs.flush()
   assert.deepEqual(
     (await failed).map(({ status }) => status),
     ['rejected', 'rejected'],
+  )
+})
+
+test('a piece that grows while open pieces hold too much becomes a segment, and small ones stay pieces', async () => {
+  const storage = openMemoryStorage()
+  const now = () => new Date(start).toISOString()
+  const options = { backupId: 'b', run: 'r', maxPieceBytes: 1e6, maxOpenBytes: 200_000, now }
+  const packs = new PackSet(storage, options, signal)
+  const write = async (list: string, valueBytes: number) => {
+    const openSegment = () => SegmentWriter.open(storage, `b/kafka/t/0/${list}.log`, false, signal)
+    const writer = packs.open(list, false, openSegment)
+    await writer.append([encodeRun(0n, 1, { valueBytes })], factsFor(0n, 1), signal)
+    return writer
+  }
+  const sizes = [150_000, 150_000, 1000]
+  const writers = await Promise.all(sizes.map((bytes, i) => write(`l${i}`, bytes)))
+  const handed = await Promise.all(writers.map(writer => writer.hand(signal)))
+  const again = await (await write('l3', 150_000)).hand(signal)
+  await packs.flush()
+  const segments = await Promise.all([...handed, again].map(({ durable }) => durable))
+  assert.deepEqual(
+    segments.map(({ piece }) => piece !== undefined),
+    [true, false, true, true],
   )
 })
 

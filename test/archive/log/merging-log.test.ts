@@ -47,17 +47,21 @@ class Backup {
   async round(lists: readonly string[]): Promise<void> {
     const packs = this.#packs()
     const ends = new Map(this.ends.at(-1))
-    const writing = lists.map(async (list): Promise<[string, ListChange]> => {
+    const writing: [string, Promise<Segment>][] = []
+    for (const list of lists) {
       const from = ends.get(list) ?? 0n
       ends.set(list, from + 1n)
       const writer = packs.open(list, true, () => assert.fail())
       const one = { startOffset: from, endOffset: from + 1n, batches: 1, records: 1, abortedRecords: 0 }
       const times = { firstTimestamp: 1n, lastTimestamp: 1n, aborted: [] }
       await writer.append([encodeRun(from, 1, { valueBytes: 50 })], { ...one, ...times }, signal)
-      return [list, this.#append(list, await writer.finish(signal))]
-    })
+      writing.push([list, (await writer.hand(signal)).durable])
+    }
     await packs.flush()
-    const change: Change = { ...noChange, lists: new Map(await Promise.all(writing)) }
+    const appends = writing.map(
+      async ([list, durable]): Promise<[string, ListChange]> => [list, this.#append(list, await durable)],
+    )
+    const change: Change = { ...noChange, lists: new Map(await Promise.all(appends)) }
     await this.merging.commit(facts, change, signal)
     this.ends.push(ends)
     await this.merging.tidy(signal)

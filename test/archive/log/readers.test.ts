@@ -30,16 +30,20 @@ async function continuedBackup(): Promise<MemoryStorage> {
   const log = new CommitLog(storage, 'b1', () => `w${names++}`, start)
   const now = () => facts.created_at
   const packs = new PackSet(storage, { backupId: 'b1', run: facts.run, maxPieceBytes: 1e6, now }, never)
-  const appends = ['id-orders/0', 'id-orders/1'].map(async (list): Promise<[string, ListChange]> => {
+  const writing = ['id-orders/0', 'id-orders/1'].map(async list => {
     const row = start.state.lists.get(list) ?? zeroRow
     const batch = encodeRun(row.end_offset, 2)
     const writer = packs.open(list, false, () => assert.fail())
     await writer.append([batch], factsOf([batch]), never)
-    const segment = await writer.finish(never)
+    return { list, row, ...(await writer.hand(never)) }
+  })
+  const handed = await Promise.all(writing)
+  await packs.flush()
+  const appends = handed.map(async ({ list, row, durable }): Promise<[string, ListChange]> => {
+    const segment = await durable
     const { partition: _, indexes: __, ...after } = withSegment({ partition: 0, indexes: [], ...row }, segment, 0, [])
     return [list, { isNew: false, row: diffRows(row, after), parts: [[0, row.segments], segment] }]
   })
-  await packs.flush()
   const change: Change = { ...noChange, lists: new Map(await Promise.all(appends)) }
   await log.commit(facts, change, never)
   await log.checkpoint(never)

@@ -1,0 +1,84 @@
+/** What a step has handed to the store, when it is durable there. */
+interface Handed<T> {
+  durable: Promise<T>
+}
+
+interface Step<T> {
+  hand: () => Promise<Handed<T>>
+  /** Takes what is durable into the state. */
+  apply: (result: T) => void
+  /** After a failure of an earlier step, or of this one. */
+  discard?: () => Promise<void>
+}
+
+/**
+ * Steps that end in the durable state of a partition. They are handed to the store one after the other, and take effect one
+ * after the other, in the order of their offsets; none does after one that failed. What is handed over may become durable
+ * only when the pack is written that holds it.
+ */
+export class DurableChain {
+  #handing: Promise<void> = Promise.resolve()
+  #applying: Promise<void> = Promise.resolve()
+  #unhanded = 0
+  #unapplied = 0
+  #isCut = false
+  failure: unknown
+
+  /** All steps have taken effect. */
+  get isEmpty(): boolean {
+    return this.#unapplied === 0
+  }
+
+  /** One step may be handed over in the background, not more. */
+  async room(): Promise<void> {
+    if (this.#unhanded > 1) await this.#handing
+    if (this.failure) throw this.failure
+  }
+
+  /** Never rejects. */
+  handed(): Promise<void> {
+    return this.#handing
+  }
+
+  /** Never rejects. */
+  applied(): Promise<void> {
+    return this.#applying
+  }
+
+  add<T>({ hand, apply, discard }: Step<T>): void {
+    this.#unhanded++
+    this.#unapplied++
+    const handed = this.#handing.then(() => this.#hand(hand, discard))
+    this.#handing = handed.then(() => {
+      this.#unhanded--
+    })
+    this.#applying = this.#applying.then(async () => {
+      const result = await handed
+      try {
+        if (!result || this.#isCut) this.#isCut = true
+        else apply(await result.durable)
+      } catch (error) {
+        this.#isCut = true
+        this.failure ??= error
+      } finally {
+        this.#unapplied--
+      }
+    })
+  }
+
+  async #hand<T>(hand: Step<T>['hand'], discard: Step<T>['discard']): Promise<Handed<T> | undefined> {
+    try {
+      if (this.failure) await discard?.()
+      else {
+        const handed = await hand()
+        // It is awaited when the steps before it have taken effect.
+        handed.durable.catch(() => undefined)
+        return handed
+      }
+    } catch (error) {
+      this.failure ??= error
+      await discard?.()
+    }
+    return undefined
+  }
+}
