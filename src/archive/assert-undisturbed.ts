@@ -3,13 +3,15 @@ import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readManifest, scanManifests } from './catalog.ts'
 import type { Lease } from './held-lease.ts'
-import type { Manifest } from './manifest.ts'
+import { commitKey } from './log/keys.ts'
+import { readCommit } from './log/open-generation.ts'
+import { FORMAT_VERSION, type Manifest } from './manifest.ts'
 
 /** What a writer is about to make count. */
 export interface PendingState {
   backupId: string
   /** The generation that it continues; undefined for the first one. */
-  previous: Pick<Manifest, 'generation' | 'run'> | undefined
+  previous: Pick<Manifest, 'generation' | 'run' | 'format_version'> | undefined
   /** The objects that it adds. */
   keys: readonly string[]
 }
@@ -31,11 +33,16 @@ export async function assertUndisturbed(
   if (prune) throw disturbed(storage, backupId, `it is being pruned (${prune.holder})`)
   const { manifests, mark } = await scanManifests(storage, backupId, signal)
   if (mark) throw disturbed(storage, backupId, 'it was marked as expired')
-  if (previous && !manifests.has(previous.generation)) {
-    throw disturbed(storage, backupId, `its generation ${previous.generation} was removed`)
-  }
-  if (previous && (await readManifest(storage, backupId, previous.generation, signal)).run !== previous.run) {
-    throw disturbed(storage, backupId, `its generation ${previous.generation} is another one`)
+  if (previous) {
+    const { generation } = previous
+    const isLog = previous.format_version > FORMAT_VERSION
+    const isThere = isLog ? await storage.stat(commitKey(backupId, generation), signal) : manifests.has(generation)
+    // Without the marker, or a manifest, the commits of a backup that was deleted are no generations.
+    if (!isThere || manifests.size === 0) throw disturbed(storage, backupId, `its generation ${generation} was removed`)
+    const run = isLog
+      ? (await readCommit(storage, backupId, generation, signal)).commit.run
+      : (await readManifest(storage, backupId, generation, signal)).run
+    if (run !== previous.run) throw disturbed(storage, backupId, `its generation ${generation} is another one`)
   }
   await runPool(keys, CONCURRENCY, async key => {
     if (!(await storage.stat(key, signal))) throw disturbed(storage, backupId, `${key} was removed`)

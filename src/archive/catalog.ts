@@ -3,8 +3,9 @@ import type { Storage, StoredObject } from '../storage/storage.ts'
 import { assertManifestKeys } from './assert-keys.ts'
 import { damaged, tooNew } from './damage.ts'
 import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './layout.ts'
-import { manifestOf } from './log/as-manifest.ts'
+import { manifestOf, writerManifestOf } from './log/as-manifest.ts'
 import { commitKey } from './log/keys.ts'
+import type { LogBase } from './log/log-writer.ts'
 import { isLogMarker, MAX_MARKER_BYTES } from './log/marker.ts'
 import { findNewestCommit, listCommits, openGeneration } from './log/open-generation.ts'
 import { FORMAT_VERSION, type Manifest, parseManifest } from './manifest.ts'
@@ -87,18 +88,34 @@ export async function latestManifest(
   return newest
 }
 
-async function openNewest(storage: Storage, backupId: string, signal: AbortSignal): Promise<Manifest | undefined> {
+/** The newest committed state. The partitions of one of version 2 do not name their segments: a writer does not need them. */
+export interface NewestState extends LogBase {
+  /** The next generation is one of version 2. */
+  isLog: boolean
+}
+
+/** The newest committed state for one who continues it in the version that it has. Refuses an expired backup. */
+export async function newestState(storage: Storage, backupId: string, signal: AbortSignal): Promise<NewestState> {
   const { manifests, mark } = await scanManifests(storage, backupId, signal)
   if (mark) throw expiredBackup(storage, backupId)
   const [newest, before] = [...manifests.keys()].reverse()
-  if (newest === undefined) return undefined
+  if (newest === undefined) return { manifest: undefined, isLog: false }
   const key = manifestKey(backupId, newest)
   const bytes = await storage.read(key, signal)
-  if (!isLogMarker(bytes)) return parseOwnManifest(bytes, backupId, newest)
+  if (!isLogMarker(bytes)) return { manifest: parseOwnManifest(bytes, backupId, newest), isLog: false }
   const commit = await findNewestCommit(storage, backupId, signal)
-  if (commit !== undefined) return readLog(storage, backupId, commit, signal)
+  if (commit !== undefined) {
+    const opened = await openGeneration(storage, backupId, commit, signal)
+    return { manifest: writerManifestOf(opened), opened, isLog: true }
+  }
   // The writer that began with version 2 has not committed anything: the state is still that of version 1.
-  return before === undefined ? undefined : readManifest(storage, backupId, before, signal)
+  const manifest = before === undefined ? undefined : await readManifest(storage, backupId, before, signal)
+  return { manifest, isLog: true }
+}
+
+async function openNewest(storage: Storage, backupId: string, signal: AbortSignal): Promise<Manifest | undefined> {
+  const { manifest, opened } = await newestState(storage, backupId, signal)
+  return opened ? manifestOf(storage, opened) : manifest
 }
 
 async function readLog(storage: Storage, backupId: string, generation: number, signal: AbortSignal): Promise<Manifest> {

@@ -6,7 +6,7 @@ import { readManifest } from './catalog.ts'
 import { hashOf } from './hash.ts'
 import { freshKey, rereadKey } from './incarnation.ts'
 import { listSegments } from './indexes.ts'
-import { type FolderOf, indexKey, manifestKey } from './layout.ts'
+import { type FolderOf, indexKey, manifestKey, rereadRun } from './layout.ts'
 import {
   FORMAT_VERSION,
   type IndexRef,
@@ -46,12 +46,6 @@ const SEGMENTS_PER_INDEX = 1000
 /** Pages that are at most so many times larger than what follows them are merged with it. */
 const MERGE_RATIO = 4
 const CONCURRENCY = 16
-const REREAD = 'reread'
-
-/** What stands for the run in keys of lists that are read again: two lists may have segments at the same offset. */
-export function rereadRun(run: string): string {
-  return `${run}-${REREAD}`
-}
 
 /**
  * Writes the indexes that changed, then creates the manifest: that is the moment the generation exists. Nothing that an
@@ -76,7 +70,13 @@ export async function commitGeneration(storage: Storage, draft: Draft, signal: A
 }
 
 /** The first generation begins a lineage, which all later ones carry. Its run is random, so no other backup has the same. */
-function lineageOf({ generation, backup_id, run, created_at, lineage }: Draft['manifest']): Pick<Manifest, 'lineage'> {
+export function lineageOf({
+  generation,
+  backup_id,
+  run,
+  created_at,
+  lineage,
+}: Draft['manifest']): Pick<Manifest, 'lineage'> {
   if (lineage !== undefined || generation !== 1) return {}
   return { lineage: hashOf(Buffer.from(JSON.stringify([backup_id, run, created_at]))).slice(0, 32) }
 }

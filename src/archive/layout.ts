@@ -46,6 +46,11 @@ export function segmentKey(place: PartitionPlace, baseOffset: bigint, run: strin
   return `${partitionPrefix(place)}${digits}.${run}.log${compressed ? '.zst' : ''}`
 }
 
+/** What stands for the run in keys of lists that are read again: two lists may have segments at the same offset. */
+export function rereadRun(run: string): string {
+  return `${run}-reread`
+}
+
 export function indexKey(place: PartitionPlace, generation: number, run: string): string {
   return `${partitionPrefix(place)}index-${generation}.${run}.json`
 }

@@ -249,10 +249,10 @@ export function parsePartitionIndex(text: string, key: string): PartitionIndex {
   return parseAs(partitionIndexSchema, text, key)
 }
 
-export function parseSealed<T>(schema: z.ZodType<T>, bytes: Buffer, key: string): T {
-  return parseAs(schema, bytes.toString('utf8'), key, data =>
-    checkSeal(bytes, key, typeof data === 'object' && data !== null && 'checksum' in data),
-  )
+export function parseSealed<T>(schema: z.ZodType<T>, bytes: Buffer, key: string, newest = FORMAT_VERSION): T {
+  const check = (data: unknown) =>
+    checkSeal(bytes, key, typeof data === 'object' && data !== null && 'checksum' in data)
+  return parseAs(schema, bytes.toString('utf8'), key, check, newest)
 }
 
 /** `checkFurther` comes when the version is known to be one that this program can judge. */

@@ -7,6 +7,8 @@ export interface BackupOptions {
   /** Runs until it is stopped. */
   continuous: boolean
   commitIntervalMs: number
+  /** A continuous run makes segments of small appends after this time; a day unless told. */
+  mergeAfterMs?: number
   /** Bytes of batches read a second, all connections together. */
   bytesPerSecond?: number
   /** The rack of this process; brokers with racks then allow reading from a nearby replica. */

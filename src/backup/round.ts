@@ -40,7 +40,7 @@ export interface BackupParts {
   toolVersion: string
   onProgress: OnProgress
   /** Keeps other writers and prunes away; absent in a run that writes nothing. */
-  lease?: Pick<Lease, 'confirm' | 'others'> | undefined
+  lease?: Pick<Lease, 'confirm' | 'others' | 'storeNow'> | undefined
   /** What a continuous run does between two rounds; answers with the newest generation, which may be another then. */
   afterRound?: (newest: Manifest, signal: AbortSignal) => Promise<Manifest>
 }

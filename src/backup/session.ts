@@ -1,7 +1,7 @@
 import { assertUndisturbed, type PendingState } from '../archive/assert-undisturbed.ts'
-import { rereadRun } from '../archive/commit.ts'
 import type { Lease } from '../archive/held-lease.ts'
 import { freshKey, rereadKey } from '../archive/incarnation.ts'
+import { rereadRun } from '../archive/layout.ts'
 import type { PackSet } from '../archive/log/pack-set.ts'
 import type { ArchiveEncryption, Segment } from '../archive/manifest.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -18,6 +18,8 @@ export interface Publisher {
   readonly run: string
   /** Segments that were durable before this run, but are in no index yet; by `freshKey`. */
   readonly carried: ReadonlyMap<string, readonly Segment[]>
+  /** Where small appends go; without it each is a segment. */
+  readonly packs?: PackSet | undefined
   /** Answers with what it made, in words for a message. */
   publish(state: Published, onProgress: OnProgress): Promise<string>
 }
@@ -43,8 +45,6 @@ interface SessionParts {
   clock: Clock
   onProgress: OnProgress
   encryption?: ArchiveEncryption | undefined
-  /** Where small appends go; without it each is a segment. */
-  packs?: PackSet | undefined
 }
 
 /** One run's view of the backup: the partitions being copied, and the commits that make what they have durable count. */
@@ -66,8 +66,8 @@ export class BackupSession implements Copies {
     this.#warnings = plan.warnings
     this.#publisher = publisher
     this.#parts = parts
-    const { storage, storeSignal, encryption, clock, packs } = parts
-    const { run, carried } = publisher
+    const { storage, storeSignal, encryption, clock } = parts
+    const { run, carried, packs } = publisher
     const folderOf = encryption?.folderOf
     const copyParts = { storage, run, storeSignal, options, folderOf, packs, now: () => clock.now() }
     const current = plan.topics.filter(topic => topic.state === 'current')
@@ -131,7 +131,7 @@ export class BackupSession implements Copies {
       )
       if (!slept) return
       const rolled = await Promise.all([...this.copies, ...this.rereads].map(copy => copy.roll()))
-      await this.#parts.packs?.flush()
+      await this.#publisher.packs?.flush()
       await Promise.all(rolled.map(({ durable }) => durable))
       if (this.hasFresh) await this.commit(this.#isComplete, this.#warnings)
     }
@@ -140,7 +140,7 @@ export class BackupSession implements Copies {
   /** Makes everything durable that these copies have stored. */
   async settle(copies: readonly PartitionCopy[]): Promise<void> {
     await Promise.all(copies.map(copy => copy.hand()))
-    await this.#parts.packs?.flush()
+    await this.#publisher.packs?.flush()
     for (const copy of copies) await copy.settled()
   }
 
@@ -148,7 +148,7 @@ export class BackupSession implements Copies {
   async settleSome(): Promise<void> {
     const all = [...this.copies, ...this.rereads]
     await Promise.all(all.map(copy => copy.hand().catch(() => copy.abort())))
-    await this.#parts.packs?.flush()
+    await this.#publisher.packs?.flush()
     await Promise.all(all.map(copy => copy.settled().catch(() => undefined)))
   }
 

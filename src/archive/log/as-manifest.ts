@@ -6,6 +6,7 @@ import { isInternalTopic, type Manifest, type ManifestPartition, type ManifestTo
 import { refuseRepeatsOf } from '../refuse-repeats.ts'
 import type { Head, State, TopicRow } from './change.ts'
 import { LOG_VERSION } from './document.ts'
+import type { Commit } from './documents.ts'
 import type { OpenedGeneration } from './open-generation.ts'
 import { type ListRow, sumFields } from './row-change.ts'
 import { SegmentLists } from './segment-lists.ts'
@@ -48,9 +49,30 @@ function headOf(manifest: Omit<Manifest, 'format' | 'format_version'>): Head {
  * changes is held to the same rules as a manifest that is read.
  */
 export function manifestOf(storage: Storage, opened: OpenedGeneration): Manifest {
-  const { commit, state } = opened
   const segments = new SegmentLists(storage, opened)
-  const partitions = partitionsOf(opened, list => ({ read: signal => segments.read(list, signal) }))
+  return checkedManifest(opened, list => ({ read: signal => segments.read(list, signal) }))
+}
+
+/** The same for a writer, without segments. */
+export function writerManifestOf(opened: OpenedGeneration): Manifest {
+  return checkedManifest(opened)
+}
+
+function checkedManifest({ commit, state, ref }: OpenedGeneration, open?: OpenList): Manifest {
+  const manifest = manifestFrom(commit, state, ref.key, open)
+  refuseRepeatsOf(manifest, ref.key)
+  assertManifestKeys(manifest, ref.key)
+  return manifest
+}
+
+type StatedFacts = Pick<
+  Commit,
+  'tool_version' | 'backup_id' | 'generation' | 'run' | 'complete' | 'created_at' | 'started_at'
+>
+
+/** What a commit and the state after it say. Without `open` it names no segments, as is enough for a writer. */
+export function manifestFrom(commit: StatedFacts, state: State, at: string, open?: OpenList): Manifest {
+  const partitions = partitionsOf(state, at, open)
   const topics = [...state.topics].map(
     ([key, topic]): ManifestTopic => ({
       ...topic,
@@ -60,22 +82,25 @@ export function manifestOf(storage: Storage, opened: OpenedGeneration): Manifest
   )
   const { tool_version, backup_id, generation, run, complete, created_at, started_at } = commit
   const facts = { tool_version, backup_id, generation, run, complete, created_at, started_at }
-  const manifest: Manifest = { format: 'kafka-backup', format_version: LOG_VERSION, ...facts, ...state.head, topics }
-  refuseRepeatsOf(manifest, opened.ref.key)
-  assertManifestKeys(manifest, opened.ref.key)
-  return manifest
+  return { format: 'kafka-backup', format_version: LOG_VERSION, ...facts, ...state.head, topics: inOrder(topics) }
+}
+
+/** As a manifest of version 1 has them: those that are no longer copied come first, the others by their names. */
+function inOrder(topics: readonly ManifestTopic[]): ManifestTopic[] {
+  const [current, others] = [true, false].map(is => topics.filter(({ state }) => (state === 'current') === is))
+  return [...(others ?? []), ...(current ?? []).sort((a, b) => (a.name < b.name ? -1 : 1))]
 }
 
 type OpenList = (list: string) => NonNullable<ManifestPartition['list']>
 
 /** By the key of their topic, in the order of their numbers. */
-function partitionsOf({ state, ref }: OpenedGeneration, open: OpenList): Map<string, ManifestPartition[]> {
+function partitionsOf(state: State, at: string, open: OpenList | undefined): Map<string, ManifestPartition[]> {
   const partitions = new Map<string, ManifestPartition[]>()
   for (const [list, row] of state.lists) {
-    assertRow(row, list, ref.key)
+    assertRow(row, list, at)
     const owner = ownerOf(list)
     const isOwned = owner.isReread ? state.lists.has(owner.fresh) : state.topics.has(owner.topic)
-    if (!isOwned) throw damaged(ref.key, `is damaged: ${list} belongs to no ${owner.isReread ? 'partition' : 'topic'}`)
+    if (!isOwned) throw damaged(at, `is damaged: ${list} belongs to no ${owner.isReread ? 'partition' : 'topic'}`)
     if (owner.isReread) continue
     const { topic, partition } = owner
     const reread = state.lists.get(`reread/${list}`)
@@ -85,8 +110,10 @@ function partitionsOf({ state, ref }: OpenedGeneration, open: OpenList): Map<str
       partition,
       ...row,
       indexes: [],
-      list: open(list),
-      ...(reread && { reread: { partition, ...reread, indexes: [], list: open(`reread/${list}`) } }),
+      ...(open && { list: open(list) }),
+      ...(reread && {
+        reread: { partition, ...reread, indexes: [], ...(open && { list: open(`reread/${list}`) }) },
+      }),
     })
   }
   for (const some of partitions.values()) some.sort((a, b) => a.partition - b.partition)
@@ -94,7 +121,7 @@ function partitionsOf({ state, ref }: OpenedGeneration, open: OpenList): Map<str
 }
 
 /** Pure. `reread/a/0` is the reread of `a/0`; `reread/0` belongs to a topic whose ID is `reread`. */
-function ownerOf(list: string): { isReread: boolean; fresh: string; topic: string; partition: number } {
+export function ownerOf(list: string): { isReread: boolean; fresh: string; topic: string; partition: number } {
   const names = list.split('/')
   const isReread = names.length === 3
   const [topic = '', number = ''] = isReread ? names.slice(1) : names

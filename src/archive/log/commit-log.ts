@@ -87,6 +87,11 @@ export class CommitLog {
     return this.#generation
   }
 
+  /** The checkpoint that the next commit names. */
+  get checkpointKey(): string | undefined {
+    return this.#chain.checkpoint?.key
+  }
+
   /**
    * Creates the commit of the next generation. Fails with WRITER_CONFLICT where another run has made it. `isEarlier`: an earlier
    * attempt of the same run had taken effect without a reply; the state is that one's.

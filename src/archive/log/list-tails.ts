@@ -19,6 +19,10 @@ export class ListTails {
     return this.#tails.entries()
   }
 
+  set(list: string, tail: ListTail): void {
+    this.#tails.set(list, tail)
+  }
+
   /** Whether the list has these segments at this place. */
   has(list: string, from: number, sources: readonly Segment[]): boolean {
     const { start, segments } = this.#tails.get(list) ?? noTail

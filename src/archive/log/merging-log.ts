@@ -29,9 +29,15 @@ export class MergingLog {
     this.#options = options
   }
 
-  /** Commits a change together with the merges that are done. */
-  async commit(facts: CommitFacts, change: Change, signal: AbortSignal): Promise<{ isEarlier: boolean }> {
+  /** Commits a change together with the merges that are done. `confirm` gets the keys of their objects, and fails where it may not. */
+  async commit(
+    facts: CommitFacts,
+    change: Change,
+    confirm: (keys: readonly string[]) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<{ isEarlier: boolean }> {
     const merged = this.#done
+    await confirm([...new Set(merged.map(({ result }) => result.key))])
     const whole = composeChanges(change, this.#mergesAsChange(merged, change))
     const result = await this.#log.commit(facts, whole, signal)
     this.#done = this.#done.slice(merged.length)

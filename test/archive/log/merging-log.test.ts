@@ -62,7 +62,7 @@ class Backup {
       async ([list, durable]): Promise<[string, ListChange]> => [list, this.#append(list, await durable)],
     )
     const change: Change = { ...noChange, lists: new Map(await Promise.all(appends)) }
-    await this.merging.commit(facts, change, signal)
+    await this.merging.commit(facts, change, async () => undefined, signal)
     this.ends.push(ends)
     await this.merging.tidy(signal)
   }
@@ -140,7 +140,7 @@ test('a merge of a list that was replaced meanwhile is dropped', async () => {
     ...noChange,
     lists: new Map([[list, { isNew: true, row: diffRows(zeroRow, { ...row, segments: 0 }), parts: [] }]]),
   }
-  await backup.merging.commit(facts, change, signal)
+  await backup.merging.commit(facts, change, async () => undefined, signal)
   const opened = await openGeneration(backup.storage, 'b', 5, signal)
   assert.deepEqual(await new SegmentLists(backup.storage, opened).read(list, signal), [])
 })

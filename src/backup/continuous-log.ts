@@ -1,0 +1,112 @@
+import type { NewestState } from '../archive/catalog.ts'
+import { LogWriter } from '../archive/log/log-writer.ts'
+import type { Manifest } from '../archive/manifest.ts'
+import { renewCopies } from '../archive/newest-copies.ts'
+import { toKafkaBackupError } from '../errors.ts'
+import { formatJson } from '../lib/json.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { BackupOptions } from './backup-options.ts'
+import type { BackupParts } from './round.ts'
+
+const DEFAULT_MERGE_AFTER_MS = 24 * 3_600_000
+
+/** The log that a continuous run has open from round to round, and the merging that goes on next to its rounds. */
+export class ContinuousLog {
+  readonly writer: LogWriter
+  readonly #onProgress: OnProgress
+  readonly #onCheckpoint: () => void
+  readonly #stop = new AbortController()
+  #tidying: Promise<void> | undefined
+
+  private constructor(writer: LogWriter, onProgress: OnProgress, onCheckpoint: () => void) {
+    this.writer = writer
+    this.#onProgress = onProgress
+    this.#onCheckpoint = onCheckpoint
+  }
+
+  static async open(
+    options: BackupOptions,
+    parts: BackupParts,
+    base: NewestState,
+    onCheckpoint: () => void,
+    signal: AbortSignal,
+  ): Promise<ContinuousLog> {
+    const { backupId, compression, segmentBytes, mergeAfterMs = DEFAULT_MERGE_AFTER_MS } = options
+    const { storage, newRun, encryption, onProgress } = parts
+    const pieces = { compression, segmentBytes, mergeAfterMs }
+    const own = { backupId, newRun, nowMs: storeClock(parts), folderOf: encryption?.folderOf, pieces }
+    return new ContinuousLog(await LogWriter.open(storage, base, own, signal), onProgress, onCheckpoint)
+  }
+
+  /** Merges and rolls up what is due while the run continues. What fails is tried again after another round. */
+  tidy(): void {
+    if (this.#tidying) return
+    this.#tidying = this.#tidy().finally(() => {
+      this.#tidying = undefined
+    })
+  }
+
+  /** Abandons what is being merged: nothing names it yet. */
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await this.#tidying
+  }
+
+  async #tidy(): Promise<void> {
+    const { signal } = this.#stop
+    try {
+      if (await this.writer.tidy(signal)) this.#onCheckpoint()
+    } catch (error) {
+      if (signal.aborted) return
+      const { message } = toKafkaBackupError(error)
+      this.#onProgress({ type: 'warning', message: `small pieces of the backup could not be merged: ${message}` })
+    }
+  }
+}
+
+/** The clock of the store; that of this process in a run without a lease. */
+export function storeClock({ lease, clock }: Pick<BackupParts, 'lease' | 'clock'>): () => number {
+  return () => lease?.storeNow() ?? clock.now()
+}
+
+/**
+ * `manifest.json` and the files of the registry, which are copies for people. A continuous run renews them with its first commit, with
+ * every checkpoint, when schemas change, and at its end.
+ */
+export class CopyRenewal {
+  readonly #storage: Storage
+  readonly #storeSignal = new AbortController().signal
+  #isDue = true
+  #schemas = ''
+  /** The last commit of this process, and the one that the copies are of. */
+  #newest: Manifest | undefined
+  #copied: Manifest | undefined
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  /** The next commit renews them. */
+  note(): void {
+    this.#isDue = true
+  }
+
+  async afterCommit(newest: Manifest, onProgress: OnProgress): Promise<void> {
+    this.#newest = newest
+    const schemas = formatJson({ ...newest.schema_registry, backup_timestamp: '' })
+    if (this.#isDue || schemas !== this.#schemas) await this.#renew(newest, onProgress)
+    this.#schemas = schemas
+  }
+
+  async end(onProgress: OnProgress): Promise<void> {
+    if (this.#newest && this.#newest !== this.#copied) await this.#renew(this.#newest, onProgress)
+  }
+
+  async #renew(newest: Manifest, onProgress: OnProgress): Promise<void> {
+    const warnings = await renewCopies(this.#storage, newest, this.#storeSignal)
+    for (const message of warnings) onProgress({ type: 'warning', message })
+    this.#isDue = false
+    this.#copied = newest
+  }
+}
