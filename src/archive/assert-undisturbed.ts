@@ -37,7 +37,7 @@ export async function assertUndisturbed(
     const { generation } = previous
     const isLog = previous.format_version > FORMAT_VERSION
     const isThere = isLog ? await storage.stat(commitKey(backupId, generation), signal) : manifests.has(generation)
-    // Without the marker, or a manifest, the commits of a backup that was deleted are no generations.
+    // Commits without the marker are what is left of a backup that was deleted.
     if (!isThere || manifests.size === 0) throw disturbed(storage, backupId, `its generation ${generation} was removed`)
     const run = isLog
       ? (await readCommit(storage, backupId, generation, signal)).commit.run

@@ -1,12 +1,11 @@
-import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { deletedKeyWarnings } from './deleted-keys.ts'
-import { manifestCopyKey, manifestKey } from './layout.ts'
-import { type Gap, type Manifest, parseManifest, type Segment } from './manifest.ts'
+import type { Gap, Manifest, Segment } from './manifest.ts'
 import { type GenerationChoice, openSelected } from './select-generation.ts'
 import { totalsOf } from './summary.ts'
+import { judgeCopy } from './verify-copy.ts'
 import { findMisfits, gatherSegments, listSizes, type Problem, uniqueProblems } from './verify-objects.ts'
 import { verifySections } from './verify-sections.ts'
 import { checkSegment } from './verify-segment.ts'
@@ -106,57 +105,4 @@ async function checkBytes(
 
 function incompleteWarning({ generation }: Manifest): string {
   return `generation ${generation} is incomplete: its run was interrupted or is still running; run it again`
-}
-
-/** What should be known of the copy of the manifest. One that is old or gone does not put the data in doubt. */
-async function judgeCopy(
-  storage: Storage,
-  { backup_id, generation }: Manifest,
-  problems: Problem[],
-  signal: AbortSignal,
-): Promise<string[]> {
-  const warnings: string[] = []
-  const key = manifestCopyKey(backup_id)
-  const copy = await readIfThere(storage, key, signal)
-  const copied = copy && generationIn(copy)
-  if (copied !== undefined && copied > generation) {
-    // The copy is made after its generation: a copy that is ahead means that a manifest was removed.
-    problems.push({ key: manifestKey(backup_id, copied), problem: `it is missing: ${key} is a copy of it` })
-  } else if (copy && !(await isCommitted(storage, backup_id, copied, copy, signal))) {
-    problems.push({ key, problem: 'it is the copy of no committed generation: it was changed' })
-  } else if (copied !== generation) {
-    warnings.push(`${key} is not a copy of the newest generation; the next run renews it`)
-  }
-  return warnings
-}
-
-/** Undefined for a copy that is damaged. */
-function generationIn(copy: Buffer): number | undefined {
-  try {
-    return parseManifest(copy, 'the copy').generation
-  } catch {
-    return undefined
-  }
-}
-
-async function isCommitted(
-  storage: Storage,
-  backupId: string,
-  generation: number | undefined,
-  copy: Buffer,
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (generation === undefined) return false
-  return (await readIfThere(storage, manifestKey(backupId, generation), signal))?.equals(copy) ?? false
-}
-
-async function readIfThere(storage: Storage, key: string, signal: AbortSignal): Promise<Buffer | undefined> {
-  try {
-    return await storage.read(key, signal)
-  } catch (error) {
-    if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
-    // One that does not even open, in an encrypted backup, is a copy of nothing.
-    if (hasCode(error, 'ARCHIVE_DAMAGED')) return Buffer.alloc(0)
-    throw error
-  }
 }

@@ -11,7 +11,7 @@ import type { BackupParts } from './round.ts'
 
 const DEFAULT_MERGE_AFTER_MS = 24 * 3_600_000
 
-/** The log that a continuous run has open from round to round, and the merging that goes on next to its rounds. */
+/** The log that a continuous run keeps open from round to round, and the merging next to its rounds. */
 export class ContinuousLog {
   readonly writer: LogWriter
   readonly #onProgress: OnProgress

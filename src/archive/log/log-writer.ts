@@ -1,42 +1,20 @@
-import { formatUtc } from '../../lib/clock.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { incarnationKey } from '../incarnation.ts'
-import { listSegments } from '../indexes.ts'
-import { type FolderOf, rereadRun, segmentKey } from '../layout.ts'
 import type { Manifest, Segment } from '../manifest.ts'
-import { SegmentWriter } from '../segment-writer.ts'
-import { manifestFrom, ownerOf, stateOf } from './as-manifest.ts'
+import { manifestFrom, stateOf } from './as-manifest.ts'
 import { type Change, emptyState, type State } from './change.ts'
 import { type CommitFacts, CommitLog, startOf } from './commit-log.ts'
 import { commitKey } from './keys.ts'
 import { ListTails } from './list-tails.ts'
-import { type Merged, type MergeParts, mergePieces } from './merge-pieces.ts'
 import { MergingLog } from './merging-log.ts'
-import { type OpenedGeneration, openGeneration } from './open-generation.ts'
-import { PackSet } from './pack-set.ts'
-import { type Merge, tailOf } from './plan-merges.ts'
-import { SegmentLists } from './segment-lists.ts'
+import type { OpenedGeneration } from './open-generation.ts'
+import type { PackSet } from './pack-set.ts'
+import { type PieceOptions, type PiecePlaces, PieceStore } from './piece-store.ts'
+import { readFirstList, readList, readTails } from './read-lists.ts'
 import { beginLog } from './start-log.ts'
 
-/** What reaches this part of the size of a segment is one. */
-const PIECE_SHARE = 16
-
-export interface LogOptions {
-  backupId: string
-  /** A random name, another one at each call. */
-  newRun: () => string
-  /** The time by the clock of the store. */
-  nowMs: () => number
-  folderOf?: FolderOf | undefined
+export interface LogOptions extends PiecePlaces {
   /** Small appends become pieces of packs, which are merged; absent where every append is a segment. */
   pieces?: PieceOptions | undefined
-}
-
-export interface PieceOptions {
-  compression: MergeParts['compression']
-  segmentBytes: number
-  /** Pieces become segments after this time. */
-  mergeAfterMs: number
 }
 
 /** The newest state of a backup, for one who continues it as version 2. */
@@ -52,6 +30,7 @@ export class LogWriter {
   readonly #storage: Storage
   readonly #options: LogOptions
   readonly #tails: ListTails
+  readonly #pieces: PieceStore | undefined
   #newest: Manifest | undefined
   #log: CommitLog | undefined
   #merging: MergingLog | undefined
@@ -61,12 +40,13 @@ export class LogWriter {
     this.#options = options
     this.#newest = manifest
     this.#tails = tails
+    this.#pieces = options.pieces && new PieceStore(storage, options, options.pieces)
     if (opened) this.#use(new CommitLog(storage, options.backupId, options.newRun, startOf(opened)))
   }
 
   static async open(storage: Storage, base: LogBase, options: LogOptions, signal: AbortSignal): Promise<LogWriter> {
-    const isMerging = options.pieces && base.opened
-    const tails = isMerging ? await readTails(storage, base.opened as OpenedGeneration, signal) : new ListTails()
+    const { opened } = base
+    const tails = options.pieces && opened ? await readTails(storage, opened, signal) : new ListTails()
     return new LogWriter(storage, options, base, tails)
   }
 
@@ -75,7 +55,7 @@ export class LogWriter {
     return this.#newest
   }
 
-  /** The state of the newest generation. Merges change counts of it that whoever appends does not know of. */
+  /** The state of the newest generation. Merges change its counts, which the one who appends does not know. */
   get state(): State {
     if (this.#log) return this.#log.state
     return this.#newest ? stateOf(this.#newest) : emptyState
@@ -83,26 +63,14 @@ export class LogWriter {
 
   /** Where the small appends of a run go; undefined where each is a segment. */
   openPacks(run: string, signal: AbortSignal): PackSet | undefined {
-    const { pieces, backupId, nowMs } = this.#options
-    if (!pieces) return undefined
-    const maxPieceBytes = pieces.segmentBytes / PIECE_SHARE
-    return new PackSet(this.#storage, { backupId, run, maxPieceBytes, now: () => formatUtc(nowMs()) }, signal)
+    return this.#pieces?.openPacks(run, signal)
   }
 
   /** The segments that the newest generation has of a list. */
   async readList(list: string, signal: AbortSignal): Promise<readonly Segment[]> {
-    if (!this.#log) return this.#readFirstList(list, signal)
-    const opened = await openGeneration(this.#storage, this.#options.backupId, this.#log.generation, signal)
-    return new SegmentLists(this.#storage, opened).read(list, signal)
-  }
-
-  /** The same where the newest generation is one of version 1. */
-  async #readFirstList(list: string, signal: AbortSignal): Promise<readonly Segment[]> {
-    const owner = ownerOf(list)
-    const topic = this.#newest?.topics.find(one => incarnationKey(one) === owner.topic)
-    const partition = topic?.partitions.find(one => one.partition === owner.partition)
-    const found = owner.isReread ? partition?.reread : partition
-    return topic && found ? listSegments(this.#storage, topic, found, signal) : []
+    const { backupId } = this.#options
+    if (!this.#log) return readFirstList(this.#storage, this.#newest, list, signal)
+    return readList(this.#storage, { backupId, generation: this.#log.generation }, list, signal)
   }
 
   /**
@@ -116,11 +84,7 @@ export class LogWriter {
     signal: AbortSignal,
   ): Promise<{ isEarlier: boolean }> {
     const { backupId } = this.#options
-    if (!this.#log) {
-      await confirm([])
-      this.#use(await this.#begin(signal))
-    }
-    const log = this.#log as CommitLog
+    const log = this.#log ?? (await this.#begin(confirm, signal))
     if (!this.#merging) await confirm([])
     const result = await (this.#merging?.commit(facts, change, confirm, signal) ?? log.commit(facts, change, signal))
     const { generation, state } = log
@@ -139,51 +103,23 @@ export class LogWriter {
     return this.#log?.checkpointKey !== before
   }
 
-  async #begin(signal: AbortSignal): Promise<CommitLog> {
+  async #begin(confirm: (keys: readonly string[]) => Promise<void>, signal: AbortSignal): Promise<CommitLog> {
+    await confirm([])
     const { backupId, newRun } = this.#options
     const start = await beginLog(this.#storage, backupId, this.#newest, newRun(), signal)
     // None of them is a piece.
     for (const [list, { segments }] of start.state.lists) this.#tails.set(list, { start: segments, segments: [] })
-    return new CommitLog(this.#storage, backupId, newRun, start)
+    return this.#use(new CommitLog(this.#storage, backupId, newRun, start))
   }
 
-  #use(log: CommitLog): void {
-    const { pieces, nowMs } = this.#options
+  #use(log: CommitLog): CommitLog {
     this.#log = log
-    if (!pieces) return
-    const { segmentBytes, mergeAfterMs } = pieces
-    const rules = () => ({ maxPieceBytes: segmentBytes / PIECE_SHARE, olderThanMs: nowMs() - mergeAfterMs })
-    const merge = (merges: readonly Merge[], signal: AbortSignal) => this.#merge(merges, pieces, log.state, signal)
-    this.#merging = new MergingLog(log, this.#tails, { merge, rules })
+    const pieces = this.#pieces
+    if (!pieces) return log
+    this.#merging = new MergingLog(log, this.#tails, {
+      merge: (merges, signal) => pieces.merge(merges, log.state, signal),
+      rules: () => pieces.rules(),
+    })
+    return log
   }
-
-  async #merge(
-    merges: readonly Merge[],
-    { compression }: PieceOptions,
-    { topics }: State,
-    signal: AbortSignal,
-  ): Promise<Merged[]> {
-    const { backupId, newRun, folderOf } = this.#options
-    const run = newRun()
-    const packs = this.openPacks(run, signal)
-    if (!packs) return []
-    const openSegment: MergeParts['openSegment'] = ({ list, sources }, compressed, segmentSignal) => {
-      const { isReread, topic, partition } = ownerOf(list)
-      const name = topics.get(topic)?.name
-      const [first] = sources
-      if (name === undefined || !first) throw new Error(`${list} has no topic, or nothing to merge`)
-      const place = { backupId, topic: name, partition, folderOf }
-      const key = segmentKey(place, first.start_offset, isReread ? rereadRun(run) : run, compressed)
-      return SegmentWriter.open(this.#storage, key, compressed, segmentSignal)
-    }
-    return mergePieces(merges, { storage: this.#storage, packs, compression, openSegment }, signal)
-  }
-}
-
-async function readTails(storage: Storage, opened: OpenedGeneration, signal: AbortSignal): Promise<ListTails> {
-  const lists = new SegmentLists(storage, opened)
-  const tails = new ListTails()
-  // Those of a page one after the other.
-  for (const list of [...opened.state.lists.keys()].sort()) tails.set(list, tailOf(await lists.read(list, signal)))
-  return tails
 }

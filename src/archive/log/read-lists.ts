@@ -1,0 +1,43 @@
+import type { Storage } from '../../storage/storage.ts'
+import { incarnationKey } from '../incarnation.ts'
+import { listSegments } from '../indexes.ts'
+import type { Manifest, Segment } from '../manifest.ts'
+import { ownerOf } from './as-manifest.ts'
+import { ListTails } from './list-tails.ts'
+import { type OpenedGeneration, openGeneration } from './open-generation.ts'
+import { tailOf } from './plan-merges.ts'
+import { SegmentLists } from './segment-lists.ts'
+
+/** The segments that a generation of version 2 has of a list. */
+export async function readList(
+  storage: Storage,
+  { backupId, generation }: { backupId: string; generation: number },
+  list: string,
+  signal: AbortSignal,
+): Promise<readonly Segment[]> {
+  const opened = await openGeneration(storage, backupId, generation, signal)
+  return new SegmentLists(storage, opened).read(list, signal)
+}
+
+/** The same for a generation of version 1. */
+export async function readFirstList(
+  storage: Storage,
+  manifest: Manifest | undefined,
+  list: string,
+  signal: AbortSignal,
+): Promise<readonly Segment[]> {
+  const owner = ownerOf(list)
+  const topic = manifest?.topics.find(one => incarnationKey(one) === owner.topic)
+  const partition = topic?.partitions.find(one => one.partition === owner.partition)
+  const found = owner.isReread ? partition?.reread : partition
+  return topic && found ? listSegments(storage, topic, found, signal) : []
+}
+
+/** What a writer that merges has to know of all lists. */
+export async function readTails(storage: Storage, opened: OpenedGeneration, signal: AbortSignal): Promise<ListTails> {
+  const lists = new SegmentLists(storage, opened)
+  const tails = new ListTails()
+  // Those of a page one after the other.
+  for (const list of [...opened.state.lists.keys()].sort()) tails.set(list, tailOf(await lists.read(list, signal)))
+  return tails
+}
