@@ -7,6 +7,7 @@ import { describe, test } from 'node:test'
 import { ResponseBuffer } from '../../../src/kafka/wire/buffer-pool.ts'
 import { Connection } from '../../../src/kafka/wire/connection.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
+import { ManualClock } from '../../cli/manual-clock.ts'
 import { readFrames } from '../../fakes/fake-broker.ts'
 import { frame, withLoopback } from './loopback.ts'
 
@@ -51,33 +52,40 @@ describe('a connection brings the answer', () => {
     )
   })
 
-  test('that takes longer than the timeout, as long as it goes on arriving', async () => {
+  test('that takes longer than the timeout, as long as it continues to arrive', async () => {
     const content = Buffer.alloc(1 << 20, 'x')
     const whole = frame(content)
+    const target = new ResponseBuffer(whole.length)
+    target.bytes.fill(0)
+    const clock = new ManualClock()
     const inPieces = (socket: Socket) =>
       readFrames(socket, async () => {
         for (let at = 0; at < whole.length; at += 100_000) {
-          socket.write(whole.subarray(at, at + 100_000))
-          await new Promise(resolve => setTimeout(resolve, 30))
+          const piece = whole.subarray(at, at + 100_000)
+          socket.write(piece)
+          while (target.bytes[at + piece.length - 1] !== piece.at(-1)) await turn()
+          clock.pass(30)
         }
       })
     await withLoopback(inPieces, async server => {
-      const answer = await (await server.connect({ timeoutMs: 100 })).send(Buffer.from('?'), never)
+      const answer = await (await server.connect({ timeoutMs: 100, clock })).send(Buffer.from('?'), never, target)
       assert.ok(answer.equals(content))
     })
   })
 
   test('not when it only trickles', async () => {
+    const clock = new ManualClock()
     const trickle = (socket: Socket) =>
       readFrames(socket, async () => {
         for (const byte of frame(Buffer.alloc(1000))) {
           if (socket.destroyed) return
           socket.write(Buffer.from([byte]))
-          await new Promise(resolve => setTimeout(resolve, 10))
+          await turn()
+          clock.pass(10)
         }
       })
     await withLoopback(trickle, async server => {
-      const connection = await server.connect({ timeoutMs: 100 })
+      const connection = await server.connect({ timeoutMs: 100, clock })
       await assert.rejects(connection.send(Buffer.from('?'), never), { code: 'KAFKA_TIMEOUT' })
     })
   })
@@ -171,11 +179,17 @@ describe('a connection fails', () => {
     await withLoopback(
       socket => socket.resume(),
       async server => {
-        const connection = await server.connect({ timeoutMs: 30 })
-        await assert.rejects(connection.send(Buffer.from('?'), never), {
+        const clock = new ManualClock()
+        const connection = await server.connect({ timeoutMs: 30, clock })
+        const call = assert.rejects(connection.send(Buffer.from('?'), never), {
           code: 'KAFKA_TIMEOUT',
           message: /within 30 ms/,
         })
+        await turn()
+        clock.pass(29)
+        assert.equal(connection.isOpen, true)
+        clock.pass(1)
+        await call
         assert.equal(connection.isOpen, false)
         await assert.rejects(connection.send(Buffer.from('?'), never), { code: 'KAFKA_TIMEOUT' })
       },
@@ -183,12 +197,20 @@ describe('a connection fails', () => {
   })
 
   test('with KAFKA_TIMEOUT when the answer stops in the middle; the time a broker may wait is added', async () => {
+    const target = new ResponseBuffer(64)
+    target.bytes.fill(0)
     await withLoopback(
       answering(() => [frame('an answer').subarray(0, 7)]),
       async server => {
-        const connection = await server.connect({ timeoutMs: 20 })
-        const call = connection.send(Buffer.from('?'), never, undefined, 15)
-        await assert.rejects(call, { code: 'KAFKA_TIMEOUT', message: /within 35 ms/ })
+        const clock = new ManualClock()
+        const connection = await server.connect({ timeoutMs: 20, clock })
+        const call = connection.send(Buffer.from('?'), never, target, 15)
+        const refused = assert.rejects(call, { code: 'KAFKA_TIMEOUT', message: /within 35 ms/ })
+        while (target.bytes[6] !== ' '.charCodeAt(0)) await turn()
+        clock.pass(34)
+        assert.equal(connection.isOpen, true)
+        clock.pass(1)
+        await refused
       },
     )
   })
