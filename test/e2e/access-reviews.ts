@@ -1,69 +1,58 @@
-import { defaultApiGroup, resourceKinds } from '../../src/operator/crd/resource.ts'
+import assert from 'node:assert/strict'
 import type { Kube } from '../servers/kube.ts'
+import { openKubeApi } from '../servers/kube-api.ts'
 
-/** A right in the words of a role: `get secrets`, `patch jobs.batch/status`. */
+/** A right in the words of a role: `get secrets`, `patch jobs.batch/status`, `get leases.coordination.k8s.io operator`. */
 export type Right = string
 
-interface ApiResource {
-  group: string
-  /** With the part of it, if one is meant: `jobs/status`. */
-  name: string
-}
-
-const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection']
-
 /**
- * Everything that the account may do in the namespace, or with all namespaces and the cluster where none is given:
- * each verb with each resource that the server has is asked for. What every account may do is left out.
+ * Everything that the account may do in the namespace, or with all namespaces and the cluster where none is given: the
+ * rules that the API server applies, one right for each verb, resource and name. What every account may do is left out.
  */
-export async function rightsOf(kube: Kube, account: string, namespace: string | undefined): Promise<Right[]> {
-  const known = (await listResources(kube)).filter(({ group }) => group !== defaultApiGroup)
-  const asked = [...known, ...ours].flatMap(resource => verbs.map(verb => ({ ...resource, verb })))
-  const found: Right[] = []
-  // A few at a time: it is thousands of questions.
-  for (let from = 0; from < asked.length; from += 50) {
-    const some = asked.slice(from, from + 50)
-    const answers = await Promise.all(some.map(each => isAllowed(kube, account, namespace, each)))
-    found.push(...some.filter((_, at) => answers[at]).map(({ verb, group, name }) => formatRight(verb, group, name)))
-  }
-  return found.sort()
+export async function rightsOf(kube: Kube, account: string, namespace = 'without-any-role'): Promise<Right[]> {
+  const [own, everyone] = await Promise.all([
+    readRules(kube, account, namespace),
+    readRules(kube, 'system:serviceaccount:default:without-any-role', namespace),
+  ])
+  const common = new Set(everyone.flatMap(formatRule))
+  return [...new Set(own.flatMap(formatRule))].filter(right => !common.has(right)).sort()
 }
 
-export function formatRight(verb: string, group: string, resource: string): Right {
+export function formatRight(verb: string, group: string, resource: string, object?: string): Right {
   const [name = '', sub] = resource.split('/')
-  return `${verb} ${name}${group === '' ? '' : `.${group}`}${sub === undefined ? '' : `/${sub}`}`
+  const part = `${group === '' ? '' : `.${group}`}${sub === undefined ? '' : `/${sub}`}`
+  return `${verb} ${name}${part}${object === undefined ? '' : ` ${object}`}`
 }
 
-async function listResources({ api }: Kube): Promise<ApiResource[]> {
-  const read = async (path: string, group: string) => {
-    const { resources } = (await api.request('GET', path)) as { resources: { name: string }[] }
-    return resources.map(({ name }) => ({ group, name }))
-  }
-  const { groups } = (await api.request('GET', '/apis')) as {
-    groups: { name: string; preferredVersion: { groupVersion: string } }[]
-  }
-  const named = groups.map(({ name, preferredVersion }) => read(`/apis/${preferredVersion.groupVersion}`, name))
-  return (await Promise.all([read('/api/v1', ''), ...named])).flat()
+interface Rule {
+  verbs: string[]
+  apiGroups: string[]
+  resources: string[]
+  /** Any where there are none. */
+  resourceNames?: string[]
 }
 
-/** Roles can be about kinds that the server does not have yet. */
-const ours = Object.values(resourceKinds()).flatMap(({ plural }) =>
-  ['', '/status', '/finalizers', '/scale'].map(part => ({ group: defaultApiGroup, name: `${plural}${part}` })),
-)
+async function readRules({ admin }: Kube, impersonated: string, namespace: string): Promise<Rule[]> {
+  const api = openKubeApi({ ...admin, impersonated })
+  try {
+    const review = (await api.request('POST', '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectRulesReview',
+      spec: { namespace },
+    })) as { status: { resourceRules: Rule[]; incomplete: boolean } }
+    assert.equal(review.status.incomplete, false)
+    return review.status.resourceRules
+  } finally {
+    api.close()
+  }
+}
 
-async function isAllowed(
-  { api }: Kube,
-  user: string,
-  namespace: string | undefined,
-  { verb, group, name }: ApiResource & { verb: string },
-): Promise<boolean> {
-  const [resource, subresource = ''] = name.split('/')
-  const resourceAttributes = { verb, group, resource, subresource, ...(namespace === undefined ? {} : { namespace }) }
-  const review = (await api.request('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {
-    apiVersion: 'authorization.k8s.io/v1',
-    kind: 'SubjectAccessReview',
-    // Without the groups of every account, so that only what was bound to this one counts.
-    spec: { user, resourceAttributes },
-  })) as { status: { allowed: boolean } }
-  return review.status.allowed
+function formatRule({ verbs, apiGroups, resources, resourceNames }: Rule): Right[] {
+  return verbs.flatMap(verb =>
+    apiGroups.flatMap(group =>
+      resources.flatMap(resource =>
+        (resourceNames ?? [undefined]).map(name => formatRight(verb, group, resource, name)),
+      ),
+    ),
+  )
 }

@@ -29,8 +29,6 @@ const work: Right[] = [
   ...rights(['get'], '', 'secrets'),
   ...rights(['create', 'patch'], 'events.k8s.io', 'events'),
 ]
-/** Its own lease may be read and renewed as well, by its name. */
-const leader: Right[] = rights(['create'], 'coordination.k8s.io', 'leases')
 
 /** What only one release of a cluster can own. */
 const withoutShared = { crds: { install: false }, rbac: { aggregateRoles: false } }
@@ -45,7 +43,7 @@ describe('a release for its own namespace', () => {
   const use = useRelease({})
 
   test('has exactly the permissions of the operator in it', async () => {
-    assert.deepEqual(await rightsOf(kube, use.user, use.namespace), [...work, ...leader].sort())
+    assert.deepEqual(await rightsOf(kube, use.user, use.namespace), [...work, ...leaderRights(use)].sort())
   })
 
   test('has no permission in another namespace or on the cluster', async () => {
@@ -120,7 +118,7 @@ describe('a release for two other namespaces', () => {
 
   test('works in these, and only leads in its own', async () => {
     for (const namespace of watched) assert.deepEqual(await rightsOf(kube, use.user, namespace), [...work].sort())
-    assert.deepEqual(await rightsOf(kube, use.user, use.namespace), leader)
+    assert.deepEqual(await rightsOf(kube, use.user, use.namespace), leaderRights(use))
     assert.deepEqual(await rightsOf(kube, use.user, undefined), [])
   })
 
@@ -137,10 +135,11 @@ describe('a chart that may release resources in a deleted namespace', () => {
   const rbac = { aggregateRoles: false, releaseInDeletedNamespaces: true }
   const use = useRelease({ watchNamespaces: watched, fullnameOverride: 'releasing', ...withoutShared, rbac }, watched)
 
-  test('reads and patches the KafkaBackups of any namespace, and nothing else there', async () => {
+  test('reads and patches the KafkaBackups of any namespace, reads its own namespaces, and nothing else there', async () => {
     const backups = rights(['get', 'list', 'watch', 'patch', 'update'], defaultApiGroup, 'kafkabackups')
-    assert.deepEqual(await rightsOf(kube, use.user, use.elsewhere), backups.sort())
-    assert.deepEqual(await rightsOf(kube, use.user, watched[0]), [...work].sort())
+    const namespaces = watched.map(name => formatRight('get', '', 'namespaces', name))
+    assert.deepEqual(await rightsOf(kube, use.user, use.elsewhere), [...backups, ...namespaces].sort())
+    assert.deepEqual(await rightsOf(kube, use.user, watched[0]), [...work, ...namespaces].sort())
   })
 })
 
@@ -214,6 +213,13 @@ function useRelease(values: ChartValues, watched: readonly string[] = []): Relea
   })
   after(() => use.api?.close())
   return use
+}
+
+/** Any lease may be created, since it has no name before; its own may be read and renewed. */
+function leaderRights({ installed }: Release): Right[] {
+  const name = argument(installed, '--lease-name')
+  const own = ['get', 'update'].map(verb => formatRight(verb, 'coordination.k8s.io', 'leases', name))
+  return [...rights(['create'], 'coordination.k8s.io', 'leases'), ...own]
 }
 
 function rights(verbs: readonly string[], group: string, resource: string): Right[] {

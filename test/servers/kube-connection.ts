@@ -8,6 +8,8 @@ export interface KubeCredentials {
   token?: string
   cert?: string
   key?: string
+  /** The user that an administrator asks as. */
+  impersonated?: string
 }
 
 /** An answer other than 2xx: the API server's `Status` object. */
@@ -43,9 +45,9 @@ export interface KubeConnection {
 
 /** HTTPS to the API server, with its certificate verified. */
 export function openKubeConnection(credentials: KubeCredentials): KubeConnection {
-  const { url, ca, cert, key } = credentials
+  const { ca, cert, key } = credentials
   const agent = new Agent({ keepAlive: true, ca, ...(cert && key ? { cert, key } : {}) })
-  const open = (call: KubeRequest) => openResponse(url, agent, credentials.token, call)
+  const open = (call: KubeRequest) => openResponse(credentials, agent, call)
   return {
     send: async call => {
       const response = await open(call)
@@ -62,12 +64,13 @@ export function openKubeConnection(credentials: KubeCredentials): KubeConnection
   }
 }
 
-function openResponse(url: string, agent: Agent, token: string | undefined, call: KubeRequest) {
+function openResponse({ url, token, impersonated }: KubeCredentials, agent: Agent, call: KubeRequest) {
   const { method, path, body, contentType = 'application/json', accept = 'application/json', signal } = call
   const text = body === undefined ? undefined : JSON.stringify(body)
   const headers = {
     accept,
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(impersonated === undefined ? {} : { 'impersonate-user': impersonated }),
     // Node announces no body of a DELETE by itself.
     ...(text === undefined ? {} : { 'content-type': contentType, 'content-length': Buffer.byteLength(text) }),
   }
