@@ -4,12 +4,12 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { isFull } from './full.ts'
 import { openKafkaLender } from './servers/shared-kafka.ts'
+import { prepareTestEnvironment, testFlags } from './test-environment.ts'
 import {
   countFullCases,
   type Durations,
   durationsFile,
   findTestFiles,
-  keepCompiledModules,
   orderByDuration,
   readDurations,
 } from './test-files.ts'
@@ -26,10 +26,15 @@ const chosen = named.length > 0 ? named : isFull ? [...found.e2e, ...found.full]
 const files = orderByDuration(chosen, readDurations())
 const durations: Durations = {}
 const start = performance.now()
-keepCompiledModules()
+prepareTestEnvironment()
 const lender = await openKafkaLender()
 process.env.KAFKA_LENDER = lender.socket
-const tests = run({ files: files.map(file => resolve(root, file)), concurrency: 3, isolation: 'process' })
+const tests = run({
+  files: files.map(file => resolve(root, file)),
+  concurrency: 3,
+  isolation: 'process',
+  execArgv: testFlags,
+})
 
 tests.on('test:fail', () => {
   process.exitCode = 1

@@ -3,13 +3,14 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { type Durations, findTestFiles, keepCompiledModules, orderByDuration, planShards } from './test-files.ts'
+import { prepareTestEnvironment, testFlags } from './test-environment.ts'
+import { type Durations, findTestFiles, orderByDuration, planShards } from './test-files.ts'
 
 /**
  * `make unit`: all tests without servers, spread over one process for each core. Within a process the files share it,
  * because loading the code again for each of them takes longer than its tests. It ends with the ten slowest files.
  */
-keepCompiledModules()
+prepareTestEnvironment()
 const start = performance.now()
 const shards = planShards(findTestFiles().unit, availableParallelism())
 const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-unit-'))
@@ -20,15 +21,15 @@ const count = (name: string) => results.reduce((sum, { output }) => sum + readCo
 const failed = count('fail') + count('cancelled')
 const seconds = Math.round((performance.now() - start) / 1000)
 process.stdout.write(`unit: ${count('pass')} passed, ${failed} failed in ${seconds} s, ${shards.length} processes\n`)
-if (results.some(({ exitCode }) => exitCode !== 0)) process.exitCode = 1
+if (results.some(({ exitCode }) => exitCode !== 0)) {
+  process.exitCode = 1
+  if (failed === 0) process.stdout.write('unit: a process crashed, or an error was not caught by any test: see above\n')
+}
 
 /** The first one is shown while it runs, the others after it. */
 async function runShard(files: readonly string[], index: number): Promise<{ exitCode: number | null; output: string }> {
-  const reporters = [
-    ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
-    ...['--test-reporter=./test/file-durations.ts', `--test-reporter-destination=${join(folder, `${index}`)}`],
-  ]
-  const child = spawn(process.execPath, ['--test', '--test-isolation=none', ...reporters, ...files], {
+  const script = join(import.meta.dirname, 'run-unit-shard.ts')
+  const child = spawn(process.execPath, [...testFlags, script, join(folder, `${index}`), ...files], {
     cwd: resolve(import.meta.dirname, '..'),
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -44,10 +45,9 @@ async function runShard(files: readonly string[], index: number): Promise<{ exit
 async function writeSlowest(): Promise<void> {
   const durations: Durations = {}
   for (const index of shards.keys()) {
-    const lines = (await readFile(join(folder, `${index}`), 'utf8')).split('\n').filter(Boolean)
-    for (const { file, seconds } of lines.map(line => JSON.parse(line) as { file: string; seconds: number })) {
-      durations[file] = (durations[file] ?? 0) + seconds
-    }
+    // A process that crashed has written none.
+    const ofShard: Durations = JSON.parse(await readFile(join(folder, `${index}`), 'utf8').catch(() => '{}'))
+    for (const [file, seconds] of Object.entries(ofShard)) durations[file] = (durations[file] ?? 0) + seconds
   }
   await rm(folder, { recursive: true })
   process.stdout.write('\nslowest files:\n')

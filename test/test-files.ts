@@ -62,14 +62,6 @@ export function countFullCases(files: readonly string[]): number {
   return calls.flat().length
 }
 
-/**
- * Node keeps compiled modules, and TypeScript without its types, from one process to the next: a test with servers starts
- * in a third of the CPU time.
- */
-export function keepCompiledModules(): void {
-  process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules/.cache/compiled')
-}
-
 export function readDurations(): Durations {
   return JSON.parse(readFileSync(durationsFile, 'utf8'))
 }

@@ -6,8 +6,8 @@ import type { Storage } from '../../src/storage/storage.ts'
 import type { OpenedStorage } from '../suites/storage-suite.ts'
 
 /** A storage at a path that does not exist yet, with what it holds removed in the end. */
-export async function openTemporary(open: (path: string) => Storage): Promise<OpenedStorage> {
-  const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-storage-'))
+export async function openTemporary(open: (path: string) => Storage, parent = tmpdir()): Promise<OpenedStorage> {
+  const folder = await mkdtemp(join(parent, 'kafka-backup-storage-'))
   const storage = open(join(folder, 'made', 'by first write'))
   return {
     storage,
