@@ -5,7 +5,7 @@ import type { AccessKind, AccessSection } from './access-section.ts'
 import { listBackupIds, listGenerations, openBackup } from './catalog.ts'
 import { deletedKeyWarnings } from './deleted-keys.ts'
 import { labelOf } from './incarnation.ts'
-import type { Gap, Manifest, ManifestPartition, ManifestTopic } from './manifest.ts'
+import type { Gap, Manifest, ManifestPartition, ManifestTopic, SectionName } from './manifest.ts'
 import { newestOf } from './registry-files.ts'
 import { earlier, later } from './scalars.ts'
 import { type GenerationChoice, openSelected } from './select-generation.ts'
@@ -41,6 +41,10 @@ export interface Description {
   encryption: NonNullable<Manifest['encryption']> | null
   warnings: string[]
   topics: DescribedTopic[]
+  /** When the settings of the topics were read. */
+  topic_settings_at: string
+  /** Sections that were read before the ends of this generation were fixed. */
+  carried_sections: SectionName[]
   schema_registry: DescribedRegistry
   consumer_groups: DescribedGroups
   access: DescribedAccess
@@ -70,6 +74,8 @@ export interface DescribedGroups {
 
 export interface DescribedRegistry {
   enabled: boolean
+  /** Null where it is not enabled. */
+  taken_at: string | null
   subjects_count: number
   /** Versions of all subjects. */
   schemas_count: number
@@ -139,6 +145,8 @@ export async function describeBackup(
     encryption: manifest.encryption ?? null,
     warnings: [...manifest.warnings, ...deletedKeyWarnings(manifest.topics)],
     topics: manifest.topics.map(topic => describeTopic(topic, manifest.topics)),
+    topic_settings_at: manifest.topic_settings_at ?? manifest.started_at,
+    carried_sections: manifest.carried_sections ?? [],
     schema_registry: describeRegistry(manifest.schema_registry),
     consumer_groups: describeGroups(manifest.consumer_groups),
     access: describeAccess(manifest.access),
@@ -153,6 +161,7 @@ function describeRegistry(section: Manifest['schema_registry']): DescribedRegist
   }))
   return {
     enabled: section !== undefined,
+    taken_at: section?.backup_timestamp ?? null,
     subjects_count: subjects.length,
     schemas_count: subjects.reduce((sum, { versions }) => sum + versions, 0),
     subjects,

@@ -121,6 +121,10 @@ const encryptionSchema = z.strictObject({
   hide_names: z.boolean(),
 })
 
+/** What a backup holds besides topics and records. */
+const sectionNames = ['schema_registry', 'consumer_groups', 'access'] as const
+export type SectionName = (typeof sectionNames)[number]
+
 export const manifestSchema = z.strictObject({
   format: z.literal('kafka-backup'),
   format_version: z.literal(FORMAT_VERSION),
@@ -143,6 +147,13 @@ export const manifestSchema = z.strictObject({
   encryption: encryptionSchema.exactOptional(),
   /** Absent where the job takes none of it. */
   access: accessSectionSchema.exactOptional(),
+  /**
+   * Sections that were read before the ends of this generation were fixed, and are those of the generation before; absent
+   * where all were read afterwards.
+   */
+  carried_sections: z.array(z.enum(sectionNames)).exactOptional(),
+  /** When the settings of the topics were read; absent where the run read them for this generation. */
+  topic_settings_at: z.string().exactOptional(),
   /** The same in all generations of a backup and in its copies; absent where the first generation has none. */
   lineage: z
     .string()

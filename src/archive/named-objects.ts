@@ -43,6 +43,8 @@ const namers: Record<keyof Manifest, (manifest: Manifest) => Iterable<NamedObjec
   access: ({ access }) => (access ? [vouchFor(access)] : []),
   /** Without keys files, which are wrapped separately for each location. */
   encryption: nothing,
+  carried_sections: nothing,
+  topic_settings_at: nothing,
   lineage: nothing,
   warnings: nothing,
 }

@@ -61,6 +61,8 @@ export interface RegistrySnapshot {
   /** Versions that were left out since they are soft-deleted. */
   skippedDeleted: number
   warnings: readonly string[]
+  /** Of a backup: that schemas of its records may be missing, and why. */
+  notice?: string
 }
 
 export const registryFlavours = ['confluent', 'apicurio', 'karapace', 'redpanda', 'axonops', 'other'] as const

@@ -9,6 +9,8 @@ export interface BackupOptions {
   commitIntervalMs: number
   /** A continuous run makes segments of small appends after this time; a day unless told. */
   mergeAfterMs?: number
+  /** How often a continuous run reads settings, schemas, groups and access rules; absent: in every round. */
+  pollIntervalMs?: number
   /** Bytes of batches read a second, all connections together. */
   bytesPerSecond?: number
   /** The rack of this process; brokers with racks then allow reading from a nearby replica. */

@@ -1,12 +1,14 @@
 import type { Gap, Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 
 /** What a plan must know of the state that is durable already. */
-export type KnownState = Pick<Manifest, 'backup_id' | 'cluster' | 'topics' | 'consumer_groups'>
+export type KnownState = Pick<Manifest, 'backup_id' | 'cluster' | 'topics' | 'consumer_groups' | 'topic_settings_at'>
 
 export interface BackupPlan {
   /** Every topic of the manifest to be, those of earlier runs that this one does not touch included. */
   topics: PlannedTopic[]
   warnings: string[]
+  /** Of sections that an earlier round has read, and reported: they belong to the generation, and are not reported again. */
+  carriedWarnings?: string[]
 }
 
 export interface PlannedTopic extends Omit<ManifestTopic, 'partitions'> {

@@ -1,6 +1,8 @@
 import type { Draft } from '../archive/commit.ts'
 import { effectiveSetting, isCompacted } from '../archive/effective-settings.ts'
-import type { Manifest } from '../archive/manifest.ts'
+import type { Manifest, SectionName } from '../archive/manifest.ts'
+import { hasCarriedSchemas } from '../archive/registry-at.ts'
+import type { RegistrySection } from '../archive/registry-section.ts'
 import { formatUtc } from '../lib/clock.ts'
 import { formatJson } from '../lib/json.ts'
 import type { BackupOptions } from './backup-options.ts'
@@ -14,12 +16,13 @@ const QUIET_SHARE = 0.25
 /** What a run says of a generation that it is about to make. */
 export function draftManifest(
   { backupId, topics }: BackupOptions,
-  { plan, observed, groups, access, registry: taken }: Prepared,
+  { plan, observed, groups, access, registry: taken, carried, settingsAt }: Prepared,
   { clock, toolVersion, encryption }: Pick<BackupParts, 'clock' | 'toolVersion' | 'encryption'>,
   { run, startedAt, newest }: { run: string; startedAt: string; newest: Manifest | undefined },
   { complete, warnings, ...state }: Published,
 ): Draft['manifest'] {
   const registry = taken ?? newest?.schema_registry
+  const sections = carriedSections({ registry, taken }, carried)
   return {
     tool_version: toolVersion,
     backup_id: backupId,
@@ -36,9 +39,19 @@ export function draftManifest(
     ...(groups && { consumer_groups: groups }),
     ...(encryption && { encryption: encryption.section }),
     ...(access && { access }),
+    ...(sections.length > 0 && { carried_sections: sections }),
+    ...(settingsAt !== undefined && { topic_settings_at: settingsAt }),
     ...(newest?.lineage !== undefined && { lineage: newest.lineage }),
     warnings: [...warnings],
   }
+}
+
+/** Schemas stay in a backup also where the job does not read them any more. */
+function carriedSections(
+  { registry, taken }: { registry: RegistrySection | undefined; taken: RegistrySection | undefined },
+  others: readonly SectionName[] = [],
+): SectionName[] {
+  return registry && !taken ? ['schema_registry', ...others] : [...others]
 }
 
 /** The section files that a run has just written: they are of this run as its segments are. */
@@ -56,6 +69,8 @@ export function saysNothingNew(
   // One that bears a time to come, after a clock was set back, would keep the backup quiet until then.
   const termMs = Math.min(quietMs, shortestTerm(draft.topics) * QUIET_SHARE)
   if (ageMs < 0 || ageMs >= termMs || draft.complete !== newest.complete) return false
+  // A reader of the newest generation must find schemas that were read after its ends were fixed.
+  if (hasCarriedSchemas(newest) && !hasCarriedSchemas(draft)) return false
   return formatJson(contentOf(draft)) === formatJson(contentOf(newest))
 }
 

@@ -14,6 +14,9 @@ import type { ObservedSource, ObservedTopic } from './observed-source.ts'
 import { describeLeftOut, findRegistryStores } from './registry-topics.ts'
 import { type Selected, selectTopics } from './select-topics.ts'
 
+/** By name and ID of a topic: its settings, as they were read last. Those of other topics are read and added. */
+export type SettingsCache = Map<string, EffectiveConfigs>
+
 type ObserveOptions = Pick<BackupOptions, 'topics' | 'missingTopics'>
 
 /** Looks at the cluster without changing anything: which topics are selected, how they are set up, where they end. */
@@ -21,6 +24,7 @@ export async function observeSource(
   options: ObserveOptions,
   cluster: Cluster,
   signal: AbortSignal,
+  settings: SettingsCache = new Map(),
 ): Promise<ObservedSource> {
   const observedAt = formatUtc(cluster.clock.now())
   const all = await cluster.metadata({ topics: null }, signal)
@@ -32,7 +36,7 @@ export async function observeSource(
     if (topic.errorCode !== 0)
       throw brokerError(topic.errorCode, `looking at topic ${topic.name}`, null, { topic: topic.name })
   }
-  const described = await describeTopics(cluster, shown, signal)
+  const described = await describeTopics(cluster, shown, settings, signal)
   const stores = await findRegistryStores(cluster, described, shown, options.topics, signal)
   const topics = described.filter(({ name }) => !stores.has(name))
   const names = topics.map(({ name }) => name)
@@ -116,16 +120,13 @@ async function refuseDenied(cluster: Cluster, names: readonly string[], signal: 
 async function describeTopics(
   cluster: Cluster,
   topics: readonly MetadataTopic[],
+  cache: SettingsCache,
   signal: AbortSignal,
 ): Promise<ObservedTopic[]> {
   const wanted = topics.flatMap(({ name, partitions }) =>
     partitions.map(({ partition }) => ({ topic: name, partition })),
   )
-  const settings = await readTopicConfigs(
-    cluster,
-    topics.map(topic => topic.name),
-    signal,
-  )
+  await readMissingSettings(cluster, topics, cache, signal)
   const { bounds, leaderless } = await fetchKnowableBounds(cluster, wanted, signal)
   const isLed = (topic: string, partition: number) => !leaderless.has(partitionKey({ topic, partition }))
   return topics
@@ -134,8 +135,8 @@ async function describeTopics(
       id: topic.id,
       internal: topic.isInternal,
       replicationFactor: topic.partitions[0]?.replicas.length ?? 0,
-      configs: ownConfigs(settings.get(topic.name)),
-      effectiveConfigs: decisiveOf(settings.get(topic.name) ?? []),
+      configs: ownConfigs(cache.get(settingsKey(topic))),
+      effectiveConfigs: decisiveOf(cache.get(settingsKey(topic)) ?? []),
       leaderless: topic.partitions.map(({ partition }) => partition).filter(one => !isLed(topic.name, one)),
       partitions: topic.partitions
         .filter(({ partition }) => isLed(topic.name, partition))
@@ -143,6 +144,25 @@ async function describeTopics(
         .sort((a, b) => a.partition - b.partition),
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+async function readMissingSettings(
+  cluster: Cluster,
+  topics: readonly MetadataTopic[],
+  cache: SettingsCache,
+  signal: AbortSignal,
+): Promise<void> {
+  const missing = topics.filter(topic => !cache.has(settingsKey(topic)))
+  const names = missing.map(({ name }) => name)
+  const read = await readTopicConfigs(cluster, names, signal)
+  for (const topic of missing) {
+    const found = read.get(topic.name)
+    if (found) cache.set(settingsKey(topic), found)
+  }
+}
+
+function settingsKey({ name, id }: Pick<MetadataTopic, 'name' | 'id'>): string {
+  return `${name}/${id}`
 }
 
 /** Settings of the topic itself. */

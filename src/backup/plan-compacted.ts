@@ -1,5 +1,5 @@
 import { effectiveSetting, isCompacted } from '../archive/effective-settings.ts'
-import type { Compaction, ManifestPartition } from '../archive/manifest.ts'
+import type { Compaction, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 import { emptyPartition } from '../archive/summary.ts'
 import type { PartitionBounds } from '../kafka/offsets.ts'
 import type { PlannedCompaction, PlannedPartition, PlannedReread, RereadReason, RereadRules } from './backup-plan.ts'
@@ -9,6 +9,10 @@ interface Facts {
   topic: Pick<ObservedTopic, 'configs' | 'effectiveConfigs'>
   bounds: PartitionBounds
   before: ManifestPartition | undefined
+  /** The topic as the newest generation has it. */
+  known?: Pick<ManifestTopic, 'configs' | 'effective_configs'> | undefined
+  /** When those settings were read, if that was before the generation. */
+  knownAt?: string | undefined
   observedAt: string
   rules: RereadRules
 }
@@ -53,10 +57,17 @@ function isCovered(fromUtc: string, toMs: number, deleteRetentionMs: number): bo
   return elapsedMs <= SAFE_SHARE * deleteRetentionMs && elapsedMs >= -(1 - SAFE_SHARE) * deleteRetentionMs
 }
 
-function judge(
-  { bounds, before, observedAt }: Facts,
-  deleteRetentionMs: number,
-): { compaction: Compaction; reason: RereadReason | undefined } {
+/**
+ * Where tombstones are kept for a shorter time now, they may be so since the settings were read last: what later rounds have
+ * read counts only from there on.
+ */
+function coveredFrom({ current_at }: Compaction, { known, knownAt }: Facts, deleteRetentionMs: number): string {
+  if (!known || knownAt === undefined || knownAt >= current_at) return current_at
+  return toMs(effectiveSetting(known, 'delete.retention.ms')) > deleteRetentionMs ? knownAt : current_at
+}
+
+function judge(facts: Facts, deleteRetentionMs: number): { compaction: Compaction; reason: RereadReason | undefined } {
+  const { bounds, before, observedAt } = facts
   const now = { began_at: observedAt, current_at: observedAt }
   // Nothing that is not there can come back.
   if (!before || before.records === 0) {
@@ -70,10 +81,11 @@ function judge(
   }
   if (known.may_hold_deleted_keys) return { compaction: known, reason: 'suspect' }
   // Where nothing was written since, no key was deleted.
-  if (bounds.highWatermark === known.current_end) {
+  const from = coveredFrom(known, facts, deleteRetentionMs)
+  if (bounds.highWatermark === known.current_end && from === known.current_at) {
     return { compaction: { ...known, current_at: observedAt }, reason: undefined }
   }
-  if (isCovered(known.current_at, Date.parse(observedAt), deleteRetentionMs)) {
+  if (isCovered(from, Date.parse(observedAt), deleteRetentionMs)) {
     return { compaction: known, reason: undefined }
   }
   return { compaction: { ...known, may_hold_deleted_keys: true }, reason: 'late' }

@@ -35,7 +35,8 @@ export function planBackup(
   const earlier = newestById(previous?.topics ?? [])
   const replaced = findReplaced(observed, earlier, options)
   const warnings = [...observed.warnings]
-  const facts: PlanFacts = { now, warnings, groups: previous?.consumer_groups, rules, observedAt: observed.observedAt }
+  const { consumer_groups: groups, topic_settings_at: knownAt } = previous ?? {}
+  const facts: PlanFacts = { now, warnings, groups, rules, observedAt: observed.observedAt, knownAt }
   const topics = observed.topics.map(topic => {
     const before = earlier.get(topic.id)
     return before && replaced.has(topic.id)
@@ -56,6 +57,8 @@ interface PlanFacts {
   groups: Manifest['consumer_groups'] | undefined
   rules: RereadRules | null
   observedAt: string
+  /** When the settings of its topics were read, if that was before it. */
+  knownAt: string | undefined
 }
 
 function refuseOtherCluster(observed: ObservedSource, previous: KnownState | undefined): void {
@@ -71,7 +74,7 @@ function refuseOtherCluster(observed: ObservedSource, previous: KnownState | und
 function planTopic(
   topic: ObservedTopic,
   before: ManifestTopic | undefined,
-  { now, warnings, rules, observedAt }: PlanFacts,
+  { now, warnings, rules, observedAt, knownAt }: PlanFacts,
   number = 1,
 ): PlannedTopic {
   const partitions = topic.partitions.map(({ partition, bounds }) => {
@@ -79,7 +82,8 @@ function planTopic(
     warnOfOpenTransaction(name, bounds, warnings)
     const held = before?.partitions.find(p => p.partition === partition)
     const planned = planPartition(partition, bounds, held, now)
-    return rules ? planCompaction(planned, { topic, bounds, before: held, rules, observedAt }) : planned
+    const facts = { topic, bounds, before: held, known: before, knownAt, observedAt }
+    return rules ? planCompaction(planned, { ...facts, rules }) : planned
   })
   const { name, id, internal, configs, replicationFactor } = topic
   const hidden = keepHidden(topic, before, warnings)

@@ -1,7 +1,7 @@
 import type { AccessReading, AccessSection } from '../archive/access-section.ts'
 import type { GroupsFile, GroupsSection } from '../archive/groups-section.ts'
 import type { Lease } from '../archive/held-lease.ts'
-import type { ArchiveEncryption, Manifest } from '../archive/manifest.ts'
+import type { ArchiveEncryption, Manifest, SectionName } from '../archive/manifest.ts'
 import type { RegistrySnapshot } from '../archive/registry-model.ts'
 import type { RegistrySection } from '../archive/registry-section.ts'
 import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
@@ -15,7 +15,7 @@ import type { BackupOptions } from './backup-options.ts'
 import type { BackupPlan, KnownState, RereadRules } from './backup-plan.ts'
 import { CopyScheduler } from './copy-scheduler.ts'
 import { observeHistory } from './observe-history.ts'
-import { observeSource } from './observe-source.ts'
+import { observeSource, type SettingsCache } from './observe-source.ts'
 import type { ObservedSource } from './observed-source.ts'
 import { planBackup } from './plan.ts'
 import { planLanes } from './plan-lanes.ts'
@@ -59,6 +59,10 @@ export interface Prepared {
   groups?: GroupsSection
   /** And of access rules. */
   access?: AccessSection
+  /** Sections of the generation before, if this round has not read them. */
+  carried?: readonly SectionName[]
+  /** When the settings of the topics were read, if not by this round. */
+  settingsAt?: string
 }
 
 export interface RoundReport {
@@ -75,13 +79,13 @@ export interface RoundReport {
 /** Everything before the first byte: what to copy since `previous`, or since what is `known` beyond it. */
 export async function prepareRound(
   options: BackupOptions,
-  parts: Pick<BackupParts, 'cluster' | 'clock'>,
+  parts: Pick<BackupParts, 'cluster' | 'clock'> & { settings?: SettingsCache },
   previous: Manifest | undefined,
   signal: AbortSignal,
   known: KnownState | undefined = previous,
   rules: RereadRules | null = rereadRules(options),
 ): Promise<Prepared> {
-  const shown = await observeSource(options, parts.cluster, signal)
+  const shown = await observeSource(options, parts.cluster, signal, parts.settings)
   const observed = await observeHistory(shown, known, parts.cluster, signal)
   const now = formatUtc(parts.clock.now())
   return { observed, previous, plan: planBackup(observed, known, now, { ...options, rereads: rules }) }

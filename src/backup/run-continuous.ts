@@ -1,13 +1,14 @@
 import { latestManifest } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
-import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { backoffMs } from '../lib/retry.ts'
 import type { BackupOptions } from './backup-options.ts'
+import { takeFinalSnapshot } from './final-snapshot.ts'
 import { GenerationPublisher } from './generation-publisher.ts'
 import { pollBounds } from './observe-source.ts'
+import { Polling } from './polling.ts'
 import { type BackupParts, prepareRound, runRound } from './round.ts'
 import { StartOver } from './start-over.ts'
-import { takeSections } from './take-sections.ts'
 
 /** A generation is committed at least so often, though nothing is new: it says that the backup is up to date. */
 const HEARTBEAT_MS = 3_600_000
@@ -22,12 +23,17 @@ const BACKOFF = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 1000, maxDela
  */
 export async function runContinuous(options: BackupOptions, parts: BackupParts, signal: AbortSignal): Promise<never> {
   const line = new Line(options, parts)
-  for (;;) {
-    const startedAt = parts.clock.monotonic()
-    const delayMs = await line.tryRound(signal)
-    const elapsedMs = parts.clock.monotonic() - startedAt
-    if (delayMs === undefined) await line.rest(options.commitIntervalMs - elapsedMs, signal)
-    else await parts.clock.sleep(delayMs, signal)
+  try {
+    for (;;) {
+      const startedAt = parts.clock.monotonic()
+      const delayMs = await line.tryRound(signal)
+      const elapsedMs = parts.clock.monotonic() - startedAt
+      if (delayMs === undefined) await line.rest(options.commitIntervalMs - elapsedMs, signal)
+      else await parts.clock.sleep(delayMs, signal)
+    }
+  } catch (error) {
+    if (line.hasCommitted && !hasCode(error, 'WRITER_CONFLICT')) await takeFinalSnapshot(options.backupId, parts)
+    throw error
   }
 }
 
@@ -36,6 +42,7 @@ class Line {
   readonly #options: BackupOptions
   readonly #startOver: StartOver
   readonly #parts: BackupParts
+  readonly #polling: Polling
   #previous: Manifest | undefined
   /** The runs since the last round that ended well: a commit of theirs may have taken effect unheard. */
   #runs = new Set<string>()
@@ -50,6 +57,11 @@ class Line {
     this.#options = options
     this.#startOver = new StartOver(options)
     this.#parts = parts
+    this.#polling = new Polling(options, parts.clock)
+  }
+
+  get hasCommitted(): boolean {
+    return this.#rounds > 0
   }
 
   /** How long to wait after trouble that may pass; undefined after a round that went well. What is final is thrown. */
@@ -64,6 +76,7 @@ class Line {
       const startsOver = !signal.aborted && this.#startOver.accepts(error)
       if (signal.aborted || !(startsOver || mayPass(error, this.#rounds))) throw error
       this.#isSure = false
+      this.#polling.forget()
       this.#failures++
       const delayMs = backoffMs(this.#failures, BACKOFF, 0.5)
       const { message } = toKafkaBackupError(error)
@@ -91,12 +104,15 @@ class Line {
     // A topic that was there at the start may be deleted later on; that is news, not a mistake in the job.
     const startOptions = this.#startOver.optionsFor(this.#previous)
     const options = this.#rounds === 0 ? startOptions : { ...startOptions, missingTopics: 'warn' as const }
-    const observed = await prepareRound(options, this.#parts, this.#previous, signal)
-    const prepared = await takeSections(observed, options.backupId, this.#parts, signal)
+    const settings = this.#polling.begin()
+    const observed = await prepareRound(options, { ...this.#parts, settings }, this.#previous, signal)
+    const prepared = await this.#polling.takeSections(observed, this.#parts, signal)
     const publisher = new GenerationPublisher(options, prepared, this.#parts, { quietMs: HEARTBEAT_MS })
     this.#runs.add(publisher.run)
     await runRound(options, prepared, this.#parts, publisher, signal)
     this.#rounds++
+    const polledAt = this.#polling.committed()
+    if (polledAt !== undefined) this.#parts.onProgress({ type: 'polled', at: polledAt })
     this.#startOver.clear()
     this.#previous = publisher.newest
     this.#runs = new Set()

@@ -63,7 +63,7 @@ export class BackupSession implements Copies {
 
   constructor(options: BackupOptions, { plan }: { plan: BackupPlan }, parts: SessionParts, publisher: Publisher) {
     this.#options = options
-    this.#warnings = plan.warnings
+    this.#warnings = [...plan.warnings, ...(plan.carriedWarnings ?? [])]
     this.#publisher = publisher
     this.#parts = parts
     const { storage, storeSignal, encryption, clock } = parts

@@ -24,7 +24,7 @@ export class Tally {
     this.#plan = plan
     this.rereads = noticeRereads(plan)
     this.#forward = forward
-    this.warnings = [...plan.warnings]
+    this.warnings = [...plan.warnings, ...(plan.carriedWarnings ?? [])]
     for (const topic of plan.topics) {
       for (const { durable, newGaps } of topic.partitions) {
         for (const { from, to, reason } of newGaps) {

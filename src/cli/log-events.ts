@@ -32,6 +32,7 @@ function levelOf(event: ProgressEvent): LogLevel {
       return event.done === event.total ? 'info' : 'debug'
     case 'resumed':
     case 'round':
+    case 'polled':
     case 'idle':
     case 'bounds':
     case 'begun':
@@ -84,6 +85,8 @@ function messageOf(event: ProgressEvent): string {
       return `continuing from generation ${event.generation} of ${event.committedAt}`
     case 'round':
       return `a round ended ${event.ok ? 'well' : 'with a failure'}`
+    case 'polled':
+      return 'read topic settings, schemas, consumer groups and access rules'
     case 'idle':
       return `the next round starts in ${formatDuration(event.ms)}`
     case 'bounds':

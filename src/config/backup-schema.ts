@@ -53,6 +53,13 @@ export const backupSchema = fields({
     min: '1s',
     max: '7d',
   }).prefault('60s'),
+  poll_interval: duration({
+    description:
+      'How often a continuous run reads the schema registry, consumer groups, topic settings, ACLs, quotas and users. ' +
+      'Rounds in between carry what was read last.',
+    min: '1s',
+    max: '7d',
+  }).prefault('60s'),
   lease_duration: duration({
     description:
       'How long a run counts as alive after it last renewed its lease. A second run of the same `backup_id` waits for ' +
@@ -79,6 +86,7 @@ export const backupSchema = fields({
   .transform(backup =>
     camelKeys(backup, {
       commit_interval: 'commitIntervalMs',
+      poll_interval: 'pollIntervalMs',
       lease_duration: 'leaseDurationMs',
       compacted_reread_interval: 'compactedRereadIntervalMs',
       memory_budget: 'memoryBudgetBytes',

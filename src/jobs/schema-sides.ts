@@ -100,17 +100,17 @@ export async function findBackedUp(
   { backupId, ...choice }: { backupId: string } & GenerationChoice,
   signal: AbortSignal,
 ): Promise<BackedUp> {
-  const [{ openBackup }, { readSelected }, { readRegistry }] = await Promise.all([
+  const [{ openBackup }, { readSelected }, { readRegistryAt }] = await Promise.all([
     import('../archive/catalog.ts'),
     import('../restore/find-restore.ts'),
-    import('../archive/read-registry.ts'),
+    import('../archive/registry-at.ts'),
   ])
   const newest = await openBackup(storage, backupId, signal)
   const manifest = await readSelected(storage, newest, choice, signal)
   const name = `generation ${manifest.generation} of the backup ${backupId} at ${storage.location}`
   const nothing = () => new KafkaBackupError('SCHEMAS_NOT_FOUND', `${name} holds no schemas`)
   if (!manifest.schema_registry) throw nothing()
-  const read = async () => (await readRegistry(storage, manifest, signal)) ?? Promise.reject(nothing())
+  const read = async () => (await readRegistryAt(storage, manifest, signal)) ?? Promise.reject(nothing())
   return { name, generation: manifest.generation, read }
 }
 

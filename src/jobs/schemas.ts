@@ -64,16 +64,17 @@ export function restoreSchemasJob(
   signal: AbortSignal,
 ): Promise<SchemaRestoreReport> {
   return withSurvey(job, hooks, signal, async ({ head, backup, survey, client, journal, hold, onProgress }) => {
-    const [{ findingsOf }, { describeFinding }, { RestoreRefusal }, { restoreSchemas }] = await Promise.all([
+    const [{ findingsOf }, { describeFinding }, { RestoreRefusal }, { restoreSchemas }, older] = await Promise.all([
       import('../registry/restore/schema-report.ts'),
       import('../observe/finding.ts'),
       import('../restore/refusal.ts'),
       import('../registry/restore/restore-schemas.ts'),
+      import('../restore/schema-step.ts'),
     ])
     const findings = findingsOf(survey.plan)
     if (survey.plan.conflicts.length > 0) throw new RestoreRefusal(findings)
-    if (survey.plan.steps.length > 0) {
-      for (const finding of findings) onProgress({ type: 'warning', message: describeFinding(finding) })
+    for (const finding of [...older.olderSchemas(backup), ...(survey.plan.steps.length > 0 ? findings : [])]) {
+      onProgress({ type: 'warning', message: describeFinding(finding) })
     }
     const parts = { client, journal, hold, clock: systemClock, onProgress }
     return { ...head, ...(await restoreSchemas(backup, survey, parts, signal)).report }
@@ -82,12 +83,13 @@ export function restoreSchemasJob(
 
 /** The plan with all blockers. Nothing is written. */
 export function dryRunSchemasJob(job: SchemaRestoreJob, signal: AbortSignal): Promise<SchemaRestoreDryRun> {
-  return withSurvey(job, readOnly, signal, async ({ head, survey }) => {
-    const [{ findingsOf }, { describeSchemaPlan }] = await Promise.all([
+  return withSurvey(job, readOnly, signal, async ({ head, backup, survey }) => {
+    const [{ findingsOf, describeSchemaPlan }, { olderSchemas }] = await Promise.all([
       import('../registry/restore/schema-report.ts'),
-      import('../registry/restore/schema-report.ts'),
+      import('../restore/schema-step.ts'),
     ])
-    return { ...head, ...describeSchemaPlan(survey), findings: findingsOf(survey.plan) }
+    const findings = [...findingsOf(survey.plan), ...olderSchemas(backup)]
+    return { ...head, ...describeSchemaPlan(survey), findings }
   })
 }
 

@@ -40,6 +40,11 @@ export const jobMetrics = {
     help: 'When the backup last held all that the source had at the beginning of a round, in seconds since the epoch.',
     labels: [],
   },
+  kafka_backup_job_last_poll_timestamp_seconds: {
+    type: 'gauge',
+    help: 'When a continuous run last read the schema registry, consumer groups, topic settings and access rules of its newest generations, in seconds since the epoch.',
+    labels: [],
+  },
   kafka_backup_job_rounds_total: {
     type: 'counter',
     help: 'Rounds of a continuous run, by outcome (success, failure).',

@@ -86,6 +86,9 @@ export class JobMetrics {
         this.#add('kafka_backup_job_rounds_total', 1, { outcome: event.ok ? 'success' : 'failure' })
         if (event.ok) this.#set('kafka_backup_job_last_up_to_date_timestamp_seconds', this.#now() / 1000)
         break
+      case 'polled':
+        this.#set('kafka_backup_job_last_poll_timestamp_seconds', Date.parse(event.at) / 1000)
+        break
       case 'gap':
         this.#add('kafka_backup_job_gaps_total', 1, { reason: event.reason })
         break

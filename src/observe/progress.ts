@@ -43,6 +43,8 @@ export type ProgressEvent =
   | { type: 'bounds'; partitions: readonly PartitionBound[] }
   /** A round of a continuous run has ended. */
   | { type: 'round'; ok: boolean }
+  /** A round has also read topic settings, schemas, consumer groups and access rules, from this time on. */
+  | { type: 'polled'; at: string }
   /** A continuous run waits for its next round. */
   | { type: 'idle'; ms: number }
   /** The source lost records before they could be copied; `to` is null if unknown. */

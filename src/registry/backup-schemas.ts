@@ -4,6 +4,7 @@ import { shardsPrefix } from '../archive/layout.ts'
 import type { ArchiveEncryption, Manifest } from '../archive/manifest.ts'
 import { renewCopies, renewRegistryCopies } from '../archive/newest-copies.ts'
 import { readJson } from '../archive/read-registry.ts'
+import { hasCarriedSchemas } from '../archive/registry-at.ts'
 import type { RegistrySnapshot } from '../archive/registry-model.ts'
 import { type RegistrySection, registrySettingsSchema } from '../archive/registry-section.ts'
 import { writeRegistry } from '../archive/write-registry.ts'
@@ -24,14 +25,14 @@ interface SchemaBackupParts {
   toolVersion: string
   onProgress: OnProgress
   /** Fails where the lease on the backup was not renewed in time: it may have been removed since. */
-  assertHeld?: () => void
+  assertHeld?: () => void | Promise<void>
 }
 
 export interface SchemaBackupReport {
   backupId: string
   /** The newest one: that which was committed, or the one before where nothing has changed. */
   generation: number
-  /** The registry is not as the generation before had it, so there is a new one. */
+  /** The registry is not as the generation before had it. */
   isChanged: boolean
   subjects: number
   versions: number
@@ -43,7 +44,7 @@ export interface SchemaBackupReport {
 
 /**
  * Reads a registry and commits it with the topics as the newest generation has them; a first one has none. A registry that
- * is as it was makes no generation.
+ * is as it was makes no generation, unless the newest one does not know that.
  */
 export async function backupSchemas(
   backupId: string,
@@ -64,7 +65,8 @@ export async function backupSchemas(
   const place = { backupId, generation, run, previous: previous?.schema_registry, folderOf: encryption?.folderOf }
   const registry = await writeRegistry(storage, snapshot, place, signal)
   const isChanged = !isSame(previous?.schema_registry, registry)
-  if (isChanged) {
+  const isCommitted = isChanged || (previous !== undefined && hasCarriedSchemas(previous))
+  if (isCommitted) {
     await refuseWaitingShards(storage, backupId, generation, signal)
     const head = { tool_version: parts.toolVersion, backup_id: backupId, generation, run, started_at: startedAt }
     const kept = await keepOf(previous, storage, signal)
@@ -78,7 +80,7 @@ export async function backupSchemas(
   }
   return {
     backupId,
-    generation: isChanged ? generation : generation - 1,
+    generation: isCommitted ? generation : generation - 1,
     isChanged,
     subjects: snapshot.subjects.size,
     versions: snapshot.versions.length,
@@ -111,7 +113,16 @@ function isSame(before: RegistrySection | undefined, now: RegistrySection): bool
 
 type Kept = Pick<
   Manifest,
-  'complete' | 'cluster' | 'selection' | 'topics' | 'warnings' | 'consumer_groups' | 'access' | 'lineage'
+  | 'complete'
+  | 'cluster'
+  | 'selection'
+  | 'topics'
+  | 'warnings'
+  | 'consumer_groups'
+  | 'access'
+  | 'carried_sections'
+  | 'topic_settings_at'
+  | 'lineage'
 >
 
 /** What the generation before says of topics, of their groups and of who may do what. Its warnings about schemas are those of an older reading, and go. */
@@ -125,8 +136,18 @@ async function keepOf(previous: Manifest | undefined, storage: Storage, signal: 
   const settings =
     schema_registry && (await readJson(storage, backup_id, schema_registry.settings, registrySettingsSchema, signal))
   const older = new Set(settings?.warnings)
-  const kept = { ...(consumer_groups && { consumer_groups }), ...(access && { access }), ...(lineage && { lineage }) }
+  const sections = { ...(consumer_groups && { consumer_groups }), ...(access && { access }) }
+  const kept = { ...sections, ...(lineage && { lineage }), ...keepAges(previous) }
   return { complete, cluster, selection, topics, ...kept, warnings: previous.warnings.filter(one => !older.has(one)) }
+}
+
+/** The other sections are as old as they were. */
+function keepAges({ carried_sections = [], topic_settings_at }: Manifest): Partial<Kept> {
+  const others = carried_sections.filter(name => name !== 'schema_registry')
+  return {
+    ...(others.length > 0 && { carried_sections: others }),
+    ...(topic_settings_at !== undefined && { topic_settings_at }),
+  }
 }
 
 async function commit(
@@ -134,7 +155,7 @@ async function commit(
   manifest: Omit<Manifest, 'format' | 'format_version'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const draft = { manifest, freshSegments: new Map(), attempt: 1, confirm: async () => assertHeld?.() }
+  const draft = { manifest, freshSegments: new Map(), attempt: 1, confirm: async () => await assertHeld?.() }
   const { manifest: committed } = await commitGeneration(storage, draft, signal)
   for (const message of await renewCopies(storage, committed, signal)) onProgress({ type: 'warning', message })
   onProgress({ type: 'committed', generation: committed.generation, complete: committed.complete })

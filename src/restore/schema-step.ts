@@ -1,5 +1,5 @@
 import type { Manifest } from '../archive/manifest.ts'
-import { readRegistry } from '../archive/read-registry.ts'
+import { readRegistryAt } from '../archive/registry-at.ts'
 import type { RegistryHold } from '../archive/registry-lease.ts'
 import { joinSubject, type RegistrySnapshot, splitSubject } from '../archive/registry-model.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -48,7 +48,21 @@ export async function surveyBackupSchemas(
   const { backup, survey } = await surveyWhileReading(readBackup, options, { client, journal }, signal)
   const { plan, target } = survey
   const idsOf = plan.steps.length === 0 ? idMapOf : provisionalIdMap
-  return { backup, survey, findings: findingsOf(plan), foreseenIds: idsOf(plan, backup, target) }
+  return {
+    backup,
+    survey,
+    findings: [...findingsOf(plan), ...olderSchemas(backup)],
+    foreseenIds: idsOf(plan, backup, target),
+  }
+}
+
+/** Pure. A warning where schemas of the records may be missing in the backup. */
+export function olderSchemas({ notice }: RegistrySnapshot): Finding[] {
+  if (notice === undefined) return []
+  const remedy =
+    'a generation after it, or `schemas backup` while the source is there, has them; records whose schemas are missing ' +
+    'are found with enterprise.schema_registry.restore.check_ids: all'
+  return [{ severity: 'warning', subject: 'schema registry', problem: notice, remedy }]
 }
 
 export async function readSchemas(
@@ -56,7 +70,7 @@ export async function readSchemas(
   storage: Storage,
   signal: AbortSignal,
 ): Promise<RegistrySnapshot> {
-  const backup = await readRegistry(storage, manifest, signal)
+  const backup = await readRegistryAt(storage, manifest, signal)
   if (backup) return backup
   const what = `generation ${manifest.generation} of the backup ${manifest.backup_id} holds no schemas`
   throw new KafkaBackupError('RESTORE_REFUSED', what, {

@@ -478,6 +478,7 @@ describe('describe of a registry', () => {
     const { schema_registry } = await describeBackup(storage, 'b1', {}, never)
     assert.deepEqual(schema_registry, {
       enabled: true,
+      taken_at: '2026-11-15T10:00:00.000Z',
       subjects_count: 3,
       schemas_count: 4,
       subjects: [

@@ -32,10 +32,12 @@ interface Spec {
   highWatermark?: bigint
   logStart?: bigint
   rules?: Partial<RereadRules>
+  /** The settings of the newest generation, which were read an hour before it. */
+  older?: Record<string, string>
 }
 
 function plan(spec: Spec = {}): PlannedPartition {
-  const { nowMs = 0, settings = compacted, highWatermark = 150n, logStart = 0n, rules } = spec
+  const { nowMs = 0, settings = compacted, highWatermark = 150n, logStart = 0n, rules, older } = spec
   const before = 'before' in spec ? spec.before : held()
   const durable = before ?? emptyPartition(0, logStart)
   const planned = { durable, end: highWatermark, logStart, newGaps: [] }
@@ -44,6 +46,7 @@ function plan(spec: Spec = {}): PlannedPartition {
     bounds: { logStart, highWatermark, lastStable: highWatermark },
     before,
     observedAt: at(nowMs),
+    ...(older && { known: { configs: {}, effective_configs: older }, knownAt: at(-HOUR) }),
     rules: { mode: 'auto', intervalMs: 0, ...rules },
   })
 }
@@ -79,6 +82,18 @@ describe('a partition of a compacted topic', () => {
     const idle = plan({ nowMs: 1000 * HOUR, highWatermark: 100n })
     assert.deepEqual([idle.reread, isSuspect(idle)], [undefined, false])
     assert.equal(idle.durable.compaction?.current_at, at(1000 * HOUR))
+  })
+
+  test('is read again where tombstones are kept for a shorter time than the rounds since the settings were read', () => {
+    const settings = { ...compacted, 'delete.retention.ms': String(HOUR) }
+    const lowered = { settings, older: compacted, nowMs: HOUR / 60 }
+    assert.equal(plan(lowered).reread?.reason, 'late')
+    assert.equal(plan({ ...lowered, highWatermark: 100n }).reread?.reason, 'late')
+    assert.equal(plan({ ...lowered, older: settings }).reread, undefined)
+    assert.equal(
+      plan({ ...lowered, settings: { ...settings, 'delete.retention.ms': String(2 * HOUR) } }).reread,
+      undefined,
+    )
   })
 
   test('is not read again where the backup holds no record of it', () => {

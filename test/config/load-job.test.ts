@@ -55,6 +55,7 @@ describe('a job that leaves out all it may', () => {
         compactedReread: 'auto',
         compactedRereadIntervalMs: 3_600_000,
         commitIntervalMs: 60_000,
+        pollIntervalMs: 60_000,
         leaseDurationMs: 120_000,
         memoryBudgetBytes: 100_663_296,
         connectionsPerBroker: 2,

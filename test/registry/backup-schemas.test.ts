@@ -103,6 +103,21 @@ test('warnings about topics stay, those about schemas are those of the newest re
   assert.deepEqual((await newest(storage)).warnings, ['orders/0 has an open transaction', 'new'])
 })
 
+test('a registry that has not changed makes a generation where the newest one carries older schemas', async () => {
+  const storage = openMemoryStorage()
+  await backUp(storage, one)
+  const { schema_registry } = await newest(storage)
+  assert.ok(schema_registry)
+  const carried_sections = ['schema_registry', 'access'] as ['schema_registry', 'access']
+  await commitData(storage, { generation: 2, schema_registry, carried_sections, topic_settings_at: 'then' })
+  const report = await backUp(storage, { ...one, takenAt: '2027-01-01T00:00:00.000Z' })
+  assert.deepEqual([report.isChanged, report.generation], [false, 3])
+  const made = await newest(storage)
+  assert.equal(made.schema_registry?.backup_timestamp, '2027-01-01T00:00:00.000Z')
+  assert.deepEqual([made.carried_sections, made.topic_settings_at], [['access'], 'then'])
+  assert.equal((await backUp(storage, one)).generation, 3)
+})
+
 test('shards that wait to be committed are not made worthless', async () => {
   const storage = openMemoryStorage()
   await commitData(storage)

@@ -32,6 +32,7 @@ function rowOf(partition: Omit<ManifestPartition, 'partition' | 'reread'> & { pa
 
 function headOf(manifest: Omit<Manifest, 'format' | 'format_version'>): Head {
   const { cluster, selection, schema_registry, consumer_groups, encryption, access, lineage, warnings } = manifest
+  const { carried_sections, topic_settings_at } = manifest
   return {
     cluster,
     selection,
@@ -40,6 +41,8 @@ function headOf(manifest: Omit<Manifest, 'format' | 'format_version'>): Head {
     ...(consumer_groups && { consumer_groups }),
     ...(encryption && { encryption }),
     ...(access && { access }),
+    ...(carried_sections && { carried_sections }),
+    ...(topic_settings_at !== undefined && { topic_settings_at }),
     ...(lineage !== undefined && { lineage }),
   }
 }

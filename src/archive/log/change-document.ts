@@ -18,6 +18,8 @@ const headFields = {
   consumer_groups: manifestSchema.shape.consumer_groups,
   encryption: manifestSchema.shape.encryption,
   access: manifestSchema.shape.access,
+  carried_sections: manifestSchema.shape.carried_sections,
+  topic_settings_at: manifestSchema.shape.topic_settings_at,
   lineage: manifestSchema.shape.lineage,
   warnings: manifestSchema.shape.warnings,
 }
@@ -27,6 +29,8 @@ const optionalHead = [
   'consumer_groups',
   'encryption',
   'access',
+  'carried_sections',
+  'topic_settings_at',
   'lineage',
 ] as const satisfies HeadField[]
 

@@ -4,7 +4,16 @@ import { addRowChanges, applyRowChange, type ListRow, type RowChange, zeroRow } 
 /** The fields of a generation that belong to the backup as a whole, and are not those of its commit. */
 export type Head = Pick<
   Manifest,
-  'cluster' | 'selection' | 'schema_registry' | 'consumer_groups' | 'encryption' | 'access' | 'lineage' | 'warnings'
+  | 'cluster'
+  | 'selection'
+  | 'schema_registry'
+  | 'consumer_groups'
+  | 'encryption'
+  | 'access'
+  | 'carried_sections'
+  | 'topic_settings_at'
+  | 'lineage'
+  | 'warnings'
 >
 export type HeadField = keyof Head
 export type TopicRow = Omit<ManifestTopic, 'partitions'>

@@ -5,6 +5,7 @@ import type {
   DescribedTopic,
   Description,
 } from '../../archive/describe.ts'
+import type { SectionName } from '../../archive/manifest.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
@@ -61,9 +62,9 @@ function formatHead(description: Description, style: OutputStyle): string[] {
         'Holds',
         `${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}, ${plural(totals.records, 'record')}`,
       ],
-      ['Schemas', schemasOf(description.schema_registry)],
-      ['Groups', groupsOf(description.consumer_groups)],
-      ['Access', accessOf(description.access)],
+      ['Schemas', aged(schemasOf(description.schema_registry), description, 'schema_registry')],
+      ['Groups', aged(groupsOf(description.consumer_groups), description, 'consumer_groups')],
+      ['Access', aged(accessOf(description.access), description, 'access')],
       ['Size', `${formatBytes(totals.bytes)}, ${stored}`],
       ['Encrypted', encryptionOf(description.encryption)],
       ['Written by', `kafka-backup ${description.tool_version}, format ${description.format_version}`],
@@ -118,6 +119,13 @@ function inheritedPolicy({ configs, effective_configs }: DescribedTopic): [strin
 
 function schemasOf({ enabled, subjects_count, schemas_count }: DescribedRegistry): string | undefined {
   return enabled ? `${plural(subjects_count, 'subject')}, ${plural(schemas_count, 'version')}` : undefined
+}
+
+/** A section that is older than the records says so. */
+function aged(text: string | undefined, description: Description, section: SectionName): string | undefined {
+  const { taken_at } = description[section]
+  if (text === undefined || taken_at === null || !description.carried_sections.includes(section)) return text
+  return `${text}, read ${formatInstant(taken_at)}`
 }
 
 function encryptionOf(encryption: Description['encryption']): string | undefined {

@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { listGenerations, openBackup, readManifest } from '../../src/archive/catalog.ts'
+import { describeBackup } from '../../src/archive/describe.ts'
+import { readGroups } from '../../src/archive/groups.ts'
+import type { Manifest } from '../../src/archive/manifest.ts'
+import { readRegistryAt } from '../../src/archive/registry-at.ts'
+import type { RegistrySnapshot } from '../../src/archive/registry-model.ts'
+import { verifyBackup } from '../../src/archive/verify.ts'
+import type { BackupParts, GroupsReading } from '../../src/backup/round.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { API } from '../fakes/fake-broker.ts'
+import { type FakeState, fakeTopic } from '../fakes/fake-cluster.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
+import { append, play, runs, stopped } from './continuous-scene.ts'
+
+const never = new AbortController().signal
+const options = { pollIntervalMs: 180_000 }
+const grow = (state: FakeState) => append(state, 0, runs(Number(state.topics[0]?.partitions[0]?.highWatermark) / 10, 1))
+const orders = () => [fakeTopic('orders', [runs(0, 2)])]
+
+/** A registry whose schemas the test adds to, and what was asked of it. */
+class ScriptedRegistry {
+  ids = [1]
+  reads = 0
+  fails = false
+
+  readonly read = async (): Promise<RegistrySnapshot> => {
+    this.reads++
+    if (this.fails) throw new KafkaBackupError('REGISTRY_UNREACHABLE', 'the registry is down')
+    const takenAt = `2026-11-17T00:00:${String(this.reads).padStart(2, '0')}.000Z`
+    return snapshotOf(
+      this.ids.map(id => versionOf('orders-value', id, id)),
+      { takenAt },
+    )
+  }
+}
+
+async function generationsOf(storage: Storage): Promise<Manifest[]> {
+  const numbers = await listGenerations(storage, 'b1', never)
+  return Promise.all(numbers.map(number => readManifest(storage, 'b1', number, never)))
+}
+
+async function idsAt(storage: Storage, manifest: Manifest) {
+  const { versions, notice } = (await readRegistryAt(storage, manifest, never)) ?? assert.fail('it holds no schemas')
+  return { ids: versions.map(({ id }) => id), notice }
+}
+
+const groupsReading = (): GroupsReading => ({ groups: [], left_out: [], warnings: ['groups may be hidden'] })
+const emptyAccess: NonNullable<BackupParts['readAccess']> = async () => ({
+  acls: { state: 'taken', items: [] },
+  quotas: { state: 'off' },
+  users: { state: 'off' },
+})
+
+describe('a continuous run with its own interval of polling', () => {
+  test('asks the registry, groups, settings and ACLs nothing in the rounds between two polls', async () => {
+    const storage = openMemoryStorage()
+    const registry = new ScriptedRegistry()
+    const asked: string[] = []
+    const requests: number[] = []
+    const count = (state: FakeState) => {
+      requests.push(asked.length)
+      grow(state)
+    }
+    const { events, error } = await play({
+      topics: orders(),
+      storage,
+      options,
+      readers: {
+        readRegistry: async () => {
+          asked.push('registry')
+          return registry.read()
+        },
+        readGroups: async () => {
+          asked.push('groups')
+          return groupsReading()
+        },
+        readAccess: async signal => {
+          asked.push('access')
+          return emptyAccess(signal)
+        },
+      },
+      between: [
+        state => {
+          state.intercept = ({ key }) => {
+            if (key === API.describeConfigs) asked.push('settings')
+            return undefined
+          }
+          count(state)
+        },
+        count,
+        count,
+        count,
+      ],
+    })
+    assert.equal(error, stopped)
+    // The first and the fourth round poll, and the end of the run reads the registry for its last generation.
+    assert.deepEqual(requests, [3, 3, 3, 7])
+    assert.deepEqual(asked.slice(3), ['settings', 'registry', 'groups', 'access', 'registry'])
+    const all = await generationsOf(storage)
+    assert.deepEqual(
+      all.map(({ carried_sections }) => carried_sections?.length ?? 0),
+      [0, 3, 3, 0, 3, 2],
+    )
+    assert.deepEqual(
+      all.map(({ topic_settings_at }) => topic_settings_at !== undefined),
+      [false, true, true, false, true, true],
+    )
+    const [first, second] = all
+    assert.deepEqual(second?.schema_registry, first?.schema_registry)
+    assert.deepEqual(second?.consumer_groups, first?.consumer_groups)
+    assert.deepEqual(second?.access, first?.access)
+    assert.ok(all.every(({ warnings }) => warnings.includes('groups may be hidden')))
+    assert.equal(events.filter(event => event.type === 'warning').length, 2)
+    assert.equal(events.filter(event => event.type === 'polled').length, 2)
+    const report = await verifyBackup(storage, 'b1', { deep: true, onProgress: () => undefined }, never)
+    assert.deepEqual([report.problems, report.records], [[], 60])
+    const { carried_sections, topic_settings_at, schema_registry } = await describeBackup(storage, 'b1', never)
+    assert.deepEqual(carried_sections, ['consumer_groups', 'access'])
+    assert.equal(topic_settings_at, all[4]?.topic_settings_at)
+    assert.equal(schema_registry.taken_at, '2026-11-17T00:00:03.000Z')
+  })
+
+  test('gives a generation the first schemas that were read after its ends were fixed', async () => {
+    const storage = openMemoryStorage()
+    const registry = new ScriptedRegistry()
+    const register = (id: number) => (state: FakeState) => {
+      registry.ids.push(id)
+      grow(state)
+    }
+    await play({
+      topics: orders(),
+      storage,
+      options,
+      readers: { readRegistry: registry.read },
+      between: [register(2), register(3), register(4), register(5)],
+    })
+    const all = await generationsOf(storage)
+    assert.deepEqual(await Promise.all(all.map(one => idsAt(storage, one))), [
+      { ids: [1], notice: undefined },
+      { ids: [1, 2, 3, 4], notice: undefined },
+      { ids: [1, 2, 3, 4], notice: undefined },
+      { ids: [1, 2, 3, 4], notice: undefined },
+      { ids: [1, 2, 3, 4, 5], notice: undefined },
+      { ids: [1, 2, 3, 4, 5], notice: undefined },
+    ])
+  })
+
+  test('keeps the schemas of a generation, though the registry has lost them by the next poll', async () => {
+    const storage = openMemoryStorage()
+    const registry = new ScriptedRegistry()
+    registry.ids = [1, 2]
+    await play({
+      topics: orders(),
+      storage,
+      options,
+      readers: { readRegistry: registry.read },
+      between: [
+        grow,
+        state => {
+          registry.ids = []
+          grow(state)
+        },
+        grow,
+      ],
+    })
+    const [, second, , fourth] = await generationsOf(storage)
+    assert.ok(second && fourth)
+    assert.deepEqual(await idsAt(storage, second), { ids: [1, 2], notice: undefined })
+    assert.deepEqual(await idsAt(storage, fourth), { ids: [], notice: undefined })
+  })
+
+  test('whose registry fails at its end warns, and readers of the last generation are told', async () => {
+    const storage = openMemoryStorage()
+    const registry = new ScriptedRegistry()
+    const { events, error } = await play({
+      topics: orders(),
+      storage,
+      options,
+      readers: { readRegistry: registry.read },
+      between: [
+        state => {
+          registry.fails = true
+          grow(state)
+        },
+      ],
+    })
+    assert.equal(error, stopped)
+    const warnings = events.flatMap(event => (event.type === 'warning' ? [event.message] : []))
+    assert.deepEqual(warnings, [
+      'schemas that were registered since the registry was read last are missing in the newest generation: the registry is down',
+    ])
+    const { ids, notice } = await idsAt(storage, await openBackup(storage, 'b1', never))
+    assert.deepEqual(ids, [1])
+    assert.equal(
+      notice,
+      'the schemas of generation 2 were read at 2026-11-17T00:00:01.000Z, before its last records were copied; ' +
+        'schemas that were registered since are missing',
+    )
+  })
+
+  test('commits one more generation on a quiet source when the registry was read again, and then none', async () => {
+    const storage = openMemoryStorage()
+    const registry = new ScriptedRegistry()
+    const nothing = () => undefined
+    await play({
+      topics: orders(),
+      storage,
+      options,
+      readers: { readRegistry: registry.read },
+      between: [grow, nothing, nothing, nothing, nothing, nothing, nothing],
+    })
+    const all = await generationsOf(storage)
+    assert.deepEqual(
+      all.map(({ carried_sections }) => carried_sections),
+      [undefined, ['schema_registry'], undefined],
+    )
+    assert.equal(registry.reads, 3)
+  })
+
+  test('reads groups at once when a topic was re-created: its old offsets would skip new records', async () => {
+    const storage = openMemoryStorage()
+    const offsets: bigint[] = []
+    let reads = 0
+    await play({
+      topics: [fakeTopic('orders', [runs(0, 9)])],
+      storage,
+      options: { pollIntervalMs: 6_000_000 },
+      readers: {
+        readGroups: async ends => {
+          reads++
+          const end = ends.get('orders')?.get(0) ?? assert.fail('orders has no end')
+          offsets.push(end)
+          const position = { topic: 'orders', partition: 0, offset: end, leader_epoch: -1, metadata: '', lag: 0n }
+          const group = { group: 'g', type: 'classic', state: 'Empty', members: 0, error: null } as const
+          return { groups: [{ ...group, positions: [position] }], left_out: [], warnings: [] }
+        },
+      },
+      between: [
+        grow,
+        state => {
+          state.topics = [fakeTopic('orders', [runs(0, 3)], { id: 'f'.repeat(32) })]
+        },
+        grow,
+      ],
+    })
+    assert.deepEqual([reads, offsets], [2, [90n, 30n]])
+    const all = await generationsOf(storage)
+    const positions = all.map(async ({ consumer_groups: section }) => {
+      assert.equal(section?.state, 'taken')
+      return (await readGroups(storage, section, never)).groups[0]?.positions[0]?.offset
+    })
+    assert.deepEqual(await Promise.all(positions), [90n, 90n, 30n, 30n])
+    const [old] = all.at(-1)?.topics ?? []
+    assert.deepEqual([old?.state, old?.consumer_groups], ['replaced', all[0]?.consumer_groups])
+  })
+
+  test('reads the settings of a topic that is new, and of no other, and notices one that is deleted', async () => {
+    const storage = openMemoryStorage()
+    let settings = 0
+    const changes = [
+      (state: FakeState) => {
+        state.intercept = ({ key }) => {
+          if (key === API.describeConfigs) settings++
+          return undefined
+        }
+        state.topics = [
+          ...state.topics.map(topic => ({ ...topic, configs: { 'retention.ms': '1' } })),
+          fakeTopic('late', [runs(0, 1)], { configs: { 'retention.ms': '2' } }),
+        ]
+      },
+      (state: FakeState) => {
+        state.topics = state.topics.filter(({ name }) => name === 'late')
+      },
+    ]
+    await play({ topics: orders(), storage, options, between: changes })
+    assert.equal(settings, 1)
+    const { topics } = await openBackup(storage, 'b1', never)
+    assert.deepEqual(
+      topics.map(({ name, state, configs }) => [name, state, configs]),
+      [
+        ['orders', 'absent', {}],
+        ['late', 'current', { 'retention.ms': '2' }],
+      ],
+    )
+  })
+
+  test('polls again after a round that has failed', async () => {
+    const registry = new ScriptedRegistry()
+    await play({
+      topics: orders(),
+      storage: openMemoryStorage(),
+      options,
+      readers: { readRegistry: registry.read },
+      between: [
+        state => {
+          state.fetchError = () => 56
+          grow(state)
+        },
+        state => {
+          state.fetchError = () => 0
+        },
+        grow,
+      ],
+    })
+    assert.equal(registry.reads, 3)
+  })
+})
