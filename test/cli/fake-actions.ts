@@ -228,7 +228,9 @@ export const description: Description = {
       partitions: [],
     },
   ],
-  schema_registry: { enabled: false, subjects_count: 0, schemas_count: 0, subjects: [] },
+  topic_settings_at: '2026-11-14T10:00:00.000Z',
+  carried_sections: [],
+  schema_registry: { enabled: false, taken_at: null, subjects_count: 0, schemas_count: 0, subjects: [] },
 }
 
 export const verifyReport: VerifyReport = {

@@ -162,6 +162,7 @@ Warnings
   test('shows the subjects of a registry', async () => {
     const schema_registry = {
       enabled: true,
+      taken_at: '2026-11-14T10:00:00.000Z',
       subjects_count: 2,
       schemas_count: 1204,
       subjects: [
@@ -178,6 +179,9 @@ orders-value     1,203     100001
 bare                 1          -
 `
     assert.ok(out.includes(table), out)
+    const older = { ...description, schema_registry, carried_sections: ['schema_registry' as const] }
+    const { out: carried } = await run(['describe', ...one], { describeBackup: async () => older })
+    assert.match(carried, /^Schemas +2 subjects, 1,204 versions, read 2026-11-14 10:00:00 UTC$/m)
   })
 
   test('prints the complete description as JSON, with exact 64-bit numbers', async () => {
@@ -187,7 +191,13 @@ bare                 1          -
     assert.match(out, /"last_timestamp": 1763199372123456789,/)
     const parsed = parseJson(out) as typeof far
     assert.deepEqual(Object.keys(parsed), Object.keys(far))
-    assert.deepEqual(parsed.schema_registry, { enabled: false, subjects_count: 0, schemas_count: 0, subjects: [] })
+    assert.deepEqual(parsed.schema_registry, {
+      enabled: false,
+      taken_at: null,
+      subjects_count: 0,
+      schemas_count: 0,
+      subjects: [],
+    })
   })
 
   test('describes the backup of a job file, or the named one', async () => {

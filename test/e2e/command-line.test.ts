@@ -48,7 +48,13 @@ describe('the command line', () => {
     assert.equal((await json('list', '--path', store)).backups[0].records, 20_000)
     const described = await json('describe', ...at())
     assert.equal(described.topics[0].partition_count, 2)
-    assert.deepEqual(described.schema_registry, { enabled: false, subjects_count: 0, schemas_count: 0, subjects: [] })
+    assert.deepEqual(described.schema_registry, {
+      enabled: false,
+      taken_at: null,
+      subjects_count: 0,
+      schemas_count: 0,
+      subjects: [],
+    })
     assert.equal((await json('verify', ...at(), '--deep')).ok, true)
   })
 
