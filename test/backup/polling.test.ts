@@ -118,7 +118,7 @@ describe('a continuous run with its own interval of polling', () => {
     assert.equal(events.filter(event => event.type === 'polled').length, 2)
     const report = await verifyBackup(storage, 'b1', { deep: true, onProgress: () => undefined }, never)
     assert.deepEqual([report.problems, report.records], [[], 60])
-    const { carried_sections, topic_settings_at, schema_registry } = await describeBackup(storage, 'b1', never)
+    const { carried_sections, topic_settings_at, schema_registry } = await describeBackup(storage, 'b1', {}, never)
     assert.deepEqual(carried_sections, ['consumer_groups', 'access'])
     assert.equal(topic_settings_at, all[4]?.topic_settings_at)
     assert.equal(schema_registry.taken_at, '2026-11-17T00:00:03.000Z')

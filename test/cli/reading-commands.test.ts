@@ -181,7 +181,7 @@ bare                 1          -
     assert.ok(out.includes(table), out)
     const older = { ...description, schema_registry, carried_sections: ['schema_registry' as const] }
     const { out: carried } = await run(['describe', ...one], { describeBackup: async () => older })
-    assert.match(carried, /^Schemas +2 subjects, 1,204 versions, read 2026-11-14 10:00:00 UTC$/m)
+    assert.match(carried, /^Schemas +2 subjects, 1,204 versions, read 2026-11-14 10:00:00Z$/m)
   })
 
   test('prints the complete description as JSON, with exact 64-bit numbers', async () => {
