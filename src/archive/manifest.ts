@@ -5,7 +5,7 @@ import { damaged, tooNew } from './damage.ts'
 import { groupsSectionSchema, takenGroupsSchema } from './groups-section.ts'
 import type { FolderOf } from './layout.ts'
 import { refuseRepeatsOf } from './refuse-repeats.ts'
-import { registrySectionSchema } from './registry-section.ts'
+import { registrySectionSchema, sectionNames } from './registry-section.ts'
 import { count, hash, int64, kafkaText, topicName } from './scalars.ts'
 import { checkSeal } from './seal.ts'
 
@@ -111,6 +111,7 @@ export const topicSchema = z.strictObject({
   replaced_at: z.string().exactOptional(),
 })
 
+const lineageId = z.string().regex(/^[0-9a-f]{32}$/)
 export const clusterSchema = z.strictObject({ id: kafkaText.nullable(), brokers: count })
 export const selectionSchema = z.strictObject({ include: z.array(z.string()), exclude: z.array(z.string()) })
 
@@ -120,10 +121,6 @@ const encryptionSchema = z.strictObject({
   cipher: z.literal('AES-256-GCM'),
   hide_names: z.boolean(),
 })
-
-/** What a backup holds besides topics and records. */
-const sectionNames = ['schema_registry', 'consumer_groups', 'access'] as const
-export type SectionName = (typeof sectionNames)[number]
 
 export const manifestSchema = z.strictObject({
   format: z.literal('kafka-backup'),
@@ -147,18 +144,12 @@ export const manifestSchema = z.strictObject({
   encryption: encryptionSchema.exactOptional(),
   /** Absent where the job takes none of it. */
   access: accessSectionSchema.exactOptional(),
-  /**
-   * Sections that were read before the ends of this generation were fixed, and are those of the generation before; absent
-   * where all were read afterwards.
-   */
+  /** Sections that were read before the ends of this generation were fixed; absent where there are none. */
   carried_sections: z.array(z.enum(sectionNames)).exactOptional(),
   /** When the settings of the topics were read; absent where the run read them for this generation. */
   topic_settings_at: z.string().exactOptional(),
   /** The same in all generations of a backup and in its copies; absent where the first generation has none. */
-  lineage: z
-    .string()
-    .regex(/^[0-9a-f]{32}$/)
-    .exactOptional(),
+  lineage: lineageId.exactOptional(),
   warnings: z.array(z.string()),
   /** Of the bytes before it; absent in manifests of 0.1.0. */
   checksum: hash.optional(),

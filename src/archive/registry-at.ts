@@ -5,11 +5,7 @@ import { joinSnapshots } from './join-snapshots.ts'
 import type { Manifest } from './manifest.ts'
 import { readRegistry } from './read-registry.ts'
 import type { RegistrySnapshot } from './registry-model.ts'
-
-/** Pure. The schemas were read before the ends of the generation were fixed: its records may use newer ones. */
-export function hasCarriedSchemas({ carried_sections, schema_registry }: Partial<Manifest>): boolean {
-  return schema_registry !== undefined && carried_sections?.includes('schema_registry') === true
-}
+import { hasCarriedSchemas } from './registry-section.ts'
 
 /**
  * The registry as the records of a generation need it; undefined where the backup has none. A record carries the ID of a schema that was registered

@@ -41,6 +41,18 @@ export const registrySectionSchema = z.strictObject({
   id_mapping: z.record(z.string(), z.string()),
 })
 
+/** What a backup holds besides topics and records. */
+export const sectionNames = ['schema_registry', 'consumer_groups', 'access'] as const
+export type SectionName = (typeof sectionNames)[number]
+
+/** Pure. The schemas were read before the ends of the generation were fixed: its records may use newer ones. */
+export function hasCarriedSchemas(manifest: {
+  schema_registry?: RegistrySection
+  carried_sections?: readonly SectionName[]
+}): boolean {
+  return manifest.schema_registry !== undefined && manifest.carried_sections?.includes('schema_registry') === true
+}
+
 /** `_schemas.json`. */
 export const registrySettingsSchema = z.strictObject({
   format: z.literal('kafka-backup-registry'),

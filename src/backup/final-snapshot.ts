@@ -1,5 +1,5 @@
 import { latestManifest } from '../archive/catalog.ts'
-import { hasCarriedSchemas } from '../archive/registry-at.ts'
+import { hasCarriedSchemas } from '../archive/registry-section.ts'
 import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { backupSchemas } from '../registry/backup-schemas.ts'
 import type { BackupParts } from './round.ts'

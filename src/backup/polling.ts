@@ -1,5 +1,6 @@
 import { incarnationKey } from '../archive/incarnation.ts'
-import type { Manifest, SectionName } from '../archive/manifest.ts'
+import type { Manifest } from '../archive/manifest.ts'
+import type { SectionName } from '../archive/registry-section.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import type { BackupOptions } from './backup-options.ts'
 import type { SettingsCache } from './observe-source.ts'
@@ -62,7 +63,7 @@ export class Polling {
     this.#polledMs = undefined
   }
 
-  /** Rounds have an interval of their own: the one that is nearest to the interval of polling is taken. */
+  /** A poll waits for a round: the one that is nearest to the end of the interval. */
   #isDue(): boolean {
     const { pollIntervalMs = 0, commitIntervalMs } = this.#options
     if (this.#polledMs === undefined) return true

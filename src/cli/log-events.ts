@@ -48,10 +48,8 @@ function levelOf(event: ProgressEvent): LogLevel {
 
 function messageOf(event: ProgressEvent): string {
   switch (event.type) {
-    case 'gap': {
-      const { topic, partition, from, to, reason } = event
-      return `${topic}/${partition}: offsets ${from} to ${to ?? 'unknown'} were lost at the source (${reason})`
-    }
+    case 'gap':
+      return describeGap(event)
     case 'warning':
     case 'note':
       return event.message
@@ -97,6 +95,10 @@ function messageOf(event: ProgressEvent): string {
     case 'transferred':
       return `${event.objects} of ${plural(event.totalObjects, 'object')} ${event.type === 'checked' ? 'checked' : 'copied'}`
   }
+}
+
+function describeGap({ topic, partition, from, to, reason }: Extract<ProgressEvent, { type: 'gap' }>): string {
+  return `${topic}/${partition}: offsets ${from} to ${to ?? 'unknown'} were lost at the source (${reason})`
 }
 
 function taskOf({ unit, phase }: Extract<ProgressEvent, { type: 'planned' }>): string {

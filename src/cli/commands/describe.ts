@@ -5,7 +5,7 @@ import type {
   DescribedTopic,
   Description,
 } from '../../archive/describe.ts'
-import type { SectionName } from '../../archive/manifest.ts'
+import type { SectionName } from '../../archive/registry-section.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
