@@ -2,7 +2,7 @@ import { type Commit, MAX_LEVEL, type RollupRef } from './documents.ts'
 import { firstCommitOf } from './open-generation.ts'
 
 /** So many documents of a level become one of the next. */
-const ROLL_UP = 8
+export const ROLL_UP = 8
 /** A reader opens a generation with at most so many documents, and the pages of its checkpoint. */
 const MAX_DOCUMENTS = 28
 /** Roll-ups may be so many times as large as their checkpoint. */

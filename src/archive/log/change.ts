@@ -1,5 +1,5 @@
 import type { Manifest, ManifestTopic, NamedObject, Segment } from '../manifest.ts'
-import { addRowChanges, applyRowChange, type ListRow, type RowChange, zeroRow } from './row-change.ts'
+import { applyRowChange, type ListRow, type RowChange, zeroRow } from './row-change.ts'
 
 /** The fields of a generation that belong to the backup as a whole, and are not those of its commit. */
 export type Head = Pick<
@@ -81,9 +81,15 @@ export function applyChange(state: State, change: Change): State {
     if (one === null) lists.delete(key)
     else lists.set(key, applyRowChange(one.isNew ? zeroRow : (state.lists.get(key) ?? zeroRow), one.row))
   }
-  const topics = new Map([...state.topics, ...change.topics])
-  for (const key of change.removedTopics) topics.delete(key)
-  return { head: changedHead(state.head, change), topics, lists }
+  return { head: changedHead(state.head, change), topics: changedTopics(state.topics, change), lists }
+}
+
+function changedTopics(before: State['topics'], { topics, removedTopics }: Change): State['topics'] {
+  if (topics.size === 0 && removedTopics.size === 0) return before
+  const changed = new Map(before)
+  for (const [key, topic] of topics) changed.set(key, topic)
+  for (const key of removedTopics) changed.delete(key)
+  return changed
 }
 
 function changedHead(head: Head, { head: set, unset }: Change): Head {
@@ -97,112 +103,6 @@ export function applyParts(segments: readonly Segment[], parts: readonly ListPar
   const isWhole = parts.every(part => !isBaseRange(part) || (part[0] <= part[1] && part[1] <= segments.length))
   if (!isWhole) return undefined
   return parts.flatMap(part => (isBaseRange(part) ? segments.slice(part[0], part[1]) : [part]))
-}
-
-/** Pure. One change that has the effect of both: `second` comes after `first`. */
-export function composeChanges(first: Change, second: Change): Change {
-  return composeAll([first, second])
-}
-
-/** Pure. One change with the effect of all, in their order. Takes time for what they say, however many there are. */
-export function composeAll(changes: Iterable<Change>): Change {
-  const whole = {
-    head: {} as Partial<Head>,
-    unset: new Set<HeadField>(),
-    topics: new Map<string, TopicRow>(),
-    removedTopics: new Set<string>(),
-    lists: new Map<string, ListChange | null>(),
-    passing: new Map<string, NamedObject>(),
-  }
-  for (const { head, unset, topics, removedTopics, lists, passing } of changes) {
-    Object.assign(whole.head, head)
-    for (const field of Object.keys(head) as HeadField[]) whole.unset.delete(field)
-    for (const field of unset) {
-      whole.unset.add(field)
-      delete whole.head[field]
-    }
-    for (const [key, topic] of topics) {
-      whole.topics.set(key, topic)
-      whole.removedTopics.delete(key)
-    }
-    // One that a change both sets and removes is removed, as where the change is applied.
-    for (const key of removedTopics) {
-      whole.topics.delete(key)
-      whole.removedTopics.add(key)
-    }
-    for (const [key, object] of passing) whole.passing.set(key, object)
-    for (const [key, next] of lists) {
-      const before = whole.lists.get(key)
-      const composed = composeLists(before, next)
-      whole.lists.set(key, composed)
-      if (before?.parts) notePassing(before.parts, composed?.parts ?? [], whole.passing)
-    }
-  }
-  return { ...whole, unset: [...whole.unset] }
-}
-
-function composeLists(before: ListChange | null | undefined, next: ListChange | null): ListChange | null {
-  if (before === undefined || next === null || next.isNew) return next
-  // A list that is gone begins again with nothing.
-  if (before === null) return { ...next, isNew: true, ...(next.parts && { parts: composeParts([], next.parts) }) }
-  const parts = next.parts ? composeParts(before.parts, next.parts) : before.parts
-  return { isNew: before.isNew, row: addRowChanges(before.row, next.row), ...(parts && { parts }) }
-}
-
-/** Pure. Parts of the list behind both changes. Where `first` is absent, it left the list as it was. */
-export function composeParts(first: readonly ListPart[] | undefined, second: readonly ListPart[]): ListPart[] {
-  if (!first) return [...second]
-  const parts: ListPart[] = []
-  const slices = new Slices(first)
-  for (const part of second) {
-    if (isBaseRange(part)) for (const one of slices.take(part)) pushPart(parts, one)
-    else pushPart(parts, part)
-  }
-  return parts
-}
-
-/** A range that continues the one before it becomes one with it. */
-function pushPart(parts: ListPart[], part: ListPart): void {
-  const last = parts.at(-1)
-  if (isBaseRange(part) && last && isBaseRange(last) && last[1] === part[0])
-    parts[parts.length - 1] = [last[0], part[1]]
-  else parts.push(part)
-}
-
-/** Ranges of the list that parts make. Ranges are asked for in their order, so the parts are walked once. */
-class Slices {
-  readonly #parts: readonly ListPart[]
-  #next = 0
-  /** Where the next part begins, in the list that the parts make. */
-  #position = 0
-
-  constructor(parts: readonly ListPart[]) {
-    this.#parts = parts
-  }
-
-  *take([from, to]: BaseRange): Generator<ListPart> {
-    if (from < this.#position) {
-      this.#next = 0
-      this.#position = 0
-    }
-    for (let part = this.#parts[this.#next]; part && this.#position < to; part = this.#parts[this.#next]) {
-      const length = isBaseRange(part) ? part[1] - part[0] : 1
-      const begin = Math.max(from - this.#position, 0)
-      const end = Math.min(to - this.#position, length)
-      if (begin < end) yield isBaseRange(part) ? [part[0] + begin, part[0] + end] : part
-      // The next range may begin inside this part.
-      if (this.#position + length > to) return
-      this.#position += length
-      this.#next++
-    }
-  }
-}
-
-function notePassing(before: readonly ListPart[], after: readonly ListPart[], passing: Map<string, NamedObject>): void {
-  const named = new Set(after.flatMap(part => (isBaseRange(part) ? [] : [part.key])))
-  for (const part of before) {
-    if (!isBaseRange(part) && !named.has(part.key)) passing.set(part.key, objectOf(part))
-  }
 }
 
 /** The object that a segment lies in. */

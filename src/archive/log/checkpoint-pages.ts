@@ -4,7 +4,7 @@ import type { Segment } from '../manifest.ts'
 import { applyParts, type Change, type ListChange } from './change.ts'
 import { encodeSegment, PackTable } from './change-document.ts'
 import { createDocument, LOG_VERSION } from './document.ts'
-import type { PageRef } from './documents.ts'
+import type { Commit, PageRef } from './documents.ts'
 import { pageKey } from './keys.ts'
 import type { OpenedGeneration } from './open-generation.ts'
 import { readPage } from './segment-lists.ts'
@@ -19,11 +19,19 @@ export interface Target {
   objects: number
 }
 
+/** A generation that becomes a checkpoint: one that was opened, or what its writer knows of it. */
+export interface CheckpointSource extends Pick<OpenedGeneration, 'state' | 'pending'> {
+  commit: Pick<Commit, 'backup_id' | 'generation'>
+  ref: { key: string }
+  /** The checkpoint before it. */
+  checkpoint: { pages: readonly PageRef[] } | undefined
+}
+
 export type Lists = [list: string, segments: readonly Segment[]][]
 
 export async function renewPages(
   target: Target,
-  opened: OpenedGeneration,
+  opened: CheckpointSource,
   maxSegments: number,
   signal: AbortSignal,
 ): Promise<PageRef[]> {

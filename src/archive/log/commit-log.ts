@@ -3,13 +3,16 @@ import { runPool } from '../../lib/pool.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { hashOf } from '../hash.ts'
 import type { NamedObject } from '../manifest.ts'
-import { type Chain, dueRollup, isCheckpointDue, withRollup } from './chain.ts'
-import { applyChange, type Change, composeAll, emptyState, noChange, type State } from './change.ts'
+import { type Chain, type DueRollup, dueRollup, isCheckpointDue, withRollup } from './chain.ts'
+import { applyChange, type Change, emptyState, noChange, type State } from './change.ts'
+import { composeAll } from './compose-changes.ts'
 import { LOG_VERSION, packDocument } from './document.ts'
-import type { CheckpointRef, Commit } from './documents.ts'
+import type { CheckpointRef, Commit, PageRef } from './documents.ts'
+import { HeldChanges } from './held-changes.ts'
 import { changeKey, commitKey, rollupKey } from './keys.ts'
 import {
   assertSequence,
+  firstCommitOf,
   type OpenedGeneration,
   openGeneration,
   readChange,
@@ -31,6 +34,8 @@ export interface LogStart {
   chain: Chain
   previous: { size: number; blake3: string } | null
   checkpointBytes: number
+  /** Of the checkpoint. */
+  pages: readonly PageRef[]
 }
 
 export const emptyStart: LogStart = {
@@ -39,12 +44,14 @@ export const emptyStart: LogStart = {
   chain: { checkpoint: null, rollups: [] },
   previous: null,
   checkpointBytes: 0,
+  pages: [],
 }
 
 export function startOf({ commit, ref, state, checkpoint }: OpenedGeneration): LogStart {
   const { generation, checkpoint: named, rollups } = commit
   const checkpointBytes = named && checkpoint ? sizeOf([named, ...checkpoint.parts, ...checkpoint.pages]) : 0
-  return { generation, state, chain: { checkpoint: named, rollups }, previous: ref, checkpointBytes }
+  const pages = checkpoint?.pages ?? []
+  return { generation, state, chain: { checkpoint: named, rollups }, previous: ref, checkpointBytes, pages }
 }
 
 /**
@@ -60,6 +67,8 @@ export class CommitLog {
   #chain: Chain
   #previous: LogStart['previous']
   #checkpointBytes: number
+  #pages: LogStart['pages']
+  readonly #held: HeldChanges
   #lastChange: Change = noChange
 
   /** `newWriter` returns a random name, another one at each call. */
@@ -72,6 +81,8 @@ export class CommitLog {
     this.#chain = start.chain
     this.#previous = start.previous
     this.#checkpointBytes = start.checkpointBytes
+    this.#pages = start.pages
+    this.#held = new HeldChanges(firstCommitOf(start.chain))
   }
 
   get state(): State {
@@ -131,26 +142,37 @@ export class CommitLog {
   async tidy(signal: AbortSignal): Promise<void> {
     const newest = this.#generation
     for (let due = dueRollup(this.#chain, newest); due; due = dueRollup(this.#chain, newest)) {
-      const { from, to, sources } = due
-      const changes =
-        sources.length > 0 ? await this.#readRollups(sources, signal) : await this.#readCommits(from, to, signal)
-      const whole = composeAll(changes)
+      const { from, to, level } = due
+      const whole = this.#held.take(level - 1, from, to) ?? (await this.#readDue(due, signal))
       const writer = this.#newWriter()
       const keyOf = (number: number) => rollupKey(this.#backupId, from, to, writer, number)
       const target = { storage: this.#storage, backupId: this.#backupId, keyOf }
       const documents = await writeChange(target, whole, signal)
+      this.#held.add(level, from, to, whole)
       this.#chain = withRollup(this.#chain, due, documents)
     }
     if (isCheckpointDue(this.#chain, newest, this.#checkpointBytes)) await this.checkpoint(signal)
   }
 
-  /** Of the newest generation, as the store has it. */
+  /** Of the newest generation. */
   async checkpoint(signal: AbortSignal): Promise<CheckpointRef> {
-    const opened = await openGeneration(this.#storage, this.#backupId, this.#generation, signal)
-    const { ref, bytes } = await writeCheckpoint(this.#storage, opened, this.#newWriter(), signal)
-    this.#chain = { checkpoint: ref, rollups: [] }
-    this.#checkpointBytes = bytes
-    return ref
+    const [generation, state] = [this.#generation, this.#state]
+    const pending = this.#held.takeAll((this.#chain.checkpoint?.generation ?? 0) + 1, generation)
+    try {
+      const commit = { backup_id: this.#backupId, generation }
+      const ref = { key: commitKey(this.#backupId, generation) }
+      const source = pending
+        ? { commit, ref, state, checkpoint: { pages: this.#pages }, pending }
+        : await openGeneration(this.#storage, this.#backupId, generation, signal)
+      const written = await writeCheckpoint(this.#storage, source, this.#newWriter(), signal)
+      this.#chain = { checkpoint: written.ref, rollups: [] }
+      this.#checkpointBytes = written.bytes
+      this.#pages = written.pages
+      return written.ref
+    } catch (error) {
+      this.#held.restart(firstCommitOf(this.#chain))
+      throw error
+    }
   }
 
   #advance(generation: number, change: Change, ref: { size: number; blake3: string }): void {
@@ -158,6 +180,14 @@ export class CommitLog {
     this.#lastChange = change
     this.#generation = generation
     this.#previous = ref
+    this.#held.add(0, generation, generation, change)
+  }
+
+  /** What another writer has committed before this one began. */
+  async #readDue({ from, to, sources }: DueRollup, signal: AbortSignal): Promise<Change> {
+    return composeAll(
+      sources.length > 0 ? await this.#readRollups(sources, signal) : await this.#readCommits(from, to, signal),
+    )
   }
 
   /** A commit that was exchanged must not become part of a roll-up, which would vouch for it. */

@@ -1,5 +1,6 @@
-import { type Change, composeChanges, type ListChange, type ListPart, noChange } from './change.ts'
+import { type Change, type ListChange, type ListPart, noChange } from './change.ts'
 import type { CommitFacts, CommitLog } from './commit-log.ts'
+import { composeChanges } from './compose-changes.ts'
 import type { ListTails } from './list-tails.ts'
 import type { Merged } from './merge-pieces.ts'
 import { type Merge, type MergeRules, planMerges } from './plan-merges.ts'

@@ -5,8 +5,9 @@ import { damaged } from '../damage.ts'
 import { hashOf } from '../hash.ts'
 import type { NamedObject } from '../manifest.ts'
 import { refuseRepeats } from '../refuse-repeats.ts'
-import { applyChange, type Change, composeAll, emptyState, type State } from './change.ts'
+import { applyChange, type Change, emptyState, type State } from './change.ts'
 import { decodeChange } from './change-document.ts'
+import { composeAll } from './compose-changes.ts'
 import { readDocument, unpackDocument } from './document.ts'
 import {
   type Checkpoint,

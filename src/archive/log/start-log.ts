@@ -21,8 +21,8 @@ export async function beginLog(
   const written = newest && (await writeFirstCheckpoint(storage, newest, writer, signal))
   await createMarker(storage, backupId, generation + 1, signal)
   if (!written) return emptyStart
-  const { state, ref, bytes } = written
-  return { generation, state, chain: { checkpoint: ref, rollups: [] }, previous: null, checkpointBytes: bytes }
+  const { state, ref, bytes, pages } = written
+  return { generation, state, chain: { checkpoint: ref, rollups: [] }, previous: null, checkpointBytes: bytes, pages }
 }
 
 async function createMarker(

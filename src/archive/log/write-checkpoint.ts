@@ -4,11 +4,10 @@ import { listSegments } from '../indexes.ts'
 import type { Manifest, NamedObject, Segment } from '../manifest.ts'
 import { stateOf } from './as-manifest.ts'
 import { type Change, type ListChange, noChange, type State } from './change.ts'
-import { type Lists, nextKey, renewPages, type Target, writePage } from './checkpoint-pages.ts'
+import { type CheckpointSource, type Lists, nextKey, renewPages, type Target, writePage } from './checkpoint-pages.ts'
 import { createDocument, LOG_VERSION } from './document.ts'
 import type { CheckpointRef, PageRef } from './documents.ts'
 import { checkpointKey } from './keys.ts'
-import type { OpenedGeneration } from './open-generation.ts'
 import { diffRows, zeroRow } from './row-change.ts'
 import { writeOverflow } from './write-change.ts'
 
@@ -19,6 +18,7 @@ export interface WrittenCheckpoint {
   ref: CheckpointRef
   /** Of all that a reader of the whole checkpoint reads. */
   bytes: number
+  pages: readonly PageRef[]
 }
 
 /**
@@ -27,7 +27,7 @@ export interface WrittenCheckpoint {
  */
 export async function writeCheckpoint(
   storage: Storage,
-  opened: OpenedGeneration,
+  opened: CheckpointSource,
   writer: string,
   signal: AbortSignal,
   maxPageSegments = MAX_PAGE_SEGMENTS,
@@ -93,7 +93,7 @@ async function finishCheckpoint(
   const head = { format: 'kafka-backup-checkpoint', format_version: LOG_VERSION, backup_id: backupId, generation }
   const document = { ...head, ...change, pages }
   const object = await createDocument(storage, checkpointKey(backupId, generation, writer), document, signal)
-  return { ref: { ...object, generation }, bytes: sizeOf([object, ...change.parts, ...pages]) }
+  return { ref: { ...object, generation }, bytes: sizeOf([object, ...change.parts, ...pages]), pages }
 }
 
 export function sizeOf(objects: readonly Pick<NamedObject, 'size'>[]): number {

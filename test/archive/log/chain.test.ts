@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Chain, dueRollup, withRollup } from '../../../src/archive/log/chain.ts'
 import { noChange } from '../../../src/archive/log/change.ts'
-import { CommitLog } from '../../../src/archive/log/commit-log.ts'
+import { CommitLog, startOf } from '../../../src/archive/log/commit-log.ts'
 import { commitSchema, MAX_LEVEL } from '../../../src/archive/log/documents.ts'
 import { commitKey } from '../../../src/archive/log/keys.ts'
 import { openGeneration } from '../../../src/archive/log/open-generation.ts'
@@ -54,11 +54,19 @@ test('a commit that was exchanged does not become part of a roll-up', async () =
     const storage = openMemoryStorage()
     const log = new CommitLog(storage, 'b', () => 'w')
     for (let i = 0; i < 8; i++) await log.commit(facts, noChange, signal)
+    const next = new CommitLog(storage, 'b', () => 'x', startOf(await openGeneration(storage, 'b', 8, signal)))
     const other = openMemoryStorage()
     const forged = new CommitLog(other, 'b', () => 'w')
-    for (let i = 0; i < 8; i++) await forged.commit({ ...facts, tool_version: 'other' }, noChange, signal)
+    const change = { ...noChange, head: { warnings: ['forged'] } }
+    for (let i = 0; i < 8; i++) await forged.commit(facts, change, signal)
     const key = commitKey('b', exchanged)
     await storage.replace(key, await other.read(key, signal), signal)
-    await assert.rejects(log.tidy(signal), error => hasCode(error, 'ARCHIVE_DAMAGED'))
+    // One who has to read the commits sees that, and the one who made them does not read them.
+    await assert.rejects(next.tidy(signal), error => hasCode(error, 'ARCHIVE_DAMAGED'))
+    await log.tidy(signal)
+    await log.commit(facts, noChange, signal)
+    const opened = await openGeneration(storage, 'b', 9, signal)
+    assert.equal(opened.commit.rollups[0]?.to, 8)
+    assert.deepEqual(opened.state.head.warnings, [])
   }
 })

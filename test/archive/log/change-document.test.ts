@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Change, composeChanges, emptyState, noChange } from '../../../src/archive/log/change.ts'
+import { type Change, emptyState, noChange } from '../../../src/archive/log/change.ts'
 import { changeSchema, decodeChange, encodeChange } from '../../../src/archive/log/change-document.ts'
+import { composeChanges } from '../../../src/archive/log/compose-changes.ts'
 import { formatJson, parseJson } from '../../../src/lib/json.ts'
 import { type FullState, randomFrom, randomStep } from './random-state.ts'
 

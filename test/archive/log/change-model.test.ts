@@ -4,8 +4,6 @@ import {
   applyChange,
   applyParts,
   type Change,
-  composeAll,
-  composeChanges,
   emptyState,
   type HeadField,
   type ListChange,
@@ -14,6 +12,7 @@ import {
   type State,
   type TopicRow,
 } from '../../../src/archive/log/change.ts'
+import { composeAll, composeChanges } from '../../../src/archive/log/compose-changes.ts'
 import type { ListRow, RowChange } from '../../../src/archive/log/row-change.ts'
 import type { Segment } from '../../../src/archive/manifest.ts'
 import { type Random, randomFrom, randomSegment } from './random-state.ts'

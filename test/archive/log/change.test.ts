@@ -4,13 +4,12 @@ import {
   applyChange,
   applyParts,
   type Change,
-  composeChanges,
-  composeParts,
   emptyState,
   type ListPart,
   noChange,
   objectOf,
 } from '../../../src/archive/log/change.ts'
+import { composeChanges, composeParts } from '../../../src/archive/log/compose-changes.ts'
 import type { Segment } from '../../../src/archive/manifest.ts'
 import { type FullState, randomFrom, randomSegment, randomStep } from './random-state.ts'
 
