@@ -60,6 +60,13 @@ export function assertSegmentKeys(segments: readonly Segment[], owner: KeyOwner,
   for (const { key } of segments) assertClass(key, isInPartition(key, owner, segmentFile), expected, at)
 }
 
+/** Whether a key is that of a segment of any partition of the backup. */
+export function isSegmentKey(key: string, backupId: string): boolean {
+  const [, , folder = '', number = ''] = key.split('/')
+  const isNumber = /^(0|[1-9][0-9]{0,9})$/.test(number)
+  return isNumber && isInPartition(key, { backupId, topic: folder, partition: Number(number) }, segmentFile)
+}
+
 /** The folder of a topic has its name, or a hash that stands for it where names are hidden. */
 function isInPartition(key: string, { backupId, topic, partition }: KeyOwner, file: RegExp): boolean {
   const [id, kafka, folder = '', number, name = '', ...rest] = key.split('/')

@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { zstdDecompress } from 'node:zlib'
+import { zstdDecompress, zstdDecompressSync } from 'node:zlib'
 import { batchSizeAt, isControl, PREFIX_BYTES } from '../batch/header.ts'
 import { decodeRecords } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
@@ -7,10 +7,10 @@ import { hasCode, type KafkaBackupError } from '../errors.ts'
 import { ByteBudget } from '../lib/byte-budget.ts'
 import type { Storage } from '../storage/storage.ts'
 import { damagedInside } from './damage.ts'
-import { openHasher, pieceHash } from './hash.ts'
+import { hashOf, openHasher, pieceHash } from './hash.ts'
 import { listSegments } from './indexes.ts'
 import type { ManifestPartition, ManifestTopic, Segment } from './manifest.ts'
-import { MAX_FRAME_BYTES } from './segment-writer.ts'
+import { MAX_FRAME_BYTES, SMALL_BYTES } from './segment-writer.ts'
 
 const decompress = promisify(zstdDecompress)
 const READ_BYTES = 4 << 20
@@ -53,9 +53,42 @@ export async function* readSegment(
     throw damaged(segment, `it holds ${plainSize} plain bytes instead of ${segment.plain_size}`)
   }
   if (rest.length > 0) throw damaged(segment, 'it ends inside a record batch')
-  const hash = hasher.finish()
-  if ((segment.piece ? pieceHash(hash) : hash) !== segment.blake3)
-    throw damaged(segment, 'its BLAKE3 hash is not the recorded one')
+  assertHash(hasher.finish(), segment)
+}
+
+/** All batches of a small segment, at once and checked. A merge reads thousands. */
+export async function readWholeSegment(
+  storage: Pick<Storage, 'readRange'>,
+  segment: Segment,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const { size, plain_size: plainSize, frames } = segment
+  if (size > SMALL_BYTES || plainSize > SMALL_BYTES || (frames && frames.length !== 1)) {
+    const some: Buffer[] = []
+    for await (const bytes of readSegment(storage, segment, signal)) some.push(Buffer.from(bytes))
+    return Buffer.concat(some)
+  }
+  assertFrames(segment)
+  const stored = await readExactly(storage, segment, segment.piece?.position ?? 0, size, signal)
+  assertHash(hashOf(stored), segment)
+  const plain = frames ? openSmallFrame(stored, segment) : stored
+  if (plain.length !== plainSize) throw damaged(segment, `it holds ${plain.length} plain bytes instead of ${plainSize}`)
+  if (endOfWholeBatches(plain, segment, 0) !== plainSize) throw damaged(segment, 'it ends inside a record batch')
+  return plain
+}
+
+function openSmallFrame(stored: Buffer, segment: Segment): Buffer {
+  const plainBytes = segment.plain_size
+  try {
+    return zstdDecompressSync(stored, { maxOutputLength: Math.max(1, plainBytes), chunkSize: Math.max(64, plainBytes) })
+  } catch (error) {
+    throw damaged(segment, 'a zstd frame cannot be decoded', error)
+  }
+}
+
+function assertHash(hash: string, segment: Segment): void {
+  if ((segment.piece ? pieceHash(hash) : hash) === segment.blake3) return
+  throw damaged(segment, 'its BLAKE3 hash is not the recorded one')
 }
 
 interface Piece {

@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { constants, zstdCompress } from 'node:zlib'
+import { constants, zstdCompress, zstdCompressSync } from 'node:zlib'
 import { runPool } from '../lib/pool.ts'
 import type { ObjectWriter, Storage } from '../storage/storage.ts'
 import { type Hasher, openHasher } from './hash.ts'
@@ -10,6 +10,9 @@ const compress = promisify(zstdCompress)
 const COMPRESSIONS = 2
 // A small window keeps the work of several threads within their caches; frames grow by a little.
 const ZSTD_PARAMS = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 17 }
+
+/** Up to this the hand-over to a thread takes longer than compressing or decompressing. */
+export const SMALL_BYTES = 32 << 10
 
 /** Plain bytes of a frame. A reader makes room for no more, whatever an index claims. */
 export const MAX_FRAME_BYTES = 128 << 20
@@ -152,9 +155,9 @@ function cutToFrames(piece: Buffer): Buffer[] {
 }
 
 /** With room for the worst case zstd works in one pass, straight from the piece into the frame. */
-function compressPiece(piece: Buffer): Promise<Buffer> {
-  const chunkSize = piece.length + (piece.length >> 8) + 1024
-  return compress(piece, { chunkSize, params: ZSTD_PARAMS })
+async function compressPiece(piece: Buffer): Promise<Buffer> {
+  const options = { chunkSize: piece.length + (piece.length >> 8) + 1024, params: ZSTD_PARAMS }
+  return piece.length <= SMALL_BYTES ? zstdCompressSync(piece, options) : compress(piece, options)
 }
 
 export function joinFacts(first: ChunkFacts, second: ChunkFacts): ChunkFacts {

@@ -2,12 +2,12 @@ import type { Storage } from '../../storage/storage.ts'
 import { damaged } from '../damage.ts'
 import type { Segment } from '../manifest.ts'
 import { applyParts, type Change, type ListChange } from './change.ts'
-import { encodeSegment, PackTable } from './change-document.ts'
 import { createDocument, LOG_VERSION } from './document.ts'
 import type { Commit, PageRef } from './documents.ts'
 import { pageKey } from './keys.ts'
 import type { OpenedGeneration } from './open-generation.ts'
 import { readPage } from './segment-lists.ts'
+import { encodeSegment, PackTable } from './segment-row.ts'
 
 /** Where a checkpoint is written to. */
 export interface Target {

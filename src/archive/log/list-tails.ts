@@ -2,6 +2,9 @@ import type { Segment } from '../manifest.ts'
 import { type Change, isBaseRange, type ListPart } from './change.ts'
 import { type ListTail, tailOf } from './plan-merges.ts'
 
+/** A list with so many live pieces does not wait for the next regular merge. */
+const CROWDED = 15
+
 const noTail: ListTail = { start: 0, segments: [] }
 
 /**
@@ -9,10 +12,16 @@ const noTail: ListTail = { start: 0, segments: [] }
  * the age of a backup, since pieces become segments.
  */
 export class ListTails {
-  readonly #tails: Map<string, ListTail>
+  readonly #tails = new Map<string, ListTail>()
+  /** Lists with many pieces, which are to be merged soon. */
+  readonly #crowded = new Set<string>()
 
   constructor(tails: Iterable<[string, ListTail]> = []) {
-    this.#tails = new Map(tails)
+    for (const [list, tail] of tails) this.#set(list, tail)
+  }
+
+  get isCrowded(): boolean {
+    return this.#crowded.size > 0
   }
 
   entries(): Iterable<[string, ListTail]> {
@@ -32,13 +41,27 @@ export class ListTails {
   /** Follows a change that was committed. */
   apply({ lists }: Change): void {
     for (const [list, change] of lists) {
-      if (change === null) this.#tails.delete(list)
-      else if (change.isNew || change.parts) {
+      if (change === null) {
+        this.#tails.delete(list)
+        this.#crowded.delete(list)
+      } else if (change.isNew || change.parts) {
         const tail = change.isNew ? noTail : (this.#tails.get(list) ?? noTail)
-        this.#tails.set(list, tailAfter(tail, change.parts ?? []))
+        this.#set(list, tailAfter(tail, change.parts ?? []))
       }
     }
   }
+
+  #set(list: string, tail: ListTail): void {
+    this.#tails.set(list, tail)
+    if (tail.segments.length >= CROWDED && countPieces(tail) >= CROWDED) this.#crowded.add(list)
+    else this.#crowded.delete(list)
+  }
+}
+
+function countPieces({ segments }: ListTail): number {
+  let count = 0
+  for (const { piece } of segments) if (piece) count++
+  return count
 }
 
 function isSame(one: Segment, other: Segment | undefined): boolean {

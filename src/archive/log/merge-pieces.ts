@@ -1,7 +1,7 @@
 import { codecOf, readHeader } from '../../batch/header.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Segment } from '../manifest.ts'
-import { readSegment } from '../segment-reader.ts'
+import { readSegment, readWholeSegment } from '../segment-reader.ts'
 import { type ChunkFacts, factsOf, joinFacts, type SegmentWriter } from '../segment-writer.ts'
 import { type PackSet, storePiece } from './pack-set.ts'
 import { PackWindows } from './pack-windows.ts'
@@ -54,9 +54,7 @@ async function writePiece(
   signal: AbortSignal,
 ): Promise<{ durable: Promise<Segment> }> {
   const batches: Buffer[] = []
-  for (const source of sources) {
-    for await (const bytes of readSegment(storage, source, signal)) batches.push(Buffer.from(bytes))
-  }
+  for (const source of sources) batches.push(await readWholeSegment(storage, source, signal))
   const facts = sources.map(factsOf).reduce(joinFacts)
   return storePiece(packs, { list, level, batches, facts, compressed: isCompressible(batches[0], compression) })
 }

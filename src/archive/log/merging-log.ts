@@ -7,8 +7,6 @@ import { type Merge, type MergeRules, planMerges } from './plan-merges.ts'
 
 /** Merges are looked for every so many rounds, so that one object holds the results of many. */
 const ROUNDS_BETWEEN = 4
-/** A list with so many live pieces does not wait for that. */
-const URGENT_PIECES = 15
 
 export interface MergingOptions {
   /** Writes the results; nothing names them until the next commit. */
@@ -39,7 +37,7 @@ export class MergingLog {
   ): Promise<{ isEarlier: boolean }> {
     const merged = this.#done
     await confirm([...new Set(merged.map(({ result }) => result.key))])
-    const whole = composeChanges(change, this.#mergesAsChange(merged, change))
+    const whole = merged.length === 0 ? change : composeChanges(change, this.#mergesAsChange(merged, change))
     const result = await this.#log.commit(facts, whole, signal)
     this.#done = this.#done.slice(merged.length)
     this.#rounds++
@@ -59,16 +57,11 @@ export class MergingLog {
   }
 
   #dueMerges(): Merge[] {
-    if (this.#done.length > 0) return []
+    if (this.#done.length > 0 || (this.#rounds < ROUNDS_BETWEEN && !this.#tails.isCrowded)) return []
     const rules = this.#options.rules()
     const due: Merge[] = []
-    let isUrgent = false
-    for (const [list, tail] of this.#tails.entries()) {
-      const merges = planMerges(list, tail, rules)
-      due.push(...merges)
-      isUrgent ||= merges.length > 0 && tail.segments.filter(({ piece }) => piece).length >= URGENT_PIECES
-    }
-    return isUrgent || this.#rounds >= ROUNDS_BETWEEN ? due : []
+    for (const [list, tail] of this.#tails.entries()) due.push(...planMerges(list, tail, rules))
+    return due
   }
 
   /** How the state after `change` becomes one with the results. A list that has changed otherwise keeps its pieces. */

@@ -1,13 +1,15 @@
 import type { Storage } from '../../storage/storage.ts'
-import { openHasher, pieceHash } from '../hash.ts'
+import { hashOf, openHasher, pieceHash } from '../hash.ts'
 import type { PackRef, Segment } from '../manifest.ts'
 import { type BatchWriter, type ChunkFacts, compressToFrames, describeSegment, joinFacts } from '../segment-writer.ts'
 import { packKey } from './keys.ts'
 
 /** A pack is written when its pieces have this many bytes, or when the round ends. */
 const MAX_PACK_BYTES = 32 << 20
-/** Below this, compressing a piece on its own gains little. */
-const MIN_COMPRESSED_BYTES = 512
+/** Below this a piece is merged soon, and compressing it would take more time than everything else that is done with it. */
+const MIN_COMPRESSED_BYTES = 1024
+/** Small pieces are joined for the store and for the hash of the pack. */
+const CHUNK_BYTES = 1 << 20
 /** Open pieces hold so much together; one that grows beyond it becomes a segment, unless it is small itself. */
 const MAX_OPEN_BYTES = 32 << 20
 const SMALL_PIECE_BYTES = 64 << 10
@@ -125,7 +127,7 @@ export class PackSet {
     const hasher = openHasher()
     let size = 0
     try {
-      const chunks = pieces.flatMap(({ stored }) => stored)
+      const chunks = joinChunks(pieces.flatMap(({ stored }) => stored))
       const writing = writer.write(chunks, this.#storeSignal)
       for (const chunk of chunks) {
         hasher.update(chunk)
@@ -141,6 +143,26 @@ export class PackSet {
   }
 }
 
+function joined(buffers: readonly Buffer[]): Buffer {
+  const [first] = buffers
+  return buffers.length === 1 && first ? first : Buffer.concat(buffers)
+}
+
+/** Pure. The same bytes in fewer buffers. */
+function joinChunks(buffers: readonly Buffer[]): Buffer[] {
+  const chunks: Buffer[] = []
+  let begin = 0
+  let bytes = 0
+  for (const [i, { length }] of buffers.entries()) {
+    bytes += length
+    if (bytes < CHUNK_BYTES && i < buffers.length - 1) continue
+    chunks.push(joined(buffers.slice(begin, i + 1)))
+    begin = i + 1
+    bytes = 0
+  }
+  return chunks
+}
+
 /** Compresses a piece as one frame where that pays, and adds it. Resolves before it is durable. */
 export async function storePiece(
   packs: PackSet,
@@ -153,7 +175,7 @@ export async function storePiece(
   }: { list: string; level: number; batches: readonly Buffer[]; facts: ChunkFacts; compressed: boolean },
 ): Promise<{ durable: Promise<Segment> }> {
   await packs.room()
-  const plain = [Buffer.concat(batches)]
+  const plain = [joined(batches)]
   const plainSize = plain[0]?.length ?? 0
   const isCompressed = compressed && plainSize >= MIN_COMPRESSED_BYTES
   const { stored, frames } = isCompressed ? await compressToFrames(plain) : { stored: plain, frames: undefined }
@@ -161,9 +183,8 @@ export async function storePiece(
 }
 
 function describePiece(piece: WaitingPiece, position: number, pack: PackRef): Segment {
-  const hasher = openHasher()
-  for (const chunk of piece.stored) hasher.update(chunk)
-  const stored = { key: pack.key, size: piece.size, blake3: pieceHash(hasher.finish()), plain_size: piece.plainSize }
+  const blake3 = pieceHash(hashOf(joined(piece.stored)))
+  const stored = { key: pack.key, size: piece.size, blake3, plain_size: piece.plainSize }
   return {
     ...describeSegment(stored, piece.frames, piece.facts),
     piece: { position, level: piece.level, pack },

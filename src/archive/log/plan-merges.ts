@@ -87,8 +87,9 @@ function wholeRun(run: Run): Due {
   return { ...run, into: { kind: 'segment' } }
 }
 
-function isOld(sources: readonly Segment[], { olderThanMs }: MergeRules): boolean {
-  return sources.some(source => Date.parse(storedTimes(source).from) < olderThanMs)
+/** The first of them was stored first. */
+function isOld([first]: readonly Segment[], { olderThanMs }: MergeRules): boolean {
+  return first !== undefined && Date.parse(storedTimes(first).from) < olderThanMs
 }
 
 function dueInRun(sources: readonly Segment[], run: Run, rules: MergeRules): Due | undefined {

@@ -71,7 +71,10 @@ export function diffRows(before: ListRow, after: ListRow): RowChange {
 }
 
 function isSame(before: unknown, after: unknown): boolean {
-  return before === after || (typeof before === 'object' && isDeepStrictEqual(before, after))
+  if (before === after) return true
+  if (typeof before !== 'object' || typeof after !== 'object' || before === null || after === null) return false
+  if (Array.isArray(before) && before.length === 0) return Array.isArray(after) && after.length === 0
+  return isDeepStrictEqual(before, after)
 }
 
 /** Pure. The row after a change. */

@@ -3,10 +3,10 @@ import { assertSegmentKeys } from '../assert-keys.ts'
 import { damaged } from '../damage.ts'
 import type { Segment } from '../manifest.ts'
 import { applyParts } from './change.ts'
-import { decodeSegment } from './change-document.ts'
 import { readDocument } from './document.ts'
 import { type PageRef, pageSchema } from './documents.ts'
 import { assertKey, type OpenedGeneration } from './open-generation.ts'
+import { decodeSegment } from './segment-row.ts'
 
 /** Pages that are kept: readers ask for partitions in the order of their lists. */
 const PAGES_KEPT = 2

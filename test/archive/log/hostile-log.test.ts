@@ -45,6 +45,7 @@ async function assertDamaged(storage: Storage, problem: RegExp): Promise<void> {
   })
 }
 
+const segment = ['b/kafka/orders/0/x.log', 0, 0, 1, 1, 'A'.repeat(43), 0, 0, 1, 1, 1, 0, null, null]
 const row = (key: string, ...more: unknown[]) => [key, 1, none, sums, ...more]
 const groups = { state: 'taken', taken_at: '', key: 'other/kafka/groups-1.a.json', size: 1, groups: 0, positions: 0 }
 
@@ -90,6 +91,36 @@ const changes: [name: string, change: object, problem: RegExp][] = [
     'a range that goes backward',
     { topics: [topic], lists: [[`${id}/0`, 0, none, sums, {}, [[5, 2]]]] },
     /out of order/,
+  ],
+  [
+    'a passing object that is not of records',
+    { passing: [{ key: 'b/manifests/pruned.json', size: 1, blake3: 'a'.repeat(64) }] },
+    /names "b\/manifests\/pruned.json", which is not a pack or a segment/,
+  ],
+  [
+    'a passing segment of another backup',
+    { passing: [{ key: 'c/kafka/orders/0/00000000000000000000.r.log', size: 1, blake3: 'a'.repeat(64) }] },
+    /which is not a pack or a segment/,
+  ],
+  [
+    'a row that ends early',
+    { topics: [topic], lists: [[`${id}/0`, 0, none]] },
+    /change\.lists\.0: is not the row of a list/,
+  ],
+  [
+    'a segment with a column too many',
+    { topics: [topic], lists: [row(`${id}/0`, {}, [[...segment, {}, 0]])] },
+    /change\.lists\.0: is not the row of a list/,
+  ],
+  [
+    'a segment with an unknown field',
+    { topics: [topic], lists: [row(`${id}/0`, {}, [[...segment, { unknown: 1 }]])] },
+    /change\.lists\.0: is not the row of a list/,
+  ],
+  [
+    'a row that sets an unknown field',
+    { topics: [topic], lists: [row(`${id}/0`, { unknown: 1 })] },
+    /of a+\/0: Unrecognized key/,
   ],
   [
     'groups of another backup',
