@@ -27,12 +27,18 @@ export interface CheckpointSource extends Pick<OpenedGeneration, 'state' | 'pend
   checkpoint: { pages: readonly PageRef[] } | undefined
 }
 
+export interface PageOptions {
+  maxSegments: number
+  /** Sees the segments of each list in a page that is written again. */
+  onList?: ((list: string, segments: readonly Segment[]) => void) | undefined
+}
+
 export type Lists = [list: string, segments: readonly Segment[]][]
 
 export async function renewPages(
   target: Target,
   opened: CheckpointSource,
-  maxSegments: number,
+  { maxSegments, onList }: PageOptions,
   signal: AbortSignal,
 ): Promise<PageRef[]> {
   const { storage, backupId } = target
@@ -47,6 +53,7 @@ export async function renewPages(
       if (change === null) base.delete(list)
       else base.set(list, segmentsAfter(list, change, base.get(list) ?? [], opened.ref.key))
     }
+    if (onList) for (const [list, segments] of base) onList(list, segments)
     for (const lists of cutPages([...base], maxSegments)) {
       pages.push(await writePage(target, lists, signal))
     }

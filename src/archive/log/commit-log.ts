@@ -5,6 +5,7 @@ import { hashOf } from '../hash.ts'
 import type { NamedObject } from '../manifest.ts'
 import { type Chain, type DueRollup, dueRollup, isCheckpointDue, withRollup } from './chain.ts'
 import { applyChange, type Change, emptyState, noChange, type State } from './change.ts'
+import type { PageOptions } from './checkpoint-pages.ts'
 import { composeAll } from './compose-changes.ts'
 import { LOG_VERSION, packDocument } from './document.ts'
 import type { CheckpointRef, Commit, PageRef } from './documents.ts'
@@ -139,7 +140,7 @@ export class CommitLog {
   }
 
   /** Rolls up what is due, and writes a checkpoint where that serves readers better. Takes effect with the next commit. */
-  async tidy(signal: AbortSignal): Promise<void> {
+  async tidy(signal: AbortSignal, onList?: PageOptions['onList']): Promise<void> {
     const newest = this.#generation
     for (let due = dueRollup(this.#chain, newest); due; due = dueRollup(this.#chain, newest)) {
       const { from, to, level } = due
@@ -151,11 +152,11 @@ export class CommitLog {
       this.#held.add(level, from, to, whole)
       this.#chain = withRollup(this.#chain, due, documents)
     }
-    if (isCheckpointDue(this.#chain, newest, this.#checkpointBytes)) await this.checkpoint(signal)
+    if (isCheckpointDue(this.#chain, newest, this.#checkpointBytes)) await this.checkpoint(signal, onList)
   }
 
-  /** Of the newest generation. */
-  async checkpoint(signal: AbortSignal): Promise<CheckpointRef> {
+  /** Of the newest generation. `onList` sees the segments of lists that have changed since the one before. */
+  async checkpoint(signal: AbortSignal, onList?: PageOptions['onList']): Promise<CheckpointRef> {
     const [generation, state] = [this.#generation, this.#state]
     const pending = this.#held.takeAll((this.#chain.checkpoint?.generation ?? 0) + 1, generation)
     try {
@@ -164,7 +165,7 @@ export class CommitLog {
       const source = pending
         ? { commit, ref, state, checkpoint: { pages: this.#pages }, pending }
         : await openGeneration(this.#storage, this.#backupId, generation, signal)
-      const written = await writeCheckpoint(this.#storage, source, this.#newWriter(), signal)
+      const written = await writeCheckpoint(this.#storage, source, this.#newWriter(), signal, { onList })
       this.#chain = { checkpoint: written.ref, rollups: [] }
       this.#checkpointBytes = written.bytes
       this.#pages = written.pages

@@ -17,7 +17,7 @@ export class ListTails {
   readonly #crowded = new Set<string>()
 
   constructor(tails: Iterable<[string, ListTail]> = []) {
-    for (const [list, tail] of tails) this.#set(list, tail)
+    for (const [list, tail] of tails) this.set(list, tail)
   }
 
   get isCrowded(): boolean {
@@ -28,8 +28,13 @@ export class ListTails {
     return this.#tails.entries()
   }
 
-  set(list: string, tail: ListTail): void {
-    this.#tails.set(list, tail)
+  get size(): number {
+    return this.#tails.size
+  }
+
+  /** How many segments of a list lie before its first piece. */
+  startOf(list: string): number {
+    return this.#tails.get(list)?.start ?? 0
   }
 
   /** Whether the list has these segments at this place. */
@@ -46,12 +51,12 @@ export class ListTails {
         this.#crowded.delete(list)
       } else if (change.isNew || change.parts) {
         const tail = change.isNew ? noTail : (this.#tails.get(list) ?? noTail)
-        this.#set(list, tailAfter(tail, change.parts ?? []))
+        this.set(list, tailAfter(tail, change.parts ?? []))
       }
     }
   }
 
-  #set(list: string, tail: ListTail): void {
+  set(list: string, tail: ListTail): void {
     this.#tails.set(list, tail)
     if (tail.segments.length >= CROWDED && countPieces(tail) >= CROWDED) this.#crowded.add(list)
     else this.#crowded.delete(list)
@@ -79,8 +84,10 @@ export function tailAfter({ start, segments }: ListTail, parts: readonly ListPar
     }
     const [from, to] = part
     const unknown = Math.max(0, Math.min(to, start) - from)
-    if (known.length > 0 && unknown > 0) throw new Error('a change has put segments behind later ones')
-    before += unknown
+    if (unknown > 0) {
+      if (known.some(({ piece }) => piece)) throw new Error('a change has put pieces before segments')
+      before += unknown + known.splice(0).length
+    }
     for (const segment of segments.slice(Math.max(0, from - start), Math.max(0, to - start))) known.push(segment)
   }
   const tail = tailOf(known)

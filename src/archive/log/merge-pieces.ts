@@ -1,4 +1,5 @@
 import { codecOf, readHeader } from '../../batch/header.ts'
+import { runPool } from '../../lib/pool.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Segment } from '../manifest.ts'
 import { readSegment, readWholeSegment } from '../segment-reader.ts'
@@ -6,6 +7,9 @@ import { type ChunkFacts, factsOf, joinFacts, type SegmentWriter } from '../segm
 import { type PackSet, storePiece } from './pack-set.ts'
 import { PackWindows } from './pack-windows.ts'
 import { type Merge, storedTimes } from './plan-merges.ts'
+
+const SEGMENTS_AT_ONCE = 4
+const FRAME_BYTES = 256 << 10
 
 export interface MergeParts {
   storage: Storage
@@ -30,20 +34,26 @@ export async function mergePieces(merges: readonly Merge[], parts: MergeParts, s
     parts.storage,
     sorted.flatMap(({ sources }) => sources),
   )
-  const results: Promise<Merged>[] = []
+  const pieces: Promise<Merged>[] = []
   for (const merge of sorted) {
-    const { into } = merge
-    const { durable } =
-      into.kind === 'segment'
-        ? { durable: Promise.resolve(await writeSegment(merge, storage, parts, signal)) }
-        : await writePiece(merge, into.level, storage, parts, signal)
-    const result = durable.then(segment => ({ ...merge, result: { ...segment, ...timesOf(merge) } }))
+    if (merge.into.kind === 'segment') continue
+    const { durable } = await writePiece(merge, merge.into.level, storage, parts, signal)
+    const result = durable.then(segment => mergedTo(merge, segment))
     // It is awaited below, when all are read.
     result.catch(() => undefined)
-    results.push(result)
+    pieces.push(result)
   }
   await parts.packs.flush()
-  return Promise.all(results)
+  const segments = await runPool(
+    sorted.filter(({ into }) => into.kind === 'segment'),
+    SEGMENTS_AT_ONCE,
+    async merge => mergedTo(merge, await writeSegment(merge, storage, parts, signal)),
+  )
+  return [...(await Promise.all(pieces)), ...segments]
+}
+
+function mergedTo(merge: Merge, segment: Segment): Merged {
+  return { ...merge, result: { ...segment, ...timesOf(merge) } }
 }
 
 async function writePiece(
@@ -65,21 +75,42 @@ async function writeSegment(
   parts: MergeParts,
   signal: AbortSignal,
 ): Promise<Segment> {
+  const [first] = merge.sources
+  if (!first) throw new Error('a merge has at least one source')
   let writer: SegmentWriter | undefined
   try {
-    for (const source of merge.sources) {
-      for await (const bytes of readSegment(storage, source, signal)) {
-        writer ??= await parts.openSegment(merge, isCompressible(bytes, parts.compression), signal)
-        await writer.append([bytes], nothingOf(source), signal)
-      }
-      await writer?.append([], factsOf(source), signal)
+    for await (const bytes of framesOf(merge, storage, signal)) {
+      writer ??= await parts.openSegment(merge, isCompressible(bytes, parts.compression), signal)
+      await writer.append([bytes], nothingOf(first), signal)
     }
-    if (!writer) throw new Error('a merge has at least one source')
+    if (!writer) throw new Error('a segment has at least one batch')
+    await writer.append([], merge.sources.map(factsOf).reduce(joinFacts), signal)
     return await writer.finish(signal)
   } catch (error) {
     await writer?.abort()
     throw error
   }
+}
+
+/** The batches of small sources together: each chunk becomes a frame, and the entry of the segment lists all frames. */
+async function* framesOf(
+  { sources }: Merge,
+  storage: Pick<Storage, 'readRange'>,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  let waiting: Buffer[] = []
+  let size = 0
+  for (const source of sources) {
+    for await (const bytes of readSegment(storage, source, signal)) {
+      waiting.push(Buffer.from(bytes))
+      size += bytes.length
+      if (size < FRAME_BYTES) continue
+      yield Buffer.concat(waiting)
+      waiting = []
+      size = 0
+    }
+  }
+  if (size > 0) yield Buffer.concat(waiting)
 }
 
 /** Merging does not make records newer: retention by age counts from when they were stored. */

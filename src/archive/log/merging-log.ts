@@ -1,12 +1,18 @@
+import { append } from '../../lib/largest.ts'
+import type { Segment } from '../manifest.ts'
 import { type Change, type ListChange, type ListPart, noChange } from './change.ts'
 import type { CommitFacts, CommitLog } from './commit-log.ts'
 import { composeChanges } from './compose-changes.ts'
 import type { ListTails } from './list-tails.ts'
 import type { Merged } from './merge-pieces.ts'
-import { type Merge, type MergeRules, planMerges } from './plan-merges.ts'
+import { type Merge, type MergeRules, planMerges, planSegmentMerges } from './plan-merges.ts'
 
 /** Merges are looked for every so many rounds, so that one object holds the results of many. */
 const ROUNDS_BETWEEN = 4
+
+/** Of one merge job: this many, or this part of the lists. */
+const MIN_SEGMENTS = 64
+const SEGMENT_SHARE = 32
 
 export interface MergingOptions {
   /** Writes the results; nothing names them until the next commit. */
@@ -20,6 +26,10 @@ export class MergingLog {
   readonly #tails: ListTails
   readonly #options: MergingOptions
   #done: Merged[] = []
+  /** Segments that are to be merged again, as the last checkpoint had them. */
+  #small: Merge[] = []
+  /** Lists whose segments before the first piece have changed since the oldest plan that is not committed. */
+  readonly #reshaped = new Set<string>()
   #rounds = 0
 
   constructor(log: CommitLog, tails: ListTails, options: MergingOptions) {
@@ -41,6 +51,7 @@ export class MergingLog {
     const result = await this.#log.commit(facts, whole, signal)
     this.#done = this.#done.slice(merged.length)
     this.#rounds++
+    this.#noteReshaped(this.#log.lastChange)
     this.#tails.apply(this.#log.lastChange)
     return result
   }
@@ -52,15 +63,38 @@ export class MergingLog {
       this.#rounds = 0
       const merged = await this.#options.merge(due, signal)
       this.#done = [...this.#done, ...merged]
+      this.#small = []
     }
-    await this.#log.tidy(signal)
+    await this.#log.tidy(signal, this.#watchLists())
+  }
+
+  /** Of the newest generation. */
+  async checkpoint(signal: AbortSignal): Promise<void> {
+    await this.#log.checkpoint(signal, this.#watchLists())
+  }
+
+  /** A checkpoint reads the lists that have changed: an opportunity to find those with many small segments. */
+  #watchLists(): ((list: string, segments: readonly Segment[]) => void) | undefined {
+    if (this.#small.length > 0) return undefined
+    if (this.#done.length === 0) this.#reshaped.clear()
+    const rules = this.#options.rules()
+    return (list, segments) => {
+      if (this.#small.length < MIN_SEGMENTS) append(this.#small, planSegmentMerges(list, segments, rules))
+    }
   }
 
   #dueMerges(): Merge[] {
     if (this.#done.length > 0 || (this.#rounds < ROUNDS_BETWEEN && !this.#tails.isCrowded)) return []
     const rules = this.#options.rules()
-    const due: Merge[] = []
-    for (const [list, tail] of this.#tails.entries()) due.push(...planMerges(list, tail, rules))
+    const due: Merge[] = this.#small.filter(({ list }) => !this.#reshaped.has(list))
+    const mostSegments = Math.max(MIN_SEGMENTS, Math.ceil(this.#tails.size / SEGMENT_SHARE))
+    let segments = 0
+    for (const [list, tail] of this.#tails.entries()) {
+      for (const merge of planMerges(list, tail, rules, segments < mostSegments)) {
+        due.push(merge)
+        if (merge.into.kind === 'segment') segments++
+      }
+    }
     return due
   }
 
@@ -71,10 +105,25 @@ export class MergingLog {
       const change = lists.get(list)
       const isAppend =
         change === undefined || (change !== null && !change.isNew && keepsBase(change, this.#count(list)))
-      if (!isAppend || !some.every(({ from, sources }) => this.#tails.has(list, from, sources))) continue
+      if (!isAppend || !some.every(one => this.#isThere(one))) continue
       changes.set(list, mergeOf(some, this.#count(list) + addedBy(change)))
     }
     return { ...noChange, lists: changes }
+  }
+
+  #isThere({ list, from, to, sources }: Merge): boolean {
+    const isSettled = to <= this.#tails.startOf(list)
+    return isSettled ? !this.#reshaped.has(list) : this.#tails.has(list, from, sources)
+  }
+
+  /** Segments before the first piece of a list are not in memory: merges of them hold as long as none of them changes. */
+  #noteReshaped({ lists }: Change): void {
+    for (const [list, change] of lists) {
+      const [first] = change?.parts ?? []
+      const kept = Array.isArray(first) && first[0] === 0 ? Number(first[1]) : 0
+      const isKept = change !== null && !change.isNew && (!change.parts || kept >= this.#tails.startOf(list))
+      if (!isKept) this.#reshaped.add(list)
+    }
   }
 
   #count(list: string): number {

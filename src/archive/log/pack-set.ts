@@ -7,7 +7,7 @@ import { packKey } from './keys.ts'
 /** A pack is written when its pieces have this many bytes, or when the round ends. */
 const MAX_PACK_BYTES = 32 << 20
 /** Below this a piece is merged soon, and compressing it would take more time than everything else that is done with it. */
-const MIN_COMPRESSED_BYTES = 1024
+const MIN_COMPRESSED_BYTES = 2048
 /** Small pieces are joined for the store and for the hash of the pack. */
 const CHUNK_BYTES = 1 << 20
 /** Open pieces hold so much together; one that grows beyond it becomes a segment, unless it is small itself. */

@@ -17,7 +17,7 @@ interface Window {
 export class PackWindows implements Pick<Storage, 'readRange'> {
   readonly #storage: Pick<Storage, 'readRange'>
   readonly #windows: ReadonlyMap<string, readonly Window[]>
-  readonly #kept = new Map<string, Window & { bytes: Buffer }>()
+  readonly #kept = new Map<string, Window & { bytes: Promise<Buffer> }>()
 
   constructor(storage: Pick<Storage, 'readRange'>, pieces: readonly Segment[]) {
     this.#storage = storage
@@ -31,13 +31,13 @@ export class PackWindows implements Pick<Storage, 'readRange'> {
   async readRange(key: string, start: number, length: number, signal: AbortSignal): Promise<Buffer> {
     const end = start + length
     const kept = this.#kept.get(key)
-    if (kept && kept.start <= start && end <= kept.end) return kept.bytes.subarray(start - kept.start, end - kept.start)
+    if (kept && kept.start <= start && end <= kept.end)
+      return (await kept.bytes).subarray(start - kept.start, end - kept.start)
     const window = this.#windows.get(key)?.find(one => one.start <= start && end <= one.end)
     if (!window) return this.#storage.readRange(key, start, length, signal)
-    this.#kept.delete(key)
-    const bytes = await this.#storage.readRange(key, window.start, window.end - window.start, signal)
+    const bytes = this.#storage.readRange(key, window.start, window.end - window.start, signal)
     this.#kept.set(key, { ...window, bytes })
-    return bytes.subarray(start - window.start, end - window.start)
+    return (await bytes).subarray(start - window.start, end - window.start)
   }
 }
 

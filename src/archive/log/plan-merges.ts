@@ -21,6 +21,9 @@ export interface MergeRules {
   olderThanMs: number
 }
 
+/** A merge that has to become a segment and may not yet stays a piece of the last level. */
+const LAST_PIECE = { kind: 'piece', level: LAST_LEVEL } as const
+
 /** Neighbors in a list that become one: a piece of this level, or a segment. */
 export interface Merge {
   list: string
@@ -38,23 +41,66 @@ export function tailOf(segments: readonly Segment[]): ListTail {
   return { start, segments: segments.slice(start) }
 }
 
-/** Pure. What is due in a list, in the order of its segments. */
-export function planMerges(list: string, tail: ListTail, rules: MergeRules): Merge[] {
+/**
+ * Pure. What is due in a list, in the order of its segments. Without `mayBecomeSegment` there are pieces only: partitions that
+ * began together would otherwise all write a segment at the same time, and no other piece would be merged meanwhile.
+ */
+export function planMerges(list: string, tail: ListTail, rules: MergeRules, mayBecomeSegment = true): Merge[] {
   const runs = findRuns(tail.segments)
   const merges: Merge[] = []
   let pieces = runs.reduce((sum, run) => sum + run.to - run.from, 0)
   for (const run of runs) {
     const sources = tail.segments.slice(run.from, run.to)
     const isLimit = pieces > MAX_PIECES
-    const due = isOld(sources, rules)
-      ? wholeRun(run)
-      : (dueInRun(sources, run, rules) ?? (isLimit ? wholeRun(run) : undefined))
+    const due =
+      mayBecomeSegment && isOld(sources, rules)
+        ? wholeRun(run)
+        : (dueInRun(sources, run, rules) ?? (isLimit ? wholeRun(run) : undefined))
     if (!due) continue
-    const { from, to, into } = due
+    const { from, to } = due
+    const into = mayBecomeSegment || due.into.kind === 'piece' ? due.into : LAST_PIECE
+    // One piece has nothing to merge with.
+    if (into.kind === 'piece' && to - from === 1) continue
     pieces -= to - from - (into.kind === 'piece' ? 1 : 0)
     merges.push({ list, from: tail.start + from, to: tail.start + to, sources: tail.segments.slice(from, to), into })
   }
   return merges
+}
+
+/** A list with so many segments that were merged from pieces has the small ones merged again. */
+const MANY_SEGMENTS = 64
+/** Fewer are not worth copying them. */
+const MIN_NEIGHBORS = 8
+/** A segment has as many bytes as so many of the largest pieces. */
+const PIECES_OF_SEGMENT = 16
+
+/** Pure. Segments before the first piece that become one: neighbors without a gap between them, up to the size of a segment. */
+export function planSegmentMerges(list: string, segments: readonly Segment[], rules: MergeRules): Merge[] {
+  const { start } = tailOf(segments)
+  if (start < MANY_SEGMENTS) return []
+  const maxBytes = PIECES_OF_SEGMENT * rules.maxPieceBytes
+  const merges: Merge[] = []
+  let from = 0
+  let bytes = 0
+  for (let i = 0; i <= start; i++) {
+    const [before, segment] = [segments[i - 1], i < start ? segments[i] : undefined]
+    const size = segment && isSmall(segment, maxBytes) ? segment.plain_size : Number.POSITIVE_INFINITY
+    const isNext = i > from && before?.end_offset === segment?.start_offset && bytes + size <= maxBytes
+    if (isNext) {
+      bytes += size
+      continue
+    }
+    if (i - from >= MIN_NEIGHBORS)
+      merges.push({ list, from, to: i, sources: segments.slice(from, i), into: { kind: 'segment' } })
+    from = size === Number.POSITIVE_INFINITY ? i + 1 : i
+    bytes = size === Number.POSITIVE_INFINITY ? 0 : size
+  }
+  return merges
+}
+
+/** Others were written as they are: when they were stored is known by their object. */
+function isSmall({ plain_size, stored_at }: Segment, maxBytes: number): boolean {
+  return stored_at !== undefined && plain_size < maxBytes / 2
 }
 
 interface Run {

@@ -4,7 +4,15 @@ import { listSegments } from '../indexes.ts'
 import type { Manifest, NamedObject, Segment } from '../manifest.ts'
 import { stateOf } from './as-manifest.ts'
 import { type Change, type ListChange, noChange, type State } from './change.ts'
-import { type CheckpointSource, type Lists, nextKey, renewPages, type Target, writePage } from './checkpoint-pages.ts'
+import {
+  type CheckpointSource,
+  type Lists,
+  nextKey,
+  type PageOptions,
+  renewPages,
+  type Target,
+  writePage,
+} from './checkpoint-pages.ts'
 import { createDocument, LOG_VERSION } from './document.ts'
 import type { CheckpointRef, PageRef } from './documents.ts'
 import { checkpointKey } from './keys.ts'
@@ -30,7 +38,7 @@ export async function writeCheckpoint(
   opened: CheckpointSource,
   writer: string,
   signal: AbortSignal,
-  maxPageSegments = MAX_PAGE_SEGMENTS,
+  { maxSegments = MAX_PAGE_SEGMENTS, onList }: Partial<PageOptions> = {},
 ): Promise<WrittenCheckpoint> {
   const target: Target = {
     storage,
@@ -39,7 +47,12 @@ export async function writeCheckpoint(
     writer,
     objects: 0,
   }
-  return finishCheckpoint(target, opened.state, await renewPages(target, opened, maxPageSegments, signal), signal)
+  return finishCheckpoint(
+    target,
+    opened.state,
+    await renewPages(target, opened, { maxSegments, onList }, signal),
+    signal,
+  )
 }
 
 /** The same for a generation of version 1, whose lists are read one after the other. */

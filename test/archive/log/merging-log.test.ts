@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { applyParts, type Change, type ListChange, noChange } from '../../../src/archive/log/change.ts'
+import { applyParts, type Change, type ListChange, noChange, type TopicRow } from '../../../src/archive/log/change.ts'
 import { CommitLog } from '../../../src/archive/log/commit-log.ts'
 import { ListTails } from '../../../src/archive/log/list-tails.ts'
 import { mergePieces } from '../../../src/archive/log/merge-pieces.ts'
@@ -21,6 +21,15 @@ import { randomFrom } from './random-state.ts'
 const { signal } = new AbortController()
 const facts = { tool_version: '0.2.0', run: '0a0b0c0d', complete: true, created_at: '', started_at: '' }
 
+const topic: TopicRow = {
+  name: 't',
+  id: '',
+  state: 'current',
+  internal: false,
+  replication_factor: 1,
+  configs: {},
+}
+
 /** A backup of partitions that get a record now and then, on a store in memory. */
 class Backup {
   readonly storage = openMemoryStorage()
@@ -29,10 +38,12 @@ class Backup {
   /** What each generation must hold: the end of each list. */
   readonly ends: Map<string, bigint>[] = [new Map()]
   puts = 0
+  readonly merged: Merge[] = []
+  onMerge: (merges: readonly Merge[]) => Promise<void> = async () => {}
   #serial = 0
   readonly #now = () => '2026-11-15T10:13:45.239Z'
 
-  constructor() {
+  constructor(maxPieceBytes = 20_000) {
     const store = this.storage
     const create = store.create.bind(store)
     store.create = (...args) => {
@@ -40,7 +51,7 @@ class Backup {
       return create(...args)
     }
     this.log = new CommitLog(store, 'b', () => `w${this.#serial++}`)
-    const rules = () => ({ maxPieceBytes: 20_000, olderThanMs: 0 })
+    const rules = () => ({ maxPieceBytes, olderThanMs: 0 })
     this.merging = new MergingLog(this.log, new ListTails(), { merge: this.#merge, rules })
   }
 
@@ -61,7 +72,8 @@ class Backup {
     const appends = writing.map(
       async ([list, durable]): Promise<[string, ListChange]> => [list, this.#append(list, await durable)],
     )
-    const change: Change = { ...noChange, lists: new Map(await Promise.all(appends)) }
+    const topics = new Map(lists.map(list => [list.slice(0, 32), { ...topic, id: list.slice(0, 32) }]))
+    const change: Change = { ...noChange, topics, lists: new Map(await Promise.all(appends)) }
     await this.merging.commit(facts, change, async () => undefined, signal)
     this.ends.push(ends)
     await this.merging.tidy(signal)
@@ -102,7 +114,9 @@ class Backup {
     return new PackSet(this.storage, options, signal)
   }
 
-  readonly #merge = (merges: readonly Merge[]) => {
+  readonly #merge = async (merges: readonly Merge[]) => {
+    this.merged.push(...merges)
+    await this.onMerge(merges)
     const openSegment = ({ list, from }: Merge) =>
       SegmentWriter.open(
         this.storage,
@@ -129,6 +143,46 @@ test('whatever is merged, every generation holds the same records', async () => 
   assert.ok(Math.max(...most) <= 16, `${Math.max(...most)} pieces`)
   // A commit each, a roll-up for eight, and a few checkpoints with their pages. Packs are not counted here.
   assert.ok(backup.puts < rounds * 1.35, `${backup.puts} documents in ${rounds} rounds`)
+})
+
+test('small segments merge again, and every generation still holds the same records', async () => {
+  // Everything that is merged becomes a segment.
+  const backup = new Backup(400)
+  const lists = ['a', 'b'].map(name => `${name.repeat(32)}/0`)
+  for (let i = 1; i <= 320; i++) {
+    await backup.round(lists)
+    if (i % 20 === 0) await backup.merging.checkpoint(signal)
+  }
+  for (const generation of [64, 150, 270, 300, 320]) await backup.assertGeneration(generation)
+  const segments = backup.log.state.lists.get(lists[0] ?? '')?.segments ?? 0
+  assert.ok(segments < 75, `${segments} segments`)
+  assert.ok(backup.merged.some(({ sources }) => sources.length >= 8 && !sources[0]?.piece))
+})
+
+test('a merge of segments that were cut off meanwhile is dropped', async () => {
+  const backup = new Backup(400)
+  const list = `${'a'.repeat(32)}/0`
+  const isPlanned = () => backup.merged.some(({ sources }) => sources.length >= 8 && !sources[0]?.piece)
+  backup.onMerge = async merges => {
+    if (!merges.some(({ sources }) => sources.length >= 8 && !sources[0]?.piece)) return
+    const row = backup.log.state.lists.get(list) ?? zeroRow
+    const cut: ListChange = {
+      isNew: false,
+      row: diffRows(row, { ...row, segments: row.segments - 1 }),
+      parts: [[1, row.segments]],
+    }
+    await backup.merging.commit(facts, { ...noChange, lists: new Map([[list, cut]]) }, async () => undefined, signal)
+  }
+  for (let i = 1; i <= 400 && !isPlanned(); i++) {
+    await backup.round([list])
+    if (i % 20 === 0) await backup.merging.checkpoint(signal)
+  }
+  assert.ok(isPlanned())
+  const before = backup.log.state.lists.get(list)?.segments
+  await backup.merging.commit(facts, noChange, async () => undefined, signal)
+  assert.equal(backup.log.state.lists.get(list)?.segments, before)
+  const opened = await openGeneration(backup.storage, 'b', backup.log.generation, signal)
+  assert.equal((await new SegmentLists(backup.storage, opened).read(list, signal)).length, before)
 })
 
 test('a merge of a list that was replaced meanwhile is dropped', async () => {
