@@ -189,7 +189,7 @@ export function decodeChange(document: z.output<typeof changeSchema>, at: string
   }
 }
 
-/** Objects of records only. Whoever removes what no generation needs any more acts on these keys. */
+/** Objects of records only: a sweep that removes what no generation needs acts on these keys. */
 function assertPassing(key: string, at: string): string {
   const [backupId = ''] = at.split('/')
   if (isLogKey(key, backupId, 'pack') || isSegmentKey(key, backupId)) return key
