@@ -9,11 +9,12 @@ import { RegistryScenario } from './registry-scenario.ts'
 import { type BenchPart, type BenchResult, benchParts, writeReport } from './report.ts'
 import { Restores } from './restores.ts'
 import { formatGoal, isMissed, type Row } from './row.ts'
+import { openWide, simulateDay, simulateYear } from './scale.ts'
 import { Scenarios } from './scenarios.ts'
 
 /**
  * `make bench`: measures against what users would pick otherwise, on one broker, each part in one run; fails where a limit
- * is missed. `BENCH_PART=backup|restore|schemas|registry` does one part.
+ * is missed. `BENCH_PART=backup|restore|schemas|registry|scale` does one part.
  */
 const say = (text: string) => void process.stderr.write(`bench: ${text}\n`)
 const only = process.env.BENCH_PART
@@ -22,14 +23,15 @@ if (parts.length === 0) throw new Error(`BENCH_PART=${only} is none of ${benchPa
 const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-bench-'))
 const payload = join(folder, 'payload.json')
 try {
-  const withKafka = parts.filter(part => part !== 'registry')
+  const withKafka = parts.filter(part => part !== 'registry' && part !== 'scale')
   if (withKafka.length > 0) await benchWithKafka(withKafka)
   if (parts.includes('registry')) await report('registry', await benchRegistry(), { node: process.version })
+  if (parts.includes('scale')) await report('scale', await benchScale(), { node: process.version })
 } finally {
   await rm(folder, { recursive: true, force: true })
 }
 
-async function benchWithKafka(some: readonly Exclude<BenchPart, 'registry'>[]): Promise<void> {
+async function benchWithKafka(some: readonly Exclude<BenchPart, 'registry' | 'scale'>[]): Promise<void> {
   const kcat = await requireKcat()
   await using server = await startBenchCluster(payload, some, say)
   await using driver = await openDriver(server)
@@ -101,6 +103,13 @@ async function benchSchemas(restores: Restores): Promise<Row[]> {
     rows.push(...(await restores.withRewriting(topic, limit, { source, target })))
   }
   return rows
+}
+
+/** Simulated: what the log of a continuous backup costs over a long time, without a broker. */
+async function benchScale(): Promise<Row[]> {
+  say('100,000 partitions')
+  const rows = await openWide(folder)
+  return [...(await simulateDay(say)), ...(await simulateYear(say)), ...rows]
 }
 
 async function benchRegistry(): Promise<Row[]> {

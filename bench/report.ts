@@ -12,7 +12,7 @@ export interface BenchResult {
 }
 
 /** The parts of the benchmark, each measured in one run; the figures of two may be of different ones. */
-export const benchParts = ['backup', 'restore', 'schemas', 'registry'] as const
+export const benchParts = ['backup', 'restore', 'schemas', 'registry', 'scale'] as const
 export type BenchPart = (typeof benchParts)[number]
 
 const page = join(import.meta.dirname, '../docs/benchmarks.md')
@@ -51,8 +51,14 @@ function formatValue({ value, unit }: Row): string {
     case 's':
       return `${value.toFixed(1)} s`
     case 'requests':
+    case 'objects':
       return value.toLocaleString('en')
+    case 'ms':
+      return `${value.toFixed(1)} ms`
+    case 'bytes':
+      return `${Math.round(value).toLocaleString('en')} bytes`
     case 'ratio':
+    case 'writes':
       return value.toFixed(2)
     case 'requests/partition':
       return value.toFixed(3)

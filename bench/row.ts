@@ -3,7 +3,7 @@ export interface Row {
   /** What is compared, as a person would say it. */
   measure: string
   value: number
-  unit: 'ratio' | 'MB' | 's' | 'requests' | 'requests/partition'
+  unit: 'ratio' | 'MB' | 's' | 'requests' | 'requests/partition' | 'writes' | 'objects' | 'bytes' | 'ms'
   /** At most; absent where the figure is only told. */
   limit?: number
   /** At least. */

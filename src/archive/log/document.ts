@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
+import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib'
 import type * as z from 'zod'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { formatJson } from '../../lib/json.ts'
@@ -20,18 +20,21 @@ export const MAX_DOCUMENT_BYTES = 128 << 20
 
 /** Nothing that is written compresses as well, and what does could fill the memory of a reader with a few kilobytes. */
 const MAX_RATIO = 128
-const SMALL_BYTES = 16 << 20
+const MAX_OF_ANY = 16 << 20
+/** Most commits are small: the hand-over to a thread would take longer than compressing them. */
+const SMALL_BYTES = 32 << 10
 
 /** Pure. How large a document may become that is stored in so many bytes. */
 export function maxPlainBytes(storedBytes: number): number {
-  return Math.min(MAX_DOCUMENT_BYTES, Math.max(SMALL_BYTES, MAX_RATIO * storedBytes))
+  return Math.min(MAX_DOCUMENT_BYTES, Math.max(MAX_OF_ANY, MAX_RATIO * storedBytes))
 }
 
 /** One line of JSON and one with its hash, compressed. `zstd -dc` shows it. `key` is for the error of one that is too large. */
 export async function packDocument(document: object, key: string): Promise<Buffer> {
   const line = Buffer.from(formatJson(document))
   const plain = Buffer.concat([line, Buffer.from(`\n${hashOf(line)}\n`)])
-  const packed = await compress(plain, { params: ZSTD_PARAMS })
+  const options = { params: ZSTD_PARAMS }
+  const packed = plain.length <= SMALL_BYTES ? zstdCompressSync(plain, options) : await compress(plain, options)
   const most = maxPlainBytes(packed.length)
   if (plain.length <= most) return packed
   const problem = `it has ${plain.length} bytes before it is compressed, and could be read with ${most} at most`
@@ -44,7 +47,8 @@ export async function packDocument(document: object, key: string): Promise<Buffe
 export async function unpackDocument<T>(schema: z.ZodType<T>, bytes: Buffer, key: string): Promise<T> {
   let plain: Buffer
   try {
-    plain = await decompress(bytes, { maxOutputLength: maxPlainBytes(bytes.length) })
+    const options = { maxOutputLength: maxPlainBytes(bytes.length) }
+    plain = bytes.length <= SMALL_BYTES ? zstdDecompressSync(bytes, options) : await decompress(bytes, options)
   } catch (cause) {
     throw damaged(key, 'cannot be decompressed', { cause })
   }

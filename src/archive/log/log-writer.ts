@@ -32,6 +32,8 @@ export class LogWriter {
   readonly #tails: ListTails
   readonly #pieces: PieceStore | undefined
   #newest: Manifest | undefined
+  /** Composes the manifest of the newest commit, which takes time for every partition. */
+  #describeNewest: (() => Manifest) | undefined
   #log: CommitLog | undefined
   #merging: MergingLog | undefined
 
@@ -52,6 +54,8 @@ export class LogWriter {
 
   /** The newest generation; its partitions do not name their segments. */
   get newest(): Manifest | undefined {
+    if (this.#describeNewest) this.#newest = this.#describeNewest()
+    this.#describeNewest = undefined
     return this.#newest
   }
 
@@ -89,7 +93,7 @@ export class LogWriter {
     const result = await (this.#merging?.commit(facts, change, confirm, signal) ?? log.commit(facts, change, signal))
     const { generation, state } = log
     const stated = { ...facts, backup_id: backupId, generation }
-    this.#newest = manifestFrom(stated, state, commitKey(backupId, generation))
+    this.#describeNewest = () => manifestFrom(stated, state, commitKey(backupId, generation))
     return result
   }
 
