@@ -1,29 +1,16 @@
 import { hasCode, KafkaBackupError } from '../../errors.ts'
-import { runPool } from '../../lib/pool.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { hashOf } from '../hash.ts'
-import type { NamedObject } from '../manifest.ts'
-import { type Chain, type DueRollup, dueRollup, isCheckpointDue, withRollup } from './chain.ts'
+import { type Chain, dueRollup, isCheckpointDue, withRollup } from './chain.ts'
 import { applyChange, type Change, emptyState, noChange, type State } from './change.ts'
 import type { PageOptions } from './checkpoint-pages.ts'
-import { composeAll } from './compose-changes.ts'
-import { LOG_VERSION, packDocument } from './document.ts'
+import { LOG_VERSION, nameDocument, packDocument } from './document.ts'
 import type { CheckpointRef, Commit, PageRef } from './documents.ts'
 import { HeldChanges } from './held-changes.ts'
 import { changeKey, commitKey, rollupKey } from './keys.ts'
-import {
-  assertSequence,
-  firstCommitOf,
-  type OpenedGeneration,
-  openGeneration,
-  readChange,
-  readCommit,
-  readParts,
-} from './open-generation.ts'
+import { firstCommitOf, type OpenedGeneration, openGeneration, readChange, readCommit } from './open-generation.ts'
+import { type RollupReader, readRollupSources } from './read-rollup-sources.ts'
 import { writeChange, writeOverflow } from './write-change.ts'
 import { sizeOf, writeCheckpoint } from './write-checkpoint.ts'
-
-const CONCURRENCY = 4
 
 /** What a commit says besides its change. */
 export type CommitFacts = Pick<Commit, 'tool_version' | 'run' | 'complete' | 'created_at' | 'started_at'>
@@ -124,18 +111,19 @@ export class CommitLog {
       ...this.#chain,
     }
     const bytes = await packDocument({ ...document, ...written }, key)
+    const ref = nameDocument(key, bytes)
     try {
       await this.#storage.create(key, bytes, signal)
     } catch (error) {
       if (!hasCode(error, 'STORAGE_EXISTS')) throw error
       const existing = await readCommit(this.#storage, this.#backupId, generation, signal)
       if (existing.commit.run !== facts.run) throw this.#conflict(generation, error)
-      if (existing.ref.blake3 !== hashOf(bytes)) {
+      if (existing.ref.blake3 !== ref.blake3) {
         this.#advance(generation, await readChange(this.#storage, existing, signal), existing.ref)
         return { isEarlier: true }
       }
     }
-    this.#advance(generation, change, { size: bytes.length, blake3: hashOf(bytes) })
+    this.#advance(generation, change, ref)
     return { isEarlier: false }
   }
 
@@ -144,7 +132,7 @@ export class CommitLog {
     const newest = this.#generation
     for (let due = dueRollup(this.#chain, newest); due; due = dueRollup(this.#chain, newest)) {
       const { from, to, level } = due
-      const whole = this.#held.take(level - 1, from, to) ?? (await this.#readDue(due, signal))
+      const whole = this.#held.take(level - 1, from, to) ?? (await readRollupSources(this.#reader(), due, signal))
       const writer = this.#newWriter()
       const keyOf = (number: number) => rollupKey(this.#backupId, from, to, writer, number)
       const target = { storage: this.#storage, backupId: this.#backupId, keyOf }
@@ -184,31 +172,9 @@ export class CommitLog {
     this.#held.add(0, generation, generation, change)
   }
 
-  /** What another writer has committed before this one began. */
-  async #readDue({ from, to, sources }: DueRollup, signal: AbortSignal): Promise<Change> {
-    return composeAll(
-      sources.length > 0 ? await this.#readRollups(sources, signal) : await this.#readCommits(from, to, signal),
-    )
-  }
-
-  /** A commit that was exchanged must not become part of a roll-up, which would vouch for it. */
-  async #readCommits(from: number, to: number, signal: AbortSignal): Promise<Change[]> {
-    const [newest, last] = [this.#generation, this.#previous]
-    const read = (generation: number) => readCommit(this.#storage, this.#backupId, generation, signal)
-    const reads = await runPool(
-      Array.from({ length: to - from + 1 }, (_, i) => from + i),
-      CONCURRENCY,
-      read,
-    )
-    assertSequence(reads, to === newest ? last : (await read(to + 1)).commit.previous)
-    return runPool(reads, CONCURRENCY, one => readChange(this.#storage, one, signal))
-  }
-
-  async #readRollups(sources: readonly { documents: NamedObject[] }[], signal: AbortSignal): Promise<Change[]> {
-    const read = await runPool(sources, CONCURRENCY, ({ documents }) =>
-      readParts(this.#storage, this.#backupId, documents, signal),
-    )
-    return read.flat()
+  /** What another writer has committed before this one began has to be read. */
+  #reader(): RollupReader {
+    return { storage: this.#storage, backupId: this.#backupId, newest: this.#generation, last: this.#previous }
   }
 
   #conflict(generation: number, cause: unknown): KafkaBackupError {

@@ -72,6 +72,11 @@ export async function createDocument(
   } catch (error) {
     if (!hasCode(error, 'STORAGE_EXISTS') || !(await storage.read(key, signal)).equals(bytes)) throw error
   }
+  return nameDocument(key, bytes)
+}
+
+/** Pure. What names a document. */
+export function nameDocument(key: string, bytes: Buffer): NamedObject {
   return { key, size: bytes.length, blake3: hashOf(bytes) }
 }
 

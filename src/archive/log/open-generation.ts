@@ -2,13 +2,12 @@ import { hasCode } from '../../errors.ts'
 import { runPool } from '../../lib/pool.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { damaged } from '../damage.ts'
-import { hashOf } from '../hash.ts'
 import type { NamedObject } from '../manifest.ts'
 import { refuseRepeats } from '../refuse-repeats.ts'
 import { applyChange, type Change, emptyState, type State } from './change.ts'
 import { decodeChange } from './change-document.ts'
 import { composeAll } from './compose-changes.ts'
-import { readDocument, unpackDocument } from './document.ts'
+import { nameDocument, readDocument, unpackDocument } from './document.ts'
 import {
   type Checkpoint,
   type Commit,
@@ -100,7 +99,7 @@ export async function readCommit(
     throw damaged(key, `belongs to generation ${commit.generation} of backup \`${commit.backup_id}\``)
   }
   assertChain(commit, key)
-  return { commit, ref: { key, size: bytes.length, blake3: hashOf(bytes) } }
+  return { commit, ref: nameDocument(key, bytes) }
 }
 
 /** Roll-ups follow the checkpoint and one another without a hole, and end before the commit. */
