@@ -67,6 +67,10 @@ export const realActions = {
     one => one.listGenerationsOf,
   ),
   describeBackup: lazy(archive, one => one.describeBackup),
+  diffGenerations: lazy(
+    () => import('../archive/diff-generations.ts'),
+    one => one.diffGenerations,
+  ),
   verifyBackup: lazy(
     () => import('../jobs/verify.ts'),
     one => one.verifyAt,

@@ -1,6 +1,7 @@
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
 import { copyCommand } from './copy-command.ts'
 import { deleteCommand } from './delete-table.ts'
+import { diffCommand } from './diff-command.ts'
 import { keyCommand } from './key-command.ts'
 import { offsetsCommand } from './offsets-table.ts'
 import { crdsCommand, operatorCommand } from './operator-table.ts'
@@ -199,6 +200,7 @@ export const commandTable: readonly CommandSpec[] = [
     exits: '3 if something is damaged or missing',
     ...nothingChanged,
   },
+  diffCommand,
   pruneCommand,
   deleteCommand,
   copyCommand,

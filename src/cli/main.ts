@@ -128,6 +128,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   list: () => import('./commands/list.ts'),
   describe: () => import('./commands/describe.ts'),
   verify: () => import('./commands/verify.ts'),
+  diff: () => import('./commands/diff.ts'),
   prune: () => import('./commands/prune.ts'),
   delete: () => import('./commands/delete.ts'),
   copy: () => import('./commands/copy.ts'),

@@ -1,4 +1,5 @@
 import type { BackupSummary, Description } from '../../src/archive/describe.ts'
+import type { GenerationDiff } from '../../src/archive/diff-generations.ts'
 import type { GenerationListing } from '../../src/archive/generations.ts'
 import type { Manifest, ManifestPartition } from '../../src/archive/manifest.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
@@ -361,6 +362,51 @@ export const generationListing: GenerationListing = {
   more: true,
 }
 
+const sameState = { from: 'taken', to: 'taken' } as const
+export const generationDiff: GenerationDiff = {
+  location: '/backups',
+  backup_id: 'orders',
+  equal: false,
+  from: {
+    ...{ generation: 41, created_at: '2025-11-14T08:30:00.000Z', complete: true },
+    ...{ records: 900_000, bytes: 800_000_000, stored_bytes: 200_000_000 },
+  },
+  to: {
+    ...{ generation: 43, created_at: '2025-11-15T09:36:12.000Z', complete: true },
+    ...{ records: 1_500_000, bytes: 1_288_490_188, stored_bytes: 394_264_576 },
+  },
+  selection_changed: false,
+  topics: [
+    {
+      topic: 'orders',
+      selector: 'orders',
+      change: 'changed',
+      records: { from: 900_000, to: 1_500_000 },
+      bytes: { from: 800_000_000, to: 1_288_490_188 },
+      settings: [{ name: 'retention.ms', from: null, to: '604800000' }],
+      partitions: [
+        {
+          ...{ partition: 0, change: 'changed', start_offset: { from: 0n, to: 100n } },
+          ...{ end_offset: { from: 900_000n, to: 1_500_100n }, records: { from: 900_000, to: 1_500_000 } },
+          ...{ bytes: { from: 800_000_000, to: 1_288_490_188 }, stored_bytes: { from: 200_000_000, to: 394_264_576 } },
+          new_gaps: [{ from: 950_000n, to: 950_100n, reason: 'retention', found_at: '2025-11-15T09:36:12.000Z' }],
+          closed_gaps: [],
+        },
+      ],
+    },
+  ],
+  schema_registry: {
+    ...{ enabled: { from: true, to: true }, versions: { from: 3, to: 5 }, settings_changed: true },
+    ...{ added: ['orders-value'], removed: [], changed: ['orders-key'] },
+  },
+  consumer_groups: { state: sameState, added: [], removed: ['audit'], changed: [] },
+  access: {
+    acls: { state: { from: 'taken', to: 'failed' }, added: 0, removed: 12 },
+    quotas: { state: sameState, added: 1, removed: 0 },
+    users: { state: { from: 'off', to: 'off' }, added: 0, removed: 0 },
+  },
+}
+
 export const copyReport: CopyReport = {
   backup_id: 'orders',
   from: '/backups',
@@ -413,6 +459,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     checkJob: answer('checkJob', checkReport),
     listBackups: answer('listBackups', summaries),
     listGenerationsOf: answer('listGenerationsOf', generationListing),
+    diffGenerations: answer('diffGenerations', generationDiff),
     describeBackup: answer('describeBackup', description),
     verifyBackup: answer('verifyBackup', verifyReport),
     pruneAt: answer('pruneAt', pruneReport),

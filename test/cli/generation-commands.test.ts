@@ -117,3 +117,42 @@ describe('--generation and --as-of', () => {
     })
   }
 })
+
+describe('diff', () => {
+  test('prints what changed in topics, partitions, settings, schemas, groups and access rules', async () => {
+    const { code, out, calls } = await run(['diff', ...one, '--from', '41', '--to', '43'])
+    assert.equal(code, 0)
+    assert.deepEqual(calls.diffGenerations?.slice(1, 3), ['orders', { from: 41, to: 43 }])
+    assert.equal(
+      out,
+      `Backup   orders
+From     generation 41, 2025-11-14 08:30:00Z, complete
+To       generation 43, 2025-11-15 09:36:12Z, complete
+Result   different
+Records  900,000 to 1,500,000 (+600,000)
+Size     763 MiB to 1.2 GiB (+466 MiB)
+Schemas  1 subject added (orders-value); 1 subject changed (orders-key); settings of the registry changed
+Groups   1 group removed (audit)
+Access   acls: taken before, failed now; 12 ACLs removed; 1 quota added
+
+TOPIC   CHANGE   PARTITIONS   RECORDS     BYTES  NEW GAPS
+orders  changed           1  +600,000  +466 MiB         1
+
+PARTITION  CHANGE      START                END   RECORDS     BYTES  NEW GAPS
+orders/0   changed  0 to 100  900000 to 1500100  +600,000  +466 MiB         1
+
+Settings
+  orders
+    retention.ms: (default) to 604800000
+`,
+    )
+  })
+
+  test('compares with the latest generation by default, and needs the earlier one', async () => {
+    const { calls } = await run(['diff', '--config', 'job.yaml', '--from', '41'])
+    assert.deepEqual(calls.diffGenerations?.slice(1, 3), ['orders', { from: 41, to: undefined }])
+    assert.equal((await run(['diff', ...one])).code, 2)
+    const { code, err } = await run(['diff', ...one, '--from', 'x'])
+    assert.deepEqual([code, /--from x is not a generation/.test(err)], [2, true])
+  })
+})

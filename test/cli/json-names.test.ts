@@ -18,6 +18,7 @@ const commands: readonly string[][] = [
   ['list', '--path', '/backups'],
   ['list', ...at, '--generations'],
   ['describe', ...at],
+  ['diff', ...at, '--from', '41'],
   ['verify', ...at],
   ['compare', ...config],
   ['offset-map', ...config],

@@ -82,6 +82,7 @@ const commands: Record<string, [argv: string[], answers?: Partial<Actions>]> = {
   'list of several locations': [['list', '--path', '/backups', '--path', '/copies']],
   'list --generations': [['list', ...path, '--generations']],
   describe: [['describe', ...path]],
+  diff: [['diff', ...path, '--from', '41', '--to', '43']],
   check: [['check', ...config]],
   verify: [['verify', ...path], { verifyBackup: async () => ({ ...verifyReport, ok: false, problems: [damage] }) }],
   prune: [['prune', '--path', '/backups', '--keep-last', '1', '--dry-run']],

@@ -64,6 +64,7 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
     { argv: place => ['verify', ...one(place)] },
     { argv: place => ['verify', '--deep', ...one(place)], provesDamage: true },
   ],
+  diff: [{ argv: place => ['diff', '--from', '1', ...one(place)] }],
   check: [{ argv: place => ['check', '--config', place.restoreJob] }],
   backup: [
     { argv: place => ['backup', '--dry-run', '--config', place.backupJob] },
