@@ -48,6 +48,11 @@ export const errorTable = {
     exitCode: 1,
     help: '`kafka-backup prune --keep <id>` keeps an expired backup while its grace period lasts; otherwise use another backup_id.',
   },
+  BACKUP_HELD: {
+    retryable: false,
+    exitCode: 1,
+    help: '`kafka-backup list --generations` shows the holds; `kafka-backup hold --release` ends one.',
+  },
   BACKUP_IN_USE: {
     retryable: true,
     exitCode: 5,

@@ -11,6 +11,7 @@ import { jobMetricsTable, progressFieldsTable } from '../docs/metrics-table.ts'
 import { operatorTables } from '../docs/operator-tables.ts'
 import { accessFileSchema } from '../src/archive/access-section.ts'
 import { groupsFileSchema } from '../src/archive/groups-section.ts'
+import { holdSchema } from '../src/archive/holds.ts'
 import { leaseSchema } from '../src/archive/lease.ts'
 import { manifestSchema, partitionIndexSchema } from '../src/archive/manifest.ts'
 import {
@@ -167,9 +168,10 @@ test('docs/format.md names every field of a shard', () => {
   assert.deepEqual(documented, Object.keys(shardSchema.shape))
 })
 
-test('docs/format.md names every field of a lease', () => {
-  const documented = tableRows(read('docs/format.md'), 'lease-fields').map(([field]) => field)
-  assert.deepEqual(documented, Object.keys(leaseSchema.shape))
+test('docs/format.md names every field of a lease and of a hold', () => {
+  const documented = (table: string) => tableRows(read('docs/format.md'), table).map(([field]) => field)
+  assert.deepEqual(documented('lease-fields'), Object.keys(leaseSchema.shape))
+  assert.deepEqual(documented('hold-fields'), Object.keys(holdSchema.shape))
 })
 
 test('every job file shown in the docs is valid', () => {

@@ -2,16 +2,22 @@ import { detailsField, type ErrorCode, type ErrorDetails, hasCode, type KafkaBac
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { backupNotFound, readManifest, scanGenerations } from './catalog.ts'
+import { type HoldFacts, listHolds, readHold } from './holds.ts'
 import type { State } from './log/change.ts'
 import { walkGenerations } from './log/walk-generations.ts'
 import type { Manifest } from './manifest.ts'
 import { type Totals, totalsOf } from './summary.ts'
 
-/** One committed state of a backup. */
-export type GenerationSummary = { generation: number } & (
+type GenerationContent = { generation: number } & (
   | { error: string; code: ErrorCode; details?: ErrorDetails }
   | ({ complete: boolean; created_at: string; started_at: string } & Totals)
 )
+
+/** One committed state of a backup. */
+export type GenerationSummary = GenerationContent & {
+  /** Null where it is not held. */
+  hold: HoldFacts | null
+}
 
 export interface GenerationListing {
   location: string
@@ -40,13 +46,26 @@ export async function listGenerationsOf(
   const older = await runPool(newestManifests, MANIFESTS_AT_ONCE, one =>
     summarizeManifest(storage, backupId, one, signal),
   )
-  const generations = [...older.flat(), ...(await summarizeCommits(storage, backupId, newestCommits, signal))]
+  const contents = [...older.flat(), ...(await summarizeCommits(storage, backupId, newestCommits, signal))]
   return {
     location: storage.location,
     backup_id: backupId,
-    generations: generations.reverse(),
+    generations: await withHolds(storage, backupId, contents.reverse(), signal),
     more: manifests.length + commits.length > limit,
   }
+}
+
+async function withHolds(
+  storage: Storage,
+  backupId: string,
+  contents: readonly GenerationContent[],
+  signal: AbortSignal,
+): Promise<GenerationSummary[]> {
+  const held = await listHolds(storage, backupId, signal)
+  return runPool(contents, MANIFESTS_AT_ONCE, async one => {
+    const hold = held.has(one.generation) ? await readHold(storage, backupId, one.generation, signal) : undefined
+    return { ...one, hold: hold ?? null }
+  })
 }
 
 /** Empty where a prune has removed it since it was listed. */
@@ -55,7 +74,7 @@ async function summarizeManifest(
   backupId: string,
   generation: number,
   signal: AbortSignal,
-): Promise<GenerationSummary[]> {
+): Promise<GenerationContent[]> {
   try {
     const manifest = await readManifest(storage, backupId, generation, signal)
     return [{ generation, ...factsOf(manifest), ...totalsOf(manifest.topics) }]
@@ -71,8 +90,8 @@ async function summarizeCommits(
   backupId: string,
   generations: readonly number[],
   signal: AbortSignal,
-): Promise<GenerationSummary[]> {
-  const rows: GenerationSummary[] = []
+): Promise<GenerationContent[]> {
+  const rows: GenerationContent[] = []
   for await (const one of walkGenerations(storage, backupId, generations, signal)) {
     const { generation } = one
     rows.push(

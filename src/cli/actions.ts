@@ -81,6 +81,12 @@ export const realActions = {
   pruneAt: lazy(prune, one => one.pruneAt),
   /** Keeps an expired backup. */
   keepExpiredAt: lazy(prune, one => one.keepExpiredAt),
+  /** Pins a generation. */
+  holdAt: lazy(prune, one => one.holdAt),
+  releaseAt: lazy(
+    () => import('../retention/hold-generation.ts'),
+    one => one.releaseGeneration,
+  ),
   /** Removes a whole backup. */
   deleteAt: lazy(prune, one => one.deleteAt),
   /** The ids of backups, and of what may be left of them, that match; patterns have * and ?. */

@@ -2,6 +2,7 @@ import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
 import { copyCommand } from './copy-command.ts'
 import { deleteCommand } from './delete-table.ts'
 import { diffCommand } from './diff-command.ts'
+import { holdCommand } from './hold-command.ts'
 import { keyCommand } from './key-command.ts'
 import { offsetsCommand } from './offsets-table.ts'
 import { crdsCommand, operatorCommand } from './operator-table.ts'
@@ -201,6 +202,7 @@ export const commandTable: readonly CommandSpec[] = [
     ...nothingChanged,
   },
   diffCommand,
+  holdCommand,
   pruneCommand,
   deleteCommand,
   copyCommand,

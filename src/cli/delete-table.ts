@@ -5,7 +5,7 @@ export const deleteCommand: CommandSpec = {
   name: 'delete',
   summary: 'remove a complete backup, even the latest',
   description:
-    'Show the contents of a backup, and remove all of it after you type its ID. Retention rules and grace periods do not apply, and this cannot be undone. A backup in use is not removed. Snapshots of consumer groups are stored next to the backups and are kept.',
+    'Show the contents of a backup, and remove all of it after you type its ID. Retention rules and grace periods do not apply, and this cannot be undone. A backup in use is not removed, nor one with a generation that is held. Snapshots of consumer groups are stored next to the backups and are kept.',
   options: [
     path,
     backupId,
@@ -36,6 +36,6 @@ export const deleteCommand: CommandSpec = {
     },
   ],
   exits:
-    '2 without a terminal to confirm on and without `--yes`: nothing is removed; 4 if the store protects some objects: run it again when the protection has ended; 5 if the backup is in use: run it again later to remove it, or the rest of it',
+    '1 if a generation is held; 2 without a terminal to confirm on and without `--yes`: nothing is removed; 4 if the store protects some objects: run it again when the protection has ended; 5 if the backup is in use: run it again later to remove it, or the rest of it',
   onInterrupt: 'No manifest refers to removed objects; run the same command to continue.',
 }

@@ -129,6 +129,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   describe: () => import('./commands/describe.ts'),
   verify: () => import('./commands/verify.ts'),
   diff: () => import('./commands/diff.ts'),
+  hold: () => import('./commands/hold.ts'),
   prune: () => import('./commands/prune.ts'),
   delete: () => import('./commands/delete.ts'),
   copy: () => import('./commands/copy.ts'),

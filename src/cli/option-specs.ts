@@ -71,6 +71,8 @@ export interface CommandOptions {
   generation?: string | undefined
   asOf?: string | undefined
   generations: boolean
+  release: boolean
+  reason?: string | undefined
   limit?: string | undefined
   source?: 'backup' | 'registry' | undefined
   registry?: string | undefined

@@ -125,6 +125,7 @@ const flags = {
   deep: false,
   dryRun: false,
   generations: false,
+  release: false,
   commit: false,
   ids: false,
   strict: false,

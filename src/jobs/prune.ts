@@ -1,10 +1,12 @@
 import { latestManifest } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
+import type { GenerationChoice } from '../archive/select-generation.ts'
 import type { Lease } from '../archive/writer-lease.ts'
 import type { ClusterlessJob, Job } from '../config/load-job.ts'
 import { toKafkaBackupError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { DeleteReport } from '../retention/delete-backup.ts'
+import type { HoldReport } from '../retention/hold-generation.ts'
 import { type PruneReport, totalsOf } from '../retention/outcome.ts'
 import { checkRules, type RetentionPolicy } from '../retention/policy.ts'
 import type { PruneParts } from '../retention/prune-context.ts'
@@ -65,6 +67,17 @@ export async function deleteAt(
 ): Promise<DeleteReport> {
   const { deleteBackup } = await import('../retention/delete-backup.ts')
   return deleteBackup(backupId, { ...leaseParts(storage, hooks), ...term }, { isDryRun }, signal)
+}
+
+export async function holdAt(
+  storage: Storage,
+  backupId: string,
+  wanted: GenerationChoice & { reason: string },
+  hooks: Hooks,
+  signal: AbortSignal,
+): Promise<HoldReport> {
+  const { holdGeneration } = await import('../retention/hold-generation.ts')
+  return holdGeneration(backupId, wanted, leaseParts(storage, hooks), signal)
 }
 
 /** Prunes and answers with the newest generation of the job's own backup, which is another when some of it was cut off. */

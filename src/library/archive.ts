@@ -120,9 +120,15 @@ function listedGenerations({ generations, ...listing }: GenerationListing) {
   return {
     ...camelKeys(listing),
     generations: generations.map(one =>
-      'error' in one ? { generation: one.generation, error: one.error, code: one.code } : camelKeys(one),
+      'error' in one
+        ? { generation: one.generation, error: one.error, code: one.code, hold: holdOf(one) }
+        : { ...camelKeys(one), hold: holdOf(one) },
     ),
   }
+}
+
+function holdOf({ hold }: GenerationListing['generations'][number]) {
+  return hold && camelKeys(hold)
 }
 
 async function choiceOf({ generation, asOf }: StateChoice): Promise<GenerationChoice> {

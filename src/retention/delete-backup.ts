@@ -25,7 +25,8 @@ const backupIdRule = new RegExp(BACKUP_ID_PATTERN)
 /**
  * Removes a whole backup, regardless of rules and damage: it is marked, so that no command finds it any
  * more, then its manifests go, then all else, in the order of a prune without a grace period. Cut short at any point, the
- * same call continues. Objects that belong to no backup are kept. BACKUP_IN_USE if a process uses it.
+ * same call continues. Objects that belong to no backup are kept. BACKUP_IN_USE if a process uses it, BACKUP_HELD if a
+ * generation of it is held.
  */
 export async function deleteBackup(
   backupId: string,
@@ -44,6 +45,8 @@ export async function deleteBackup(
   const act = async (lease: Lease) => {
     const context = new PruneContext({ match: [backupId], graceMs: 0 }, parts, lease, { isDryRun, outcome })
     if ((await context.users(signal)).length > 0) throw inUse(outcome)
+    const reason = await context.heldReason(signal)
+    if (reason !== undefined) throw held(report, reason)
     report.isFound = objects.some(object => isPart(backupId, object))
     if (report.isFound) await removeParts(context, signal)
     if (!isDryRun) await removeLeases(context, signal)
@@ -104,6 +107,12 @@ function isPart(backupId: string, object: StoredObject): boolean {
 
 function runOf(key: string): string {
   return key.slice(key.lastIndexOf('/') + 1).replace(/(\.\d+)?\.json$/, '')
+}
+
+function held({ backupId, location }: DeleteReport, reason: string): KafkaBackupError {
+  return new KafkaBackupError('BACKUP_HELD', `backup \`${backupId}\` at ${location} is not removed: ${reason}`, {
+    details: { backup_id: backupId, location },
+  })
 }
 
 function inUse({ backupId, usedBy, notes }: BackupOutcome): KafkaBackupError {

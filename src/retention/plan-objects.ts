@@ -2,16 +2,20 @@ import { manifestCopyKey, prunedMarkKey } from '../archive/layout.ts'
 import type { StoredObject } from '../storage/storage.ts'
 
 /** What an object of a backup is, by its key alone. */
-type ObjectClass = 'manifest' | 'mark' | 'lease' | 'data' | 'shard' | 'kept' | 'unknown'
+type ObjectClass = 'manifest' | 'mark' | 'lease' | 'hold' | 'data' | 'shard' | 'log' | 'kept' | 'unknown'
 
 const patterns: readonly (readonly [ObjectClass, RegExp])[] = [
   ['manifest', /^manifests\/\d+\.json$/],
+  ['hold', /^holds\/\d{12}\.json$/],
   ['lease', /^leases\/[^/]+\.json$/],
   ['data', /^kafka\/[^/]+\/\d+\/(\d{20}\.[\w-]+\.log(\.zst)?|index-\d+\.[\w-]+\.json)$/],
   // Positions of groups and whatever else belongs to a whole generation.
   ['data', /^kafka\/[a-z]+-\d+\.[\w-]+\.json$/],
   ['data', /^schema-registry\/generations\/.+$/],
   ['shard', /^shards\/\d+\/shard-\d+-of-\d+\.[\w-]+\.json$/],
+  // Of version 2: they live as long as the backup, until a prune knows which of them are needed.
+  ['log', /^(commits\/\d{9}\/\d{12}|(changes|checkpoints)\/\d{12}\.[\w-]+|rollups\/\d{12}-\d{12}\.[\w-]+)\.json\.zst$/],
+  ['log', /^packs\/[\w-]+\.pack$/],
   // Journals of restores, reports of runs, keys, and the current files of the registry: they live as long as the backup.
   ['kept', /^(restores|reports|keys|schema-registry)\/.+$/],
 ]
@@ -77,18 +81,18 @@ export function planSweep(objects: readonly StoredObject[], facts: SweepFacts): 
 
 /**
  * Pure. The generations that may go: each has had a successor for longer than the grace period. The newest stays, and so
- * does the newest complete one.
+ * do those that are to be kept.
  */
 export function planSuperseded(
   manifests: ReadonlyMap<number, Pick<StoredObject, 'modifiedMs'>>,
-  newestComplete: number | undefined,
+  kept: ReadonlySet<number>,
   facts: GraceFacts,
 ): number[] {
   const generations = [...manifests].toSorted(([a], [b]) => a - b)
   return generations
     .filter(([generation], at) => {
       const successor = generations[at + 1]?.[1]
-      return successor && generation !== newestComplete && isGraceOver(successor, facts)
+      return successor && !kept.has(generation) && isGraceOver(successor, facts)
     })
     .map(([generation]) => generation)
 }

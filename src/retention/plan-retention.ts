@@ -1,3 +1,4 @@
+import { describeHolds } from '../archive/holds.ts'
 import { hasKeepRules, hasRules, periodRules, type RetentionPolicy } from './policy.ts'
 
 /** What the rules know of a backup. */
@@ -8,6 +9,8 @@ export interface RetainedBackup {
   hasComplete: boolean
   /** Who works with it. */
   users: readonly string[]
+  /** Its generations that are held. */
+  held?: readonly number[]
   /** Why it cannot be judged. */
   error?: string | undefined
 }
@@ -77,7 +80,7 @@ function keptAnyway(
   policy: RetentionPolicy,
   nowMs: number,
 ): string[] {
-  const { backupId, timeMs, hasComplete, users, error } = backup
+  const { backupId, timeMs, hasComplete, users, held = [], error } = backup
   if (error !== undefined) return [`it cannot be read: ${error}`]
   const reasons: string[] = []
   if (backupId === newest?.backupId) reasons.push('the newest complete one')
@@ -85,6 +88,7 @@ function keptAnyway(
   if (!hasComplete && timeMs >= (newest?.timeMs ?? 0)) reasons.push('not complete yet')
   if (isYoung(backup, policy, nowMs)) reasons.push('younger than older_than')
   if (users.length > 0) reasons.push('in use')
+  if (held.length > 0) reasons.push(describeHolds(held))
   if (!hasRules(policy)) reasons.push('no rule')
   return reasons
 }

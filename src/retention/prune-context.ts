@@ -1,3 +1,4 @@
+import { describeHolds, listHolds } from '../archive/holds.ts'
 import { backupPrefix } from '../archive/layout.ts'
 import { type FoundLease, isBelieved, LONGEST_TTL_MS, PRUNE_TTL_MS, readLiveLeases } from '../archive/lease.ts'
 import type { Lease, LeaseClaim, LeaseParts } from '../archive/writer-lease.ts'
@@ -78,6 +79,12 @@ export class PruneContext {
     const users = await findUsers(this.lease, this.parts, signal)
     this.outcome.usedBy = users.map(({ holder }) => holder)
     return users
+  }
+
+  /** Why its holds keep the backup; undefined without one. With the lease of the prune, none can be placed any more. */
+  async heldReason(signal: AbortSignal): Promise<string | undefined> {
+    const held = [...(await listHolds(this.parts.storage, this.backupId, signal))]
+    return held.length === 0 ? undefined : describeHolds(held)
   }
 
   async listObjects(signal: AbortSignal): Promise<StoredObject[]> {

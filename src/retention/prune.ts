@@ -53,12 +53,13 @@ function notesOf(policy: RetentionPolicy, count: number): string[] {
 }
 
 function factsOf(backup: SurveyedBackup, isOwn: boolean): RetainedBackup {
-  const { backupId, newestComplete, leases, error } = backup
+  const { backupId, newestComplete, held, leases, error } = backup
   return {
     backupId,
     timeMs: timeOf(backup),
     hasComplete: newestComplete !== undefined,
     users: [...leases.map(({ holder }) => holder), ...(isOwn ? ['this process'] : [])],
+    held: [...held],
     error: error?.message,
   }
 }
@@ -104,6 +105,8 @@ async function pruneOne(
     )
     if (await isBusy(context, verdict?.isKept === true, signal)) return
     if (verdict?.isKept) return tidyBackup(context, signal)
+    const held = await context.heldReason(signal)
+    if (held !== undefined) return void step.outcome.notes.push(`not removed: ${held}`)
     const reason = verdict?.reasons.join(', ') ?? ''
     return removeBackup(context, { newestGeneration: backup.newest?.generation, reason }, signal)
   }

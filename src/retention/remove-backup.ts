@@ -103,7 +103,7 @@ async function removeRest(context: PruneContext, objects: readonly StoredObject[
 }
 
 function isRemovable(backupId: string, { key }: StoredObject): boolean {
-  return ['manifest', 'data', 'shard', 'kept'].includes(classify(backupId, key))
+  return ['manifest', 'data', 'shard', 'log', 'kept'].includes(classify(backupId, key))
 }
 
 /** Marks a backup as expired. The content is for people: only its existence counts. */

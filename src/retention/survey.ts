@@ -1,4 +1,5 @@
 import { readManifest, refuseBackupFolder, type ScannedManifests, scanManifests } from '../archive/catalog.ts'
+import { listHolds } from '../archive/holds.ts'
 import { type FoundLease, isBelieved, readLiveLeases } from '../archive/lease.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -11,6 +12,8 @@ export interface SurveyedBackup extends ScannedManifests {
   backupId: string
   newest?: Manifest
   newestComplete?: Manifest
+  /** Its generations that are held. */
+  held: ReadonlySet<number>
   /** Those that live, without this process's own. */
   leases: FoundLease[]
   error?: KafkaBackupError
@@ -54,7 +57,7 @@ async function surveyBackup(
   if (!isCommitted && !(await hasBegun(storage, backupId, signal))) return undefined
   const live = await readLiveLeases(storage, backupId, nowMs, signal)
   const leases = live.filter(lease => !ownRuns.has(lease.run) && isBelieved(lease, nowMs, writerTtlMs))
-  const surveyed = { backupId, ...scanned, leases }
+  const surveyed = { backupId, ...scanned, held: await listHolds(storage, backupId, signal), leases }
   try {
     return { ...surveyed, ...(await readNewest(storage, backupId, scanned, signal)) }
   } catch (error) {

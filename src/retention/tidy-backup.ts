@@ -1,4 +1,5 @@
 import { readManifest, scanManifests } from '../archive/catalog.ts'
+import { listHolds } from '../archive/holds.ts'
 import { manifestKey } from '../archive/layout.ts'
 import type { FoundLease } from '../archive/lease.ts'
 import type { Manifest } from '../archive/manifest.ts'
@@ -108,7 +109,10 @@ async function removeSuperseded(
   const facts = { storeNowMs: lease.storeNow(), graceMs: policy.graceMs }
   const foreseen = { modifiedMs: facts.storeNowMs }
   const all = new Map([...manifests, [newest.generation, manifests.get(newest.generation) ?? foreseen]])
-  const generations = planSuperseded(all, newestComplete, facts)
+  // With this prune's lease, no hold can be placed any more.
+  const held = await listHolds(parts.storage, backupId, signal)
+  const kept = new Set([...held, ...(newestComplete === undefined ? [] : [newestComplete])])
+  const generations = planSuperseded(all, kept, facts)
   const keys = new Set<string>()
   // A run that died between its commit and the copy has left that of an older generation.
   if (generations.length > 0 && !context.isDryRun && !(await renewCopy(parts.storage, newest, signal))) {

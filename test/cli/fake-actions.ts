@@ -15,6 +15,7 @@ import type { CheckReport } from '../../src/observe/finding.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import type { OffsetMapRun } from '../../src/restore/offset-map.ts'
 import type { DeleteReport } from '../../src/retention/delete-backup.ts'
+import type { HoldReport } from '../../src/retention/hold-generation.ts'
 import { newOutcome, type PruneReport } from '../../src/retention/outcome.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
@@ -351,15 +352,25 @@ export const generationListing: GenerationListing = {
     {
       ...{ generation: 1_000_003, complete: false, created_at: '2025-11-15T09:36:12.000Z' },
       ...{ started_at: '2025-11-15T09:36:00.000Z', ...generationTotals, records: 1_500_000, bytes: 1_288_490_188 },
-      ...{ stored_bytes: 394_264_576, gaps: 2 },
+      ...{ stored_bytes: 394_264_576, gaps: 2, hold: null },
     },
     {
       ...{ generation: 1_000_002, complete: true, created_at: '2025-11-14T08:30:00.000Z' },
       ...{ started_at: '2025-11-14T08:29:00.000Z', ...generationTotals, records: 900_000, bytes: 800_000_000 },
       ...{ stored_bytes: 200_000_000, gaps: 0 },
+      hold: { created_at: '2025-11-15T09:36:12.000Z', reason: 'audit of 2025' },
     },
   ],
   more: true,
+}
+
+export const holdReport: HoldReport = {
+  location: '/backups',
+  backup_id: 'orders',
+  generation: 41,
+  held: true,
+  changed: true,
+  hold: { created_at: '2025-11-15T09:36:12.000Z', reason: 'audit of 2025' },
 }
 
 const sameState = { from: 'taken', to: 'taken' } as const
@@ -463,6 +474,8 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     describeBackup: answer('describeBackup', description),
     verifyBackup: answer('verifyBackup', verifyReport),
     pruneAt: answer('pruneAt', pruneReport),
+    holdAt: answer('holdAt', holdReport),
+    releaseAt: answer('releaseAt', { ...holdReport, held: false }),
     keepExpiredAt: answer('keepExpiredAt', undefined),
     findBackupsAt: answer('findBackupsAt', ['orders-1', 'orders-2']),
     deleteAt: answer('deleteAt', deleteReport),

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { Actions } from '../../src/cli/actions.ts'
 import { formatAge } from '../../src/cli/commands/list-generations.ts'
 import { main } from '../../src/cli/main.ts'
-import { fakeActions, generationListing } from './fake-actions.ts'
+import { fakeActions, generationListing, holdReport } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 
 async function run(argv: string[], replaced: Partial<Actions> = {}, io = new FakeIo()) {
@@ -18,10 +18,13 @@ describe('list --generations', () => {
   test('prints one row for each generation, and that there are more', async () => {
     const { code, out, calls } = await run(['list', ...one, '--generations'])
     assert.equal(code, 0)
-    assert.match(out, /^ {4}GEN {2}COMMITTED .* AGE {2}STATE .* RECORDS {3}STORED {2}GAPS$/m)
-    assert.match(out, /^1000003 {2}2025-11-15 09:36:12Z .* incomplete .* 1,500,000 {2}376 MiB {5}2$/m)
-    assert.match(out, /^1000002 {2}2025-11-14 08:30:00Z .* complete .* 900,000 {2}191 MiB {5}-$/m)
-    assert.match(out, /\n\nThere are older generations; --limit lists more of them\.\n$/)
+    assert.match(out, /^ {4}GEN {2}COMMITTED .* AGE {2}STATE .* RECORDS {3}STORED {2}GAPS {2}HELD$/m)
+    assert.match(out, /^1000003 {2}2025-11-15 09:36:12Z .* incomplete .* 1,500,000 {2}376 MiB {5}2 {2}-$/m)
+    assert.match(out, /^1000002 {2}2025-11-14 08:30:00Z .* complete .* 900,000 {2}191 MiB {5}- {2}yes$/m)
+    assert.match(
+      out,
+      /\n\ngeneration 1000002 is held since 2025-11-15 09:36:12Z: audit of 2025\nThere are older generations; --limit lists more of them\.\n$/,
+    )
     assert.deepEqual(calls.listGenerationsOf?.slice(1, 3), ['orders', { limit: 20 }])
   })
 
@@ -31,7 +34,7 @@ describe('list --generations', () => {
   })
 
   test('shows a damaged generation with the reason, and exits 3', async () => {
-    const broken = { generation: 7, error: 'commits/7 is missing', code: 'ARCHIVE_DAMAGED' as const }
+    const broken = { generation: 7, error: 'commits/7 is missing', code: 'ARCHIVE_DAMAGED' as const, hold: null }
     const listGenerationsOf = async () => ({ ...generationListing, generations: [broken], more: false })
     const { code, out } = await run(['list', ...one, '--generations'], { listGenerationsOf })
     assert.equal(code, 3)
@@ -154,5 +157,35 @@ Settings
     assert.equal((await run(['diff', ...one])).code, 2)
     const { code, err } = await run(['diff', ...one, '--from', 'x'])
     assert.deepEqual([code, /--from x is not a generation/.test(err)], [2, true])
+  })
+})
+
+describe('hold', () => {
+  test('pins the latest generation, or the one that is selected, with a reason', async () => {
+    const { code, out, calls } = await run(['hold', ...one])
+    assert.deepEqual([code, out], [0, 'generation 41 of backup orders is held\n'])
+    assert.deepEqual(calls.holdAt?.slice(1, 3), ['orders', { generation: undefined, reason: '' }])
+    const chosen = await run(['hold', ...one, '--generation', '41', '--reason', 'audit'])
+    assert.deepEqual(chosen.calls.holdAt?.[2], { generation: 41, reason: 'audit' })
+  })
+
+  test('says since when a generation was held before', async () => {
+    const { out } = await run(['hold', ...one], { holdAt: async () => ({ ...holdReport, changed: false }) })
+    assert.equal(out, 'generation 41 of backup orders was held before, since 2025-11-15 09:36:12Z: audit of 2025\n')
+  })
+
+  test('releases a generation', async () => {
+    const { code, out, calls } = await run(['hold', ...one, '--release', '--generation', '41'])
+    assert.deepEqual([code, out], [0, 'generation 41 of backup orders is released\n'])
+    assert.deepEqual(calls.releaseAt?.slice(1, 3), ['orders', 41])
+    const releaseAt = async () => ({ ...holdReport, held: false, changed: false, hold: null })
+    const nothing = await run(['hold', ...one, '--release', '--generation', '41'], { releaseAt })
+    assert.deepEqual([nothing.code, nothing.out], [0, 'generation 41 of backup orders was not held\n'])
+  })
+
+  test('refuses to release without a number, and a reason for it', async () => {
+    for (const argv of [['--release'], ['--release', '--generation', '1', '--reason', 'x']]) {
+      assert.equal((await run(['hold', ...one, ...argv])).code, 2)
+    }
   })
 })

@@ -18,6 +18,8 @@ const commands: readonly string[][] = [
   ['list', '--path', '/backups'],
   ['list', ...at, '--generations'],
   ['describe', ...at],
+  ['hold', ...at],
+  ['hold', ...at, '--release', '--generation', '41'],
   ['diff', ...at, '--from', '41'],
   ['verify', ...at],
   ['compare', ...config],

@@ -64,6 +64,10 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
     { argv: place => ['verify', ...one(place)] },
     { argv: place => ['verify', '--deep', ...one(place)], provesDamage: true },
   ],
+  hold: [
+    { argv: place => ['hold', ...one(place)], changes: true },
+    { argv: place => ['hold', '--release', '--generation', '1', ...one(place)], changes: true },
+  ],
   diff: [{ argv: place => ['diff', '--from', '1', ...one(place)] }],
   check: [{ argv: place => ['check', '--config', place.restoreJob] }],
   backup: [

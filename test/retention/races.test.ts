@@ -4,6 +4,7 @@ import { openBackup } from '../../src/archive/catalog.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { withLease } from '../../src/archive/writer-lease.ts'
 import { hasCode } from '../../src/errors.ts'
+import { holdGeneration } from '../../src/retention/hold-generation.ts'
 import { ReferenceReader } from '../../src/retention/reference-reader.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { never } from '../archive/sample-archive.ts'
@@ -136,4 +137,40 @@ test('a prune and two writers at the same time: every generation is whole, and n
 test('two prunes at the same time harm nothing', async () => {
   for (let round = 0; round < 60; round++)
     await race(round, (world, storage) => [() => world.prune(policy, { storage })])
+})
+
+test('a hold and a prune at the same time: what is held stays intact, or the hold fails', async () => {
+  const seen: Record<string, number> = {}
+  for (let round = 0; round < RACES; round++) {
+    const held: [string, number][] = []
+    const world = await race(round, (world, storage) =>
+      [
+        { id: 'a', generation: 2 },
+        { id: 'old', generation: 1 },
+      ].map(({ id, generation }) => async () => {
+        const result = await holdGeneration(id, { generation, reason: '' }, world.partsAt(storage), never).then(
+          () => 'held',
+          error => error.code,
+        )
+        if (result === 'held') held.push([id, generation])
+        seen[`${id} ${result}`] = (seen[`${id} ${result}`] ?? 0) + 1
+      }),
+    )
+    // A later prune honors it as well.
+    await world.prune(policy)
+    for (const [id, generation] of held) {
+      const options = { deep: true, generation, onProgress: () => undefined }
+      const { ok, problems } = await verifyBackup(world.storage, id, options, never)
+      assert.deepEqual([ok, problems], [true, []], `round ${round}`)
+    }
+  }
+  const known = /^(a|old) (held|WRITER_CONFLICT|GENERATION_NOT_FOUND|BACKUP_NOT_FOUND|BACKUP_PRUNED)$/
+  assert.deepEqual(
+    Object.keys(seen).filter(key => !known.test(key)),
+    [],
+    JSON.stringify(seen),
+  )
+  for (const id of ['a', 'old']) {
+    assert.ok((seen[`${id} held`] ?? 0) > 0 && (seen[`${id} WRITER_CONFLICT`] ?? 0) > 0, JSON.stringify(seen))
+  }
 })

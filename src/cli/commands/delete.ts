@@ -67,7 +67,7 @@ async function remove(session: Session, place: Place, ids: readonly string[]): P
   return removeAll(session, place, ids)
 }
 
-/** Removes the other backups if one is in use. */
+/** Removes the other backups if one is in use or held. */
 async function removeAll(session: Session, place: Place, ids: readonly string[]): Promise<number> {
   const { storage } = place
   const reports: DeleteReport[] = []
@@ -76,7 +76,7 @@ async function removeAll(session: Session, place: Place, ids: readonly string[])
     try {
       reports.push(await act(session, place, id, false))
     } catch (error) {
-      if (!hasCode(error, 'BACKUP_IN_USE')) throw error
+      if (!hasCode(error, 'BACKUP_IN_USE', 'BACKUP_HELD')) throw error
       busy.push(error)
     }
     session.outcome.note(deleteFacts(reports))

@@ -1,4 +1,5 @@
 import type { GenerationListing, GenerationSummary } from '../../archive/generations.ts'
+import type { HoldFacts } from '../../archive/holds.ts'
 import { errorTable } from '../../error-table.ts'
 import { usageError } from '../../errors.ts'
 import { largest } from '../../lib/largest.ts'
@@ -56,11 +57,17 @@ function readLimit(text: string | undefined): number {
 function formatListing({ generations, more }: GenerationListing, nowMs: number, style: OutputStyle): string[] {
   const broken = generations.filter(one => 'error' in one)
   const notes = [
+    ...generations.flatMap(({ generation, hold }) => (hold ? [describeHold(generation, hold)] : [])),
     ...broken.map(one => `${style.bad(`generation ${one.generation}`)}: ${printable(one.error)}`),
     ...(more ? [style.dim('There are older generations; --limit lists more of them.')] : []),
   ]
   const rows = formatTable(columns(nowMs, style), generations, style)
   return [...rows, ...(notes.length > 0 ? ['', ...notes] : [])]
+}
+
+function describeHold(generation: number, { created_at, reason }: HoldFacts): string {
+  const since = created_at === null ? '' : ` since ${formatInstant(created_at)}`
+  return `generation ${generation} is held${since}${reason === '' ? '' : `: ${printable(reason)}`}`
 }
 
 function columns(nowMs: number, style: OutputStyle): Column<GenerationSummary>[] {
@@ -79,6 +86,7 @@ function columns(nowMs: number, style: OutputStyle): Column<GenerationSummary>[]
       cell: of(one => (one.gaps === 0 ? '-' : formatCount(one.gaps))),
       paint: text => (text === '-' ? text : style.warn(text)),
     },
+    { title: 'HELD', cell: one => (one.hold ? 'yes' : '-') },
   ]
 }
 

@@ -45,6 +45,7 @@ export const restartPolicies = {
   STORAGE_UNAVAILABLE: 'restart',
   BACKUP_NOT_FOUND: 'restart',
   GENERATION_NOT_FOUND: 'restart',
+  BACKUP_HELD: 'restart',
   BACKUP_IN_USE: 'restart',
   SCHEMAS_NOT_FOUND: 'restart',
   SHARDS_INCOMPLETE: 'restart',

@@ -1,0 +1,67 @@
+import { createHold, type HoldFacts, holdKey, MAX_REASON_CHARS, readHold } from '../archive/holds.ts'
+import { type GenerationChoice, openSelected } from '../archive/select-generation.ts'
+import { withLease } from '../archive/writer-lease.ts'
+import { KafkaBackupError } from '../errors.ts'
+import { formatUtc } from '../lib/clock.ts'
+import type { Storage } from '../storage/storage.ts'
+import { findUsers, type PruneParts } from './prune-context.ts'
+
+export interface HoldReport {
+  location: string
+  backup_id: string
+  generation: number
+  held: boolean
+  /** False where it was so before. */
+  changed: boolean
+  hold: HoldFacts | null
+}
+
+/**
+ * Pins a generation: no prune and no delete removes it, until it is released. It works under the lease of a reader, and fails where
+ * a prune or a delete is at work. One that begins later sees the lease and removes nothing, or finds the hold.
+ */
+export async function holdGeneration(
+  backupId: string,
+  { reason, ...choice }: GenerationChoice & { reason: string },
+  parts: PruneParts,
+  signal: AbortSignal,
+): Promise<HoldReport> {
+  const { storage, clock, host, toolVersion } = parts
+  if (reason.length > MAX_REASON_CHARS) {
+    throw new KafkaBackupError('USAGE', `the reason of a hold has at most ${MAX_REASON_CHARS} characters`)
+  }
+  return withLease(parts, { backupId, role: 'reader', kind: 'hold' }, signal, async lease => {
+    if (!lease) throw new KafkaBackupError('STORAGE_DENIED', `no hold can be written at ${storage.location}`)
+    const prune = (await findUsers(lease, parts, signal)).find(({ role }) => role === 'prune')
+    if (prune) throw beingPruned(backupId, prune.holder)
+    const { generation } = await openSelected(storage, backupId, choice, signal)
+    lease.assertHeld()
+    const created_at = formatUtc(clock.now())
+    const document = { format: 'kafka-backup-hold', format_version: 1 } as const
+    const facts = { backup_id: backupId, generation, created_at, host, tool_version: toolVersion, reason }
+    const changed = await createHold(storage, { ...document, ...facts }, signal)
+    // While this lease is held, nothing of the backup is removed. Where it lapsed, a prune may have run since.
+    lease.assertHeld()
+    const hold = (await readHold(storage, backupId, generation, signal)) ?? null
+    return { location: storage.location, backup_id: backupId, generation, held: true, changed, hold }
+  })
+}
+
+/** Ends a hold. The generation is then kept as long as the rules say. */
+export async function releaseGeneration(
+  storage: Storage,
+  backupId: string,
+  generation: number,
+  signal: AbortSignal,
+): Promise<HoldReport> {
+  const hold = (await readHold(storage, backupId, generation, signal)) ?? null
+  if (hold) await storage.remove(holdKey(backupId, generation), signal)
+  return { location: storage.location, backup_id: backupId, generation, held: false, changed: hold !== null, hold }
+}
+
+function beingPruned(backupId: string, holder: string): KafkaBackupError {
+  return new KafkaBackupError('WRITER_CONFLICT', `backup \`${backupId}\` is being pruned or deleted: ${holder}`, {
+    help: 'Nothing is held. Run the same command again when that process has ended.',
+    details: { backup_id: backupId },
+  })
+}
