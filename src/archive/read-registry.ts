@@ -100,7 +100,8 @@ export async function readJson<T>(
   })
 }
 
-async function readSubject(
+/** All versions of a subject. Every object is compared with the manifest. */
+export async function readSubject(
   storage: Storage,
   backupId: string,
   subject: RegistrySubject,

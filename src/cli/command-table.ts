@@ -1,3 +1,4 @@
+import { catCommand } from './cat-command.ts'
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
 import { copyCommand } from './copy-command.ts'
 import { deleteCommand } from './delete-table.ts'
@@ -185,6 +186,7 @@ export const commandTable: readonly CommandSpec[] = [
     exits: '3 if the backup is damaged',
     ...nothingChanged,
   },
+  catCommand,
   {
     name: 'verify',
     summary: 'check that a backup is complete and intact',

@@ -8,6 +8,8 @@ export interface Io {
   stderr: Output
   env: Readonly<Record<string, string | undefined>>
   clock: Clock
+  /** Writes records to standard output as they are; false if nobody reads there any more. */
+  writeBytes(bytes: Uint8Array): Promise<boolean>
   /** Calls back for each SIGINT and SIGTERM; the returned function unsubscribes. */
   onSignal(listener: (name: StopSignal) => void): () => void
   /** Synchronously replaces the contents of the file in place, because the file may be a mount. */
@@ -32,6 +34,7 @@ export function processIo(): Io {
     stderr: process.stderr,
     env: process.env,
     clock: systemClock,
+    writeBytes: bytes => new Promise(resolve => process.stdout.write(bytes, error => resolve(!error))),
     onSignal: listener => {
       const names: StopSignal[] = ['SIGINT', 'SIGTERM']
       for (const name of names) process.on(name, listener)

@@ -48,6 +48,18 @@ export interface CommandOptions {
   topic?: string | undefined
   partition?: string | undefined
   offset?: string | undefined
+  fromOffset?: string | undefined
+  toOffset?: string | undefined
+  until?: string | undefined
+  key?: string | undefined
+  header: string[]
+  newest?: string | undefined
+  limit?: string | undefined
+  withAborted: boolean
+  print?: string | undefined
+  keyAs?: string | undefined
+  valueAs?: string | undefined
+  context?: string | undefined
   bootstrapServer?: string | undefined
   group: string[]
   strategy?: string | undefined

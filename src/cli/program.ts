@@ -120,7 +120,15 @@ function setUp(command: Command, io: Io, style: OutputStyle): void {
 
 /** The defaults of all options. */
 const none = { set: [], keyFile: [], recipientFile: [], kmsKey: [], group: [], topicMapping: [], match: [], keep: [] }
-const several = { newIncarnation: [], paths: [], configs: [], backupIds: [], namespaces: [], jobImagePullSecret: [] }
+const several = {
+  newIncarnation: [],
+  paths: [],
+  configs: [],
+  backupIds: [],
+  namespaces: [],
+  jobImagePullSecret: [],
+  header: [],
+}
 const flags = {
   deep: false,
   dryRun: false,
@@ -140,6 +148,7 @@ const off = {
   newDataKey: false,
   all: false,
   verifyExisting: false,
+  withAborted: false,
   decrypt: false,
   report: false,
   acceptPlainSnapshot: false,

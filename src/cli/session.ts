@@ -11,6 +11,10 @@ import { type OutputStyle, outputStyleOf } from './output-style.ts'
 import { noProgress, openBar, openLines, type Progress } from './progress.ts'
 import type { ResultBuilder } from './result/result-builder.ts'
 import type { Screen } from './screen.ts'
+import { terminalText } from './text.ts'
+
+/** Records are gathered, since a write for each would cost more than reading them. */
+const PRINTED_BYTES = 64 << 10
 
 /** A command: does its work through the session and answers with the exit code. */
 export type RunCommand = (session: Session) => Promise<number>
@@ -149,6 +153,25 @@ export class Session {
   print(lines: () => readonly string[], document: () => unknown): void {
     const text = this.options.format === 'json' ? formatJson(document(), 2) : lines().join('\n')
     this.#screen.writeElsewhere(() => this.#io.stdout.write(`${text}\n`))
+  }
+
+  /** A result that may be of any length, in pieces. Ends early if nobody reads any more. On a terminal control characters are escaped. */
+  async printAll(pieces: AsyncIterable<Buffer>): Promise<void> {
+    const { stdout } = this.#io
+    const write = (bytes: Buffer) =>
+      this.#io.writeBytes(stdout.isTTY ? Buffer.from(terminalText(bytes.toString('utf8'))) : bytes)
+    let held: Buffer[] = []
+    let size = 0
+    for await (const piece of pieces) {
+      held.push(piece)
+      size += piece.length
+      // On a terminal people wait for each.
+      if (size < PRINTED_BYTES && !stdout.isTTY) continue
+      if (!(await write(Buffer.concat(held)))) return
+      held = []
+      size = 0
+    }
+    if (size > 0) await write(Buffer.concat(held))
   }
 
   /** The result as it may be kept elsewhere: without the secrets of the job. */

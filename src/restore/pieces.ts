@@ -79,7 +79,7 @@ function mayStay(header: BatchHeader, limits: BatchLimits): boolean {
  * The batches of a piece, which must follow each other. Offsets lie outside a batch's checksum: one that is wrong would
  * have its batch left out, and a wrong position stored, from which a later run would continue after the segment is repaired.
  */
-function walkSegment(bytes: Buffer, segment: Segment, from: bigint): BatchHeader[] {
+export function walkSegment(bytes: Buffer, segment: Segment, from: bigint): BatchHeader[] {
   const headers = walkBatches(bytes, 0, bytes.length)
   let next = from
   for (const header of headers) {
@@ -93,7 +93,7 @@ function walkSegment(bytes: Buffer, segment: Segment, from: bigint): BatchHeader
 }
 
 /** Markers, and what was rolled back, were never seen by anybody. */
-function isVisible(header: BatchHeader, aborted: AbortedIndex): boolean {
+export function isVisible(header: BatchHeader, aborted: AbortedIndex): boolean {
   if (isControl(header.attributes)) return false
   if (!isTransactional(header.attributes)) return true
   const own = aborted.get(header.producerId) ?? []

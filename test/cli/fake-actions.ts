@@ -492,6 +492,10 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     compareJob: answer('compareJob', compareReport),
     planTopicsJob: answer('planTopicsJob', []),
     offsetMapJob: answer('offsetMapJob', offsetRuns),
+    catAt: async (...[, place, query, , work]) => {
+      note('catAt', [place, query])
+      return work(ReadableStream.from([]) as unknown as AsyncIterable<never>)
+    },
     findOffsetJob: answer('findOffsetJob', undefined),
     backupSchemasJob: answer('backupSchemasJob', schemaBackupReport),
     restoreSchemasJob: answer('restoreSchemasJob', schemaRestoreReport),

@@ -17,6 +17,11 @@ export class FakeIo implements Io {
     this.stderr = collect(options.columns, text => text.split('\n').forEach(assertSnakeKeys))
   }
 
+  async writeBytes(bytes: Uint8Array): Promise<boolean> {
+    this.stdout.write(Buffer.from(bytes).toString('utf8'))
+    return true
+  }
+
   onSignal(listener: (name: StopSignal) => void): () => void {
     this.listeners.add(listener)
     return () => this.listeners.delete(listener)

@@ -20,6 +20,9 @@ export interface KnownSchema {
   avro: AvroSchema | undefined
 }
 
+/** No registry has longer chains; one that an archive claims may be a circle. */
+const MAX_DEPTH = 100
+
 export type KnownVersion = Pick<SchemaVersion, 'subject' | 'version' | 'id' | 'schemaType' | 'schema' | 'references'>
 
 export interface KnownSchemas {
@@ -93,23 +96,35 @@ function describe(
 }
 
 function parseWith(one: KnownVersion, byPlace: ReadonlyMap<string, KnownVersion>): AvroSchema | undefined {
-  const needed = new Map<string, string>()
-  const add = ({ subject, references }: KnownVersion) => {
-    for (const reference of references) {
-      const key = versionKey(resolveReference(reference.subject, subject), reference.version)
-      const found = byPlace.get(key)
-      if (!found || needed.has(key)) continue
-      add(found)
-      needed.set(key, found.schema)
-    }
-  }
   try {
-    add(one)
-    return parseAvro(one.schema, [...needed.values()])
+    return parseAvro(
+      one.schema,
+      referredBy(one, byPlace).map(({ schema }) => schema),
+    )
   } catch {
     // What cannot be understood here may be understood by consumers.
     return undefined
   }
+}
+
+/** What a schema refers to, directly or not, each after what it needs itself, with the name that it is referred to by. */
+export function referredBy(
+  one: KnownVersion,
+  byPlace: ReadonlyMap<string, KnownVersion>,
+): { name: string; schema: string }[] {
+  const needed = new Map<string, { name: string; schema: string }>()
+  const add = ({ subject, references }: KnownVersion, depth: number) => {
+    if (depth > MAX_DEPTH) throw new RangeError('references are nested too deep')
+    for (const reference of references) {
+      const key = versionKey(resolveReference(reference.subject, subject), reference.version)
+      const found = byPlace.get(key)
+      if (!found || needed.has(key)) continue
+      add(found, depth + 1)
+      needed.set(key, { name: reference.name, schema: found.schema })
+    }
+  }
+  add(one, 0)
+  return [...needed.values()]
 }
 
 /**

@@ -21,7 +21,7 @@ const ID_MAGIC = 0
 const GUID_MAGIC = 1
 /** An Avro record without fields has no payload. */
 export const ID_FRAME_BYTES = 5
-const GUID_FRAME_BYTES = 17
+export const GUID_FRAME_BYTES = 17
 /** A LongSerializer writes so many, of which the first is 00 for all times and counts there are. */
 export const LONG_BYTES = 8
 

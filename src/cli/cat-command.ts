@@ -1,0 +1,98 @@
+import { showings } from '../inspect/show-record.ts'
+import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
+import { backupId, config, generation, keyFile, type OptionSpec, partition, path, set, topic } from './option-specs.ts'
+
+const showing = { kind: 'choice', label: 'form', choices: showings } as const
+
+/** What a reader of records asks for. */
+const recordOptions: readonly OptionSpec[] = [
+  {
+    ...topic,
+    description: 'the topic, or a pattern such as `orders.*`; `name@id` selects an older incarnation',
+    isRequired: true,
+  },
+  partition,
+  {
+    name: 'from-offset',
+    value: { kind: 'text', label: 'number' },
+    description: 'records at this source offset or later',
+  },
+  { name: 'to-offset', value: { kind: 'text', label: 'number' }, description: 'records before this source offset' },
+  {
+    name: 'since',
+    value: { kind: 'text', label: 'time' },
+    description: 'records with this timestamp or a later one: ISO 8601 with a time zone, or milliseconds since 1970',
+  },
+  { name: 'until', value: { kind: 'text', label: 'time' }, description: 'records with an earlier timestamp than this' },
+  {
+    name: 'key',
+    value: { kind: 'text', label: 'key' },
+    description: 'records with this key, as text or as it is shown',
+  },
+  {
+    name: 'header',
+    value: { kind: 'text', label: 'name[=value]' },
+    description: 'records with this header; repeatable, and all must be there',
+    isRepeatable: true,
+  },
+  { name: 'newest', value: { kind: 'text', label: 'count' }, description: 'the last records of each partition' },
+  { name: 'limit', value: { kind: 'text', label: 'count' }, description: 'stop after so many records' },
+  { name: 'with-aborted', description: 'show also records of aborted transactions, and transaction markers' },
+]
+
+export const catCommand: CommandSpec = {
+  name: 'cat',
+  summary: 'print records of a backup',
+  description:
+    'Print records of a topic, partition by partition, decoded with the schemas in the backup (Avro, JSON Schema, Protobuf). It connects to neither Kafka nor a schema registry, and reads only the segments that it needs. What cannot be decoded is shown as it is, with the reason.',
+  options: [
+    path,
+    backupId,
+    { ...config, description: 'the job file (YAML), instead of `--path` and `--backup-id`' },
+    set,
+    keyFile,
+    generation,
+    ...recordOptions,
+    {
+      name: 'print',
+      value: { kind: 'text', label: 'format' },
+      description:
+        "the format of a record, with the letters of kcat, such as '%k %s\\n': `%k` key, `%s` value, `%h` headers, `%t` topic, `%p` partition, `%o` offset, `%T` timestamp, `%K` and `%S` lengths",
+    },
+    {
+      name: 'key-as',
+      value: showing,
+      description: 'form of keys; `auto` decodes with a schema, and shows the rest as text, or as hex if it is none',
+      fallback: 'auto',
+    },
+    { name: 'value-as', value: showing, description: 'form of values, likewise', fallback: 'auto' },
+    {
+      name: 'context',
+      value: { kind: 'text', label: 'name' },
+      description:
+        'context of the schema registry whose IDs the topic uses, such as `.eu`; default: the default context',
+    },
+  ],
+  examples: [
+    {
+      command: 'kafka-backup cat --path /backups --backup-id orders --topic orders --newest 5',
+      meaning: 'print the last five records of each partition',
+    },
+    {
+      command: 'kafka-backup cat --path /backups --backup-id orders --topic orders --key customer-42 --format json',
+      meaning: 'print all records of a key, as one line of JSON each',
+    },
+    {
+      command: "kafka-backup cat --path /backups --backup-id orders --topic orders --print '%o %k %s\\n' | grep refund",
+      meaning: 'print offset, key and value as kcat does',
+    },
+    {
+      command:
+        'kafka-backup cat --path /backups --backup-id orders --topic orders --since 2026-11-16T09:00:00Z --until 2026-11-16T09:05:00Z',
+      meaning: 'print the records of five minutes',
+    },
+  ],
+  exits: '3 if the backup is damaged',
+  onInterrupt: NOTHING_CHANGED,
+  stopsAtOnce: true,
+}

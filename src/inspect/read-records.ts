@@ -1,0 +1,142 @@
+import { listSegments } from '../archive/indexes.ts'
+import type { ManifestPartition, ManifestTopic, Segment } from '../archive/manifest.ts'
+import { readSegment } from '../archive/segment-reader.ts'
+import { type BatchHeader, isControl, isTransactional } from '../batch/header.ts'
+import { decodeMarker, decodeRecords, type KafkaRecord } from '../batch/records.ts'
+import { type AbortedIndex, indexAborted, isVisible, walkSegment } from '../restore/pieces.ts'
+import type { Storage } from '../storage/storage.ts'
+
+/** A record of a backup, and what a reader of committed data makes of it. */
+export interface FoundRecord extends KafkaRecord {
+  topic: string
+  partition: number
+  /** `plain` is outside of a transaction. The end of one is a record of its own, which consumers never see. */
+  transaction: 'plain' | 'committed' | 'aborted' | 'commit marker' | 'abort marker' | 'other marker'
+}
+
+/** What is read of a partition. Ends are exclusive. */
+export interface Extent {
+  offsets: { start?: bigint | undefined; end?: bigint | undefined }
+  /** Milliseconds since 1970. */
+  times: { start?: bigint | undefined; end?: bigint | undefined }
+  /** Also what was rolled back, and markers. */
+  withAborted: boolean
+}
+
+/** A list of segments of one partition, of which something may be wanted. */
+export interface PartitionRecords {
+  topic: string
+  partition: number
+  segments: readonly Segment[]
+  aborted: AbortedIndex
+}
+
+/** Reads the index of a partition. Nothing else is read before `readForward` or `readNewest`. */
+export async function openPartition(
+  storage: Storage,
+  topic: ManifestTopic,
+  partition: ManifestPartition,
+  { offsets, times }: Extent,
+  signal: AbortSignal,
+): Promise<PartitionRecords> {
+  const all = await listSegments(storage, topic, partition, signal)
+  const segments = all.filter(
+    ({ start_offset, end_offset, last_timestamp }) =>
+      (offsets.end === undefined || start_offset < offsets.end) &&
+      (offsets.start === undefined || end_offset > offsets.start) &&
+      // The first time does not bound the others, so that the end of a window tells nothing.
+      (times.start === undefined || last_timestamp === null || last_timestamp >= times.start),
+  )
+  const aborted = indexAborted([...all.flatMap(one => one.aborted ?? []), ...partition.open_aborted])
+  return { topic: topic.name, partition: partition.partition, segments, aborted }
+}
+
+/** In the order of their offsets. Each batch is compared with its checksum. */
+export async function* readForward(
+  storage: Storage,
+  source: PartitionRecords,
+  extent: Extent,
+  signal: AbortSignal,
+): AsyncGenerator<FoundRecord> {
+  for (const segment of source.segments) yield* readOne(storage, source, segment, extent, signal)
+}
+
+/**
+ * The last records that `isWanted`, at most `count`, in the order of their offsets. Segments are read from the last one
+ * on, until there are enough.
+ */
+export async function readNewest(
+  storage: Storage,
+  source: PartitionRecords,
+  extent: Extent,
+  { count, isWanted }: { count: number; isWanted: (record: FoundRecord) => Promise<boolean> },
+  signal: AbortSignal,
+): Promise<FoundRecord[]> {
+  let newest: FoundRecord[] = []
+  for (const segment of source.segments.toReversed()) {
+    const found: FoundRecord[] = []
+    for await (const record of readOne(storage, source, segment, extent, signal)) {
+      if (!(await isWanted(record))) continue
+      found.push(record)
+      if (found.length >= 2 * count) found.splice(0, found.length - count)
+    }
+    newest = [...found, ...newest].slice(-count)
+    if (newest.length === count) break
+  }
+  return newest
+}
+
+async function* readOne(
+  storage: Storage,
+  source: PartitionRecords,
+  segment: Segment,
+  extent: Extent,
+  signal: AbortSignal,
+): AsyncGenerator<FoundRecord> {
+  const { offsets } = extent
+  let next = 0n
+  for await (const bytes of readSegment(storage, segment, signal)) {
+    const headers = walkSegment(bytes, segment, next)
+    next = (headers.at(-1)?.lastOffset ?? next - 1n) + 1n
+    for (const header of headers) {
+      if (offsets.end !== undefined && header.baseOffset >= offsets.end) return
+      if (mayHold(header, extent)) yield* recordsOf(bytes, header, source, segment, extent)
+    }
+  }
+}
+
+function mayHold({ lastOffset, maxTimestamp, recordCount }: BatchHeader, { offsets, times }: Extent): boolean {
+  if (recordCount === 0) return false
+  if (offsets.start !== undefined && lastOffset < offsets.start) return false
+  return times.start === undefined || maxTimestamp >= times.start
+}
+
+function* recordsOf(
+  bytes: Buffer,
+  header: BatchHeader,
+  { topic, partition, aborted }: PartitionRecords,
+  segment: Segment,
+  { offsets, times, withAborted }: Extent,
+): Generator<FoundRecord> {
+  const transaction = stateOf(bytes, header, aborted)
+  if (!withAborted && transaction !== 'plain' && transaction !== 'committed') return
+  // DeleteRecords may have cut the log inside the first batch.
+  const start = max(segment.start_offset, offsets.start)
+  for (const record of decodeRecords(bytes, header)) {
+    if (record.offset < start) continue
+    if (offsets.end !== undefined && record.offset >= offsets.end) return
+    if (times.start !== undefined && record.timestamp < times.start) continue
+    if (times.end !== undefined && record.timestamp >= times.end) continue
+    yield { topic, partition, transaction, ...record }
+  }
+}
+
+function stateOf(bytes: Buffer, header: BatchHeader, aborted: AbortedIndex): FoundRecord['transaction'] {
+  if (isControl(header.attributes)) return `${decodeMarker(bytes, header)} marker`
+  if (!isTransactional(header.attributes)) return 'plain'
+  return isVisible(header, aborted) ? 'committed' : 'aborted'
+}
+
+function max(one: bigint, other: bigint | undefined): bigint {
+  return other !== undefined && other > one ? other : one
+}

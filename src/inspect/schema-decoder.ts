@@ -1,0 +1,202 @@
+import { DEFAULT_CONTEXT, type SchemaVersion, splitSubject, versionKey } from '../archive/registry-model.ts'
+import type { KafkaRecord } from '../batch/records.ts'
+import { parseJson } from '../lib/json.ts'
+import type { AvroSchema } from '../registry/avro/avro-schema.ts'
+import { parseAvro } from '../registry/avro/parse-avro.ts'
+import { readAvro } from '../registry/avro/read-avro.ts'
+import { referredBy } from '../registry/ids/known-schemas.ts'
+import {
+  GUID_FRAME_BYTES,
+  hasSchemaGuid,
+  ID_FRAME_BYTES,
+  KEY_HEADER,
+  LONG_BYTES,
+  type Part,
+  parts,
+  readSchemaGuid,
+  readSchemaId,
+  VALUE_HEADER,
+} from '../registry/ids/schema-id.ts'
+import { ProtoMessages } from './proto-messages.ts'
+import { readProto } from './read-proto.ts'
+
+/** The key or the value of a record, as far as the schemas of the backup explain it. */
+export type Decoded =
+  | { kind: 'null' }
+  | { kind: 'decoded'; schema: UsedSchema; value: unknown }
+  /** No schema is named. */
+  | { kind: 'plain'; bytes: Buffer }
+  /** A schema is named, or seems to be, and does not explain the bytes. */
+  | { kind: 'raw'; bytes: Buffer; reason: string }
+
+export interface UsedSchema {
+  id: number
+  subject: string
+  version: number
+  type: SchemaVersion['schemaType']
+}
+
+export interface SchemaSource {
+  /** Versions that were not returned before: those of the subject with this ID, and of all that they refer to. */
+  ofId(context: string, id: number, signal: AbortSignal): Promise<SchemaVersion[]>
+  all(signal: AbortSignal): Promise<SchemaVersion[]>
+}
+
+/** Decodes one payload; made once for a schema. */
+type Decode = (payload: Buffer) => unknown
+
+/** Decodes with the schemas of a backup. Neither a registry nor Kafka is needed. */
+export class SchemaDecoder {
+  readonly #source: SchemaSource
+  readonly #context: string
+  /** Those that were asked for, whether or not they are there. */
+  readonly #asked = new Set<number>()
+  #hasAll = false
+  readonly #byPlace = new Map<string, SchemaVersion>()
+  readonly #byId = new Map<string, SchemaVersion>()
+  readonly #byGuid = new Map<string, SchemaVersion>()
+  readonly #decoders = new Map<SchemaVersion, Decode>()
+
+  /** In the context of the topic, which is the default one unless it is given. */
+  constructor(source: SchemaSource, context = DEFAULT_CONTEXT) {
+    this.#source = source
+    this.#context = context
+  }
+
+  /** Reads the schemas that a record names, if they were not read before. `decode` needs them. */
+  async prepare(record: Pick<KafkaRecord, 'key' | 'value' | 'headers'>, signal: AbortSignal): Promise<void> {
+    for (const part of parts) {
+      const frame = frameOf(record, part)
+      const id = frame ? readSchemaId(frame, 0, frame.length) : 0
+      if (frame && id > 0 && !this.#asked.has(id)) {
+        this.#asked.add(id)
+        this.#learn(await this.#source.ofId(this.#context, id, signal))
+      } else if (frame && id === 0 && !this.#hasAll && hasSchemaGuid(frame, 0, frame.length)) {
+        this.#hasAll = true
+        this.#learn(await this.#source.all(signal))
+      }
+    }
+  }
+
+  #learn(versions: readonly SchemaVersion[]): void {
+    for (const one of versions) {
+      this.#byPlace.set(versionKey(one.subject, one.version), one)
+      const key = `${splitSubject(one.subject).context}/${one.id}`
+      if (!this.#byId.has(key)) this.#byId.set(key, one)
+      const guid = one.guid?.replaceAll('-', '').toLowerCase()
+      if (guid !== undefined && !this.#byGuid.has(guid)) this.#byGuid.set(guid, one)
+    }
+  }
+
+  decode(record: Pick<KafkaRecord, 'key' | 'value' | 'headers'>, part: Part): Decoded {
+    const bytes = record[part]
+    if (bytes === null) return { kind: 'null' }
+    const header = headerOf(record, part)
+    if (header) return this.#explain(header, bytes, bytes)
+    const id = readSchemaId(bytes, 0, bytes.length)
+    if (id > 0) {
+      const found = this.#explain(bytes, bytes.subarray(ID_FRAME_BYTES), bytes)
+      // Numbers of eight bytes begin like a frame, too.
+      return found.kind === 'raw' && bytes.length === LONG_BYTES ? { kind: 'plain', bytes } : found
+    }
+    if (hasSchemaGuid(bytes, 0, bytes.length)) return this.#explain(bytes, bytes.subarray(GUID_FRAME_BYTES), bytes)
+    return { kind: 'plain', bytes }
+  }
+
+  #explain(frame: Buffer, payload: Buffer, bytes: Buffer): Decoded {
+    const id = readSchemaId(frame, 0, frame.length)
+    const isGuid = id === 0 && hasSchemaGuid(frame, 0, frame.length)
+    const named = isGuid ? `schema GUID ${readSchemaGuid(frame, 0)}` : `schema ID ${id}`
+    const found = isGuid ? this.#byGuid.get(readSchemaGuid(frame, 0)) : this.#find(id)
+    if (!found) return { kind: 'raw', bytes, reason: `the backup has no ${named}` }
+    try {
+      const schema = { id: found.id, subject: found.subject, version: found.version, type: found.schemaType }
+      return { kind: 'decoded', schema, value: this.#decoderOf(found)(payload) }
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      return { kind: 'raw', bytes, reason: `${named} (${found.subject} version ${found.version}) does not fit: ${why}` }
+    }
+  }
+
+  #find(id: number): SchemaVersion | undefined {
+    return this.#byId.get(`${this.#context}/${id}`)
+  }
+
+  #decoderOf(version: SchemaVersion): Decode {
+    const known = this.#decoders.get(version)
+    if (known) return known
+    const made = this.#make(version)
+    this.#decoders.set(version, made)
+    return made
+  }
+
+  #make(version: SchemaVersion): Decode {
+    const { schemaType, schema } = version
+    switch (schemaType) {
+      case 'AVRO': {
+        const needed = referredBy(version, this.#byPlace).map(one => one.schema)
+        return avroDecoder(parseAvro(schema, needed))
+      }
+      case 'JSON':
+        return payload => parseJson(payload.toString('utf8'))
+      case 'PROTOBUF': {
+        const imports = referredBy(version, this.#byPlace).map(one => ({ name: one.name, text: one.schema }))
+        const messages = new ProtoMessages(schema, imports)
+        return payload => decodeProto(messages, payload)
+      }
+      default:
+        return schemaType satisfies never
+    }
+  }
+}
+
+/** The bytes that name the schema, if any do. */
+function frameOf(record: Pick<KafkaRecord, 'key' | 'value' | 'headers'>, part: Part): Buffer | undefined {
+  return headerOf(record, part) ?? record[part] ?? undefined
+}
+
+/** The last header of the name that serializers use, unless it is empty. */
+function headerOf({ headers }: Pick<KafkaRecord, 'headers'>, part: Part): Buffer | undefined {
+  const name = part === 'key' ? KEY_HEADER : VALUE_HEADER
+  return headers.findLast(([each]) => each === name)?.[1] ?? undefined
+}
+
+/** Serializers write plain bytes as they are, without the length that Avro puts before them. */
+function avroDecoder(schema: AvroSchema): Decode {
+  if (schema.type === 'bytes') return payload => payload.toString('latin1')
+  return payload => readAvro(schema, payload, 0, payload.length)
+}
+
+/** Indexes of the message, zigzag or, of old clients, plain; then the message. */
+function decodeProto(messages: ProtoMessages, payload: Buffer): unknown {
+  let failure: unknown
+  for (const isZigzag of [true, false]) {
+    try {
+      const { indexes, rest } = readIndexes(payload, isZigzag)
+      return readProto(messages.find(indexes), rest)
+    } catch (error) {
+      failure ??= error
+    }
+  }
+  throw failure
+}
+
+const MAX_INDEXES = 64
+
+function readIndexes(payload: Buffer, isZigzag: boolean): { indexes: number[]; rest: Buffer } {
+  let position = 0
+  const next = () => {
+    let raw = 0
+    for (let shift = 0; shift < 28; shift += 7) {
+      const byte = payload[position++]
+      if (byte === undefined) throw new RangeError('the bytes end too early')
+      raw |= (byte & 0x7f) << shift
+      if (byte < 0x80) return isZigzag ? (raw >>> 1) ^ -(raw & 1) : raw
+    }
+    throw new RangeError('an index of a message is too large')
+  }
+  const count = next()
+  if (count < 0 || count > MAX_INDEXES) throw new RangeError(`it claims ${count} indexes of messages`)
+  const indexes = count === 0 ? [0] : Array.from({ length: count }, next)
+  return { indexes, rest: payload.subarray(position) }
+}

@@ -1,0 +1,89 @@
+import { isUtf8 } from 'node:buffer'
+import { formatJson } from '../lib/json.ts'
+import type { Part } from '../registry/ids/schema-id.ts'
+import type { FoundRecord } from './read-records.ts'
+import type { Decoded, SchemaDecoder, UsedSchema } from './schema-decoder.ts'
+
+/** How keys and values are shown: `auto` decodes what names a schema, and shows the rest as text, or as hex. */
+export const showings = ['auto', 'text', 'hex', 'base64'] as const
+export type Showing = (typeof showings)[number]
+
+/** A key or a value for people and programs. */
+export interface ShownPart {
+  /** `json` is decoded; `hex` and `base64` are the bytes as they are. */
+  encoding: 'null' | 'json' | 'text' | 'hex' | 'base64'
+  value: unknown
+  schema?: UsedSchema
+  /** Why it was not decoded, though it names a schema. */
+  reason?: string
+  /** Where it was to be decoded and no schema explains it. */
+  bytes?: Buffer
+}
+
+export function showPart(record: FoundRecord, part: Part, showing: Showing, decoder: SchemaDecoder): ShownPart {
+  const bytes = record[part]
+  if (bytes === null) return { encoding: 'null', value: null }
+  if (showing !== 'auto') return { encoding: showing, value: bytes.toString(showing === 'text' ? 'utf8' : showing) }
+  return showDecoded(decoder.decode(record, part))
+}
+
+function showDecoded(decoded: Decoded): ShownPart {
+  switch (decoded.kind) {
+    case 'null':
+      return { encoding: 'null', value: null }
+    case 'decoded':
+      return { encoding: 'json', value: decoded.value, schema: decoded.schema }
+    case 'plain':
+      return showBytes(decoded.bytes)
+    case 'raw':
+      return { ...showBytes(decoded.bytes), reason: decoded.reason }
+    default:
+      return decoded satisfies never
+  }
+}
+
+/** Text where it is one to the last byte. A frame begins with a zero byte, which no text has. */
+export function showBytes(bytes: Buffer): ShownPart {
+  const isText = isUtf8(bytes) && !bytes.includes(0)
+  const encoding = isText ? 'text' : 'hex'
+  return { encoding, value: bytes.toString(isText ? 'utf8' : 'hex'), bytes }
+}
+
+/** On one line. */
+export function textOfPart({ encoding, value }: ShownPart): string {
+  if (encoding === 'null') return ''
+  return encoding === 'json' ? formatJson(value) : String(value)
+}
+
+/** The record as a line of JSON holds it. */
+export function recordDocument(record: FoundRecord, key: ShownPart, value: ShownPart): object {
+  const { topic, partition, offset, timestamp, headers, transaction } = record
+  return {
+    ...{ topic, partition, offset, timestamp, time: timeOf(timestamp) },
+    ...(transaction !== 'plain' && { transaction }),
+    ...partDocument('key', key),
+    ...partDocument('value', value),
+    ...(value.encoding === 'null' && { tombstone: true }),
+    headers: headers.map(([name, bytes]) => ({ name, ...partDocument('value', headerPart(bytes)) })),
+  }
+}
+
+export function headerPart(bytes: Buffer | null): ShownPart {
+  return bytes === null ? { encoding: 'null', value: null } : showBytes(bytes)
+}
+
+function partDocument(name: string, { encoding, value, schema, reason }: ShownPart): object {
+  return {
+    [name]: value,
+    ...(encoding !== 'null' && encoding !== 'json' && encoding !== 'text' && { [`${name}_encoding`]: encoding }),
+    ...(schema && { [`${name}_schema`]: schema }),
+    ...(reason !== undefined && { [`${name}_not_decoded`]: reason }),
+  }
+}
+
+/** A producer may have sent any number. */
+const MAX_TIME = 8_640_000_000_000_000n
+
+export function timeOf(timestamp: bigint): string | null {
+  return timestamp < 0n || timestamp > MAX_TIME ? null : new Date(Number(timestamp)).toISOString()
+}

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import protobuf from 'protobufjs'
+import { ProtoMessages } from '../../src/inspect/proto-messages.ts'
+import { readProto } from '../../src/inspect/read-proto.ts'
+
+const schema = `
+  syntax = "proto3";
+  package shop.orders;
+  import "google/protobuf/timestamp.proto";
+  import "money.proto";
+  // message Decoy { }
+  enum Color { UNKNOWN = 0; GREEN = 7; }
+  message Order {
+    message Line { string sku = 1; sint32 count = 2; shop.Money price = 3; }
+    message Empty {}
+    int32 small = 1; int64 large = 2; uint64 unsigned = 3; sint64 signed = 4; fixed64 fixed = 5; sfixed32 fixed_small = 6;
+    bool flag = 7; double third = 8; float half = 9; string text = 10; bytes raw = 11; Color color = 12;
+    repeated Line lines = 13; repeated int64 packed = 14; repeated string names = 15; map<string, Line> by_name = 16;
+    map<int64, Color> colors = 17; google.protobuf.Timestamp at = 18; oneof choice { string left = 19; Line right = 20; }
+    optional int32 maybe = 21;
+  }
+  message Second { string id = 1; }
+`
+const money = { name: 'money.proto', text: 'syntax = "proto3"; package shop; message Money { int64 cents = 1; }' }
+
+const value = {
+  ...{ small: -1, large: 9_007_199_254_740_991, unsigned: 3, signed: -4, fixed: 5, fixed_small: -6, flag: true },
+  ...{ third: 1 / 3, half: 0.5, text: 'für', raw: Buffer.from([0, 255]), color: 7 },
+  lines: [{ sku: 'a', count: -2, price: { cents: 199 } }, { sku: 'b' }],
+  ...{ packed: [1, -2, 3], names: ['x', 'y'], by_name: { constructor: { sku: 'c' } }, colors: { 5: 7 } },
+  ...{ at: { seconds: 10, nanos: 5 }, right: { sku: 'd' }, maybe: 0 },
+}
+
+function encode(name: string, message: object): Buffer {
+  const root = new protobuf.Root()
+  root.addJSON(protobuf.common.get('google/protobuf/timestamp.proto')?.nested ?? {})
+  protobuf.parse(money.text, root, { keepCase: true })
+  protobuf.parse(schema, root, { keepCase: true })
+  const type = root.lookupType(name)
+  return Buffer.from(type.encode(type.fromObject(message)).finish())
+}
+
+describe('a message of a Protobuf schema', () => {
+  const messages = new ProtoMessages(schema, [money])
+
+  test('is what another library has written', () => {
+    const found = readProto(messages.find([0]), encode('shop.orders.Order', value))
+    assert.deepEqual(found, { ...value, raw: 'AP8=', color: 'GREEN', colors: { 5: 'GREEN' } })
+  })
+
+  test('is found by its indexes, also inside another', () => {
+    assert.equal(messages.find([1]).fullName, '.shop.orders.Second')
+    assert.equal(messages.find([0, 1]).fullName, '.shop.orders.Order.Empty')
+    assert.throws(() => messages.find([2]), /no message with the index 2/)
+    assert.throws(() => messages.find([0, 9]), /no message with the index 0, 9/)
+  })
+
+  test('shows a field that the schema does not have under its number', () => {
+    assert.deepEqual(readProto(messages.find([0, 1]), encode('shop.orders.Second', { id: 'x' })), { 1: 'eA==' })
+  })
+
+  test('may have numbers in a list one by one, or packed', () => {
+    const single = Buffer.from([0x70, 1, 0x70, 2])
+    assert.deepEqual(readProto(messages.find([0]), single), { packed: [1, 2] })
+  })
+
+  test('that is in a file of the same package as one that it imports has the right index', () => {
+    const other = { name: 'first.proto', text: 'syntax = "proto3"; package p; message Zero { int32 a = 1; }' }
+    const file = 'syntax = "proto3"; package p; import "first.proto"; message One { Zero zero = 1; }'
+    assert.equal(new ProtoMessages(file, [other]).find([0]).fullName, '.p.One')
+  })
+
+  const hostile: [string, Buffer, RegExp][] = [
+    ['ends in the middle', Buffer.from([0x52, 10, 65]), /end too early/],
+    ['claims a length beyond all memory', Buffer.from('52ffffffffffffffff7f', 'hex'), /end too early/],
+    ['has a wire type that does not exist', Buffer.from([0x0f]), /wire type 7/],
+    ['has another wire type than the schema', Buffer.from([0x50, 1]), /field text of type string has the wire type 0/],
+    ['has a field with the number 0', Buffer.from([0x02, 0]), /number 0/],
+    ['ends a group that did not begin', Buffer.from([0x0c]), /did not begin/],
+    ['is nested without an end', Buffer.alloc(1000, 0xfb), /./],
+  ]
+  for (const [what, bytes, message] of hostile) {
+    test(`is refused if it ${what}`, () => {
+      assert.throws(() => readProto(messages.find([0]), bytes), message)
+    })
+  }
+
+  test('nested deeper than any stack is refused', () => {
+    const deep = new ProtoMessages('syntax = "proto3"; message Node { Node next = 1; }', [])
+    let bytes = Buffer.alloc(0)
+    for (let i = 0; i < 100; i++)
+      bytes = Buffer.concat([
+        Buffer.from([
+          0x0a,
+          (bytes.length & 0x7f) | (bytes.length > 127 ? 0x80 : 0),
+          ...(bytes.length > 127 ? [bytes.length >> 7] : []),
+        ]),
+        bytes,
+      ])
+    assert.throws(() => readProto(deep.find([0]), bytes), /nested more than 64 levels/)
+  })
+
+  test('names of a schema do not reach into the program', () => {
+    const odd = new ProtoMessages('syntax = "proto3"; message M { string __proto__ = 1; string constructor = 2; }', [])
+    const found = readProto(odd.find([0]), Buffer.from([0x0a, 1, 65, 0x12, 1, 66]))
+    // The library leaves a field of the first name out, so that it is shown like one that is not in the schema.
+    assert.deepEqual(Object.entries(found), [
+      ['1', 'QQ=='],
+      ['constructor', 'B'],
+    ])
+    assert.equal(Object.getPrototypeOf(found), Object.prototype)
+  })
+})

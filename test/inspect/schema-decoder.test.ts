@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { SchemaVersion } from '../../src/archive/registry-model.ts'
+import { SchemaDecoder, type SchemaSource } from '../../src/inspect/schema-decoder.ts'
+import { versionOf } from '../fakes/registry-snapshots.ts'
+
+const never = new AbortController().signal
+const guid = '0102030405060708090a0b0c0d0e0f10'
+const person = { type: 'record', name: 'Person', fields: [{ name: 'name', type: 'string' }] }
+const order = { type: 'record', name: 'Order', fields: [{ name: 'by', type: 'Person' }] }
+
+const versions: SchemaVersion[] = [
+  versionOf('person', 1, 1, { schema: JSON.stringify(person) }),
+  versionOf('orders-value', 1, 2, {
+    schema: JSON.stringify(order),
+    references: [{ name: 'Person', subject: 'person', version: 1 }],
+    guid,
+  }),
+  versionOf('events-value', 1, 3, { schemaType: 'JSON', schema: '{}' }),
+  versionOf('proto-value', 1, 4, {
+    schemaType: 'PROTOBUF',
+    schema: 'syntax = "proto3"; message A { string a = 1; message B { int32 b = 1; } }',
+  }),
+  versionOf('bytes-value', 1, 5, { schema: '"bytes"' }),
+  versionOf('broken-value', 1, 6, { schemaType: 'PROTOBUF', schema: 'message {' }),
+  versionOf(':.eu:orders-value', 1, 1, { schema: '"string"' }),
+]
+
+/** As a backup gives them: a subject as a whole, with what it refers to. */
+function sourceOf(asked: string[] = []): SchemaSource {
+  return {
+    ofId: async (context, id) => {
+      asked.push(`${context}/${id}`)
+      const isIn = (one: SchemaVersion) => one.subject.startsWith(':.') === (context !== '.')
+      const found = versions.find(one => one.id === id && isIn(one))
+      return found ? (id === 2 ? [...versions.slice(0, 2)] : [found]) : []
+    },
+    all: async () => {
+      asked.push('all')
+      return versions
+    },
+  }
+}
+
+function frame(id: number, payload: Buffer | string): Buffer {
+  const head = Buffer.alloc(5)
+  head.writeInt32BE(id, 1)
+  return Buffer.concat([head, Buffer.from(payload)])
+}
+
+async function decode(value: Buffer | null, headers: [string, Buffer | null][] = [], context?: string) {
+  const decoder = new SchemaDecoder(sourceOf(), context)
+  const record = { key: null, value, headers }
+  await decoder.prepare(record, never)
+  return decoder.decode(record, 'value')
+}
+
+const ann = Buffer.from([6, 65, 110, 110])
+
+describe('the value of a record', () => {
+  test('that names an Avro schema is decoded with it, and with what it refers to', async () => {
+    const schema = { id: 2, subject: 'orders-value', version: 1, type: 'AVRO' }
+    assert.deepEqual(await decode(frame(2, ann)), { kind: 'decoded', schema, value: { by: { name: 'Ann' } } })
+  })
+
+  test('that names a JSON schema is JSON, with numbers of any size', async () => {
+    const found = await decode(frame(3, '{"id":12345678901234567890}'))
+    assert.deepEqual(found.kind === 'decoded' && found.value, { id: 12345678901234567890n })
+  })
+
+  for (const [what, indexes] of [
+    ['the first', [0]],
+    ['the first, by its index', [2, 0]],
+  ] as const) {
+    test(`that names ${what} message of a Protobuf schema is decoded`, async () => {
+      const found = await decode(frame(4, Buffer.from([...indexes, 0x0a, 1, 65])))
+      assert.deepEqual(found.kind === 'decoded' && found.value, { a: 'A' })
+    })
+  }
+
+  test('that names a message inside another is decoded, also if an old client wrote plain indexes', async () => {
+    for (const indexes of [
+      [4, 0, 0],
+      [2, 0, 0],
+    ]) {
+      const found = await decode(frame(4, Buffer.from([...indexes, 0x08, 5])))
+      assert.deepEqual(found.kind === 'decoded' && found.value, { b: 5 })
+    }
+  })
+
+  test('of the plain type bytes has no length before it', async () => {
+    const found = await decode(frame(5, Buffer.from([255, 1])))
+    assert.deepEqual(found.kind === 'decoded' && found.value, '\u00ff\u0001')
+  })
+
+  test('may be named by a GUID, before it or in a header', async () => {
+    const magic = Buffer.concat([Buffer.from([1]), Buffer.from(guid, 'hex')])
+    const before = await decode(Buffer.concat([magic, ann]))
+    const inHeader = await decode(ann, [
+      ['__value_schema_id', frame(1, '')],
+      ['__value_schema_id', magic],
+    ])
+    for (const found of [before, inHeader]) {
+      assert.deepEqual(found.kind === 'decoded' && found.value, { by: { name: 'Ann' } })
+    }
+  })
+
+  test('is decoded with the schemas of the context that is asked for', async () => {
+    const found = await decode(frame(1, ann), [], '.eu')
+    assert.deepEqual(found.kind === 'decoded' && found.value, 'Ann')
+  })
+
+  test('that does not fit its schema is shown as it is, with the reason', async () => {
+    const found = await decode(frame(2, 'x'))
+    assert.equal(found.kind, 'raw')
+    assert.match(found.kind === 'raw' ? found.reason : '', /schema ID 2 \(orders-value version 1\) does not fit: /)
+  })
+
+  test('that names a schema which is not in the backup, or cannot be understood, is shown as it is', async () => {
+    const unknown = await decode(frame(99, ann))
+    assert.deepEqual(unknown.kind === 'raw' && unknown.reason, 'the backup has no schema ID 99')
+    assert.equal((await decode(frame(6, Buffer.from([0])))).kind, 'raw')
+  })
+
+  test('that is a number of eight bytes is not taken for one with an unknown schema', async () => {
+    const bytes = Buffer.alloc(8)
+    bytes.writeBigInt64BE(1_700_000_000_000n)
+    assert.deepEqual(await decode(bytes), { kind: 'plain', bytes })
+  })
+
+  test('without a frame is plain, and null is null', async () => {
+    const bytes = Buffer.from('text')
+    assert.deepEqual(await decode(bytes), { kind: 'plain', bytes })
+    assert.deepEqual(await decode(null), { kind: 'null' })
+  })
+})
+
+test('a schema is asked for once, however many records name it', async () => {
+  const asked: string[] = []
+  const decoder = new SchemaDecoder(sourceOf(asked))
+  for (const id of [2, 2, 99, 99, 2]) await decoder.prepare({ key: null, value: frame(id, ann), headers: [] }, never)
+  assert.deepEqual(asked, ['./2', './99'])
+})

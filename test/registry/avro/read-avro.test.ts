@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import avsc from 'avsc'
+import { parseAvro } from '../../../src/registry/avro/parse-avro.ts'
+import { readAvro } from '../../../src/registry/avro/read-avro.ts'
+
+function read(schema: unknown, bytes: Buffer): unknown {
+  return readAvro(parseAvro(JSON.stringify(schema)), bytes, 0, bytes.length)
+}
+
+const everything = {
+  type: 'record',
+  name: 'Everything',
+  namespace: 'test',
+  fields: [
+    { name: 'nothing', type: 'null' },
+    { name: 'yes', type: 'boolean' },
+    { name: 'small', type: 'int' },
+    { name: 'large', type: 'long' },
+    { name: 'half', type: 'float' },
+    { name: 'third', type: 'double' },
+    { name: 'bytes', type: 'bytes' },
+    { name: 'text', type: 'string' },
+    { name: 'color', type: { type: 'enum', name: 'Color', symbols: ['RED', 'GREEN'] } },
+    { name: 'hash', type: { type: 'fixed', name: 'Hash', size: 3 } },
+    { name: 'maybe', type: ['null', 'string', 'long'] },
+    { name: 'list', type: { type: 'array', items: 'int' } },
+    { name: 'map', type: { type: 'map', values: 'string' } },
+    { name: 'child', type: ['null', 'Everything'] },
+  ],
+}
+
+const value = {
+  ...{ nothing: null, yes: true, small: -7, large: 9_007_199_254_740_990, half: 0.5, third: 1 / 3 },
+  ...{ bytes: Buffer.from([0, 255, 65]), text: 'für', color: 'GREEN', hash: Buffer.from('abc'), maybe: 'yes' },
+  ...{ list: [1, -2, 300], map: { a: 'b', constructor: 'c' }, child: null as unknown },
+}
+
+describe('a value of an Avro schema', () => {
+  test('is what another library has written', () => {
+    const type = avsc.Type.forSchema(everything as avsc.Schema, { wrapUnions: false })
+    const bytes = type.toBuffer({ ...value, child: value })
+    const shown = { ...value, bytes: '\u0000\u00ffA', hash: 'abc' }
+    assert.deepEqual(read(everything, bytes), { ...shown, child: shown })
+  })
+
+  test('is exact beyond what a double holds', () => {
+    const bytes = Buffer.from('feffffffffffffffff01', 'hex')
+    assert.equal(read('long', bytes), 9_223_372_036_854_775_807n)
+    assert.equal(read('long', Buffer.from('ffffffffffffffffff01', 'hex')), -9_223_372_036_854_775_808n)
+  })
+
+  test('may be in blocks that say how long they are', () => {
+    // Two items in a block of four bytes, one in another without a length.
+    const bytes = Buffer.from([3, 4, 2, 4, 2, 6, 0])
+    assert.deepEqual(read({ type: 'array', items: 'int' }, bytes), [1, 2, 3])
+  })
+
+  test('may have a field or a key with the name of something that every object has', () => {
+    const schema = { type: 'record', name: 'R', fields: [{ name: '__proto__', type: 'string' }] }
+    const found = read(schema, Buffer.from([2, 120])) as object
+    assert.deepEqual(Object.entries(found), [['__proto__', 'x']])
+    assert.equal(Object.getPrototypeOf(found), Object.prototype)
+  })
+})
+
+describe('bytes that are no value of the schema are refused:', () => {
+  const recursive = {
+    type: 'record',
+    name: 'Node',
+    fields: [{ name: 'next', type: ['null', 'Node'] }],
+  }
+  const cases: [string, unknown, Buffer, RegExp][] = [
+    ['a boolean of 2', 'boolean', Buffer.from([2]), /2 is not a boolean/],
+    ['bytes that end too early', 'string', Buffer.from([10, 65]), /end too early/],
+    ['bytes that are left over', 'int', Buffer.from([2, 2]), /1 bytes are left over/],
+    ['a negative length', 'string', Buffer.from([1]), /end too early/],
+    ['a branch that a union does not have', ['null', 'int'], Buffer.from([4]), /has no choice 2/],
+    ['an integer without an end', 'long', Buffer.alloc(11, 0xff), /more than ten bytes/],
+    ['a chain of records without an end', recursive, Buffer.alloc(200, 2), /nested more than 64 levels/],
+    [
+      'a list of a billion nulls',
+      { type: 'array', items: 'null' },
+      Buffer.from('80a8d6b907', 'hex'),
+      /more than 100000 items without bytes/,
+    ],
+  ]
+  for (const [what, schema, bytes, message] of cases) {
+    test(what, () => {
+      assert.throws(() => read(schema, bytes), message)
+    })
+  }
+})
