@@ -1,6 +1,17 @@
 import { showings } from '../inspect/show-record.ts'
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
-import { backupId, config, generation, keyFile, type OptionSpec, partition, path, set, topic } from './option-specs.ts'
+import {
+  asOf,
+  backupId,
+  config,
+  generation,
+  keyFile,
+  type OptionSpec,
+  partition,
+  path,
+  set,
+  topic,
+} from './option-specs.ts'
 
 const showing = { kind: 'choice', label: 'form', choices: showings } as const
 
@@ -52,6 +63,7 @@ export const catCommand: CommandSpec = {
     set,
     keyFile,
     generation,
+    asOf,
     ...recordOptions,
     {
       name: 'print',
@@ -83,7 +95,7 @@ export const catCommand: CommandSpec = {
       meaning: 'print all records of a key, as one line of JSON each',
     },
     {
-      command: "kafka-backup cat --path /backups --backup-id orders --topic orders --print '%o %k %s\\n' | grep refund",
+      command: "kafka-backup cat --path /backups --backup-id orders --topic orders --print '%o:%k:%s\\n'",
       meaning: 'print offset, key and value as kcat does',
     },
     {

@@ -54,7 +54,6 @@ export interface CommandOptions {
   key?: string | undefined
   header: string[]
   newest?: string | undefined
-  limit?: string | undefined
   withAborted: boolean
   print?: string | undefined
   keyAs?: string | undefined

@@ -492,8 +492,8 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     compareJob: answer('compareJob', compareReport),
     planTopicsJob: answer('planTopicsJob', []),
     offsetMapJob: answer('offsetMapJob', offsetRuns),
-    catAt: async (...[, place, query, , work]) => {
-      note('catAt', [place, query])
+    catAt: async (...[, backupId, choice, query, , work]) => {
+      note('catAt', [backupId, choice, query])
       return work(ReadableStream.from([]) as unknown as AsyncIterable<never>)
     },
     findOffsetJob: answer('findOffsetJob', undefined),

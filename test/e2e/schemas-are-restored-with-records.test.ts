@@ -3,11 +3,15 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { parseJob } from '../../src/config/load-job.ts'
+import type { CatQuery } from '../../src/inspect/cat.ts'
 import { dryRunJob, runBackupJob } from '../../src/jobs/backup.ts'
 import { compareJob } from '../../src/jobs/compare.ts'
+import { catAt } from '../../src/jobs/inspect.ts'
 import { dryRunRestoreJob, runRestoreJob } from '../../src/jobs/restore.ts'
 import type { BackupRestoreReport } from '../../src/restore/restore-backup.ts'
+import { openStorage } from '../../src/storage/open-storage.ts'
 import { isFull } from '../full.ts'
+import { collect } from '../inspect/collect.ts'
 import { withFolder } from './backup-job.ts'
 import { launcher, root, run } from './run-cli.ts'
 import {
@@ -22,6 +26,12 @@ import {
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
+const everyRecord = {
+  extent: { offsets: {}, times: {}, withAborted: false },
+  headers: [],
+  keyAs: 'auto',
+  valueAs: 'auto',
+} as const
 const quiet = { onProgress: () => undefined }
 
 describe('schemas are restored with records', () => {
@@ -119,6 +129,30 @@ describe('schemas are restored with records', () => {
       const again = await runRestoreJob(job, quiet, never)
       assert.equal(again.wasComplete, true)
       assert.deepEqual(writesIn(target.requests), [])
+    })
+  })
+
+  test('and `cat` decodes every message with the schemas of the backup alone', async () => {
+    await withFolder(async path => {
+      await backup(path)
+      const storage = openStorage({ backend: 'filesystem', path })
+      for (const { name, context, messages } of world.topics) {
+        const query: CatQuery = { ...everyRecord, topic: name, context }
+        const shown = await catAt(storage, 'b1', {}, query, never, collect)
+        const expected = [0, 1].flatMap(at => messages.filter(({ record }) => record.partition === at))
+        assert.equal(shown.length, expected.length)
+        for (const [at, { key, value, record }] of shown.entries()) {
+          const original = expected[at]
+          assert.deepEqual([key.value, key.schema?.type], [original?.key, 'AVRO'])
+          assert.deepEqual(value.value, original?.value ?? null, `${name} ${at}: ${value.reason}`)
+          assert.equal(record.timestamp, BigInt(original?.record.timestamp ?? 0))
+        }
+      }
+      const [avro] = world.topics
+      const place = ['cat', '--path', path, '--backup-id', 'b1', '--topic', avro?.name ?? '']
+      const found = await run(launcher, [...place, '--key', '{"id":41}', '--print', '%p %k %s\\n'])
+      const value = JSON.stringify(avro?.messages[41]?.value)
+      assert.deepEqual([found.code, found.stdout], [0, `1 {"id":41} ${value}\n`], found.stderr)
     })
   })
 

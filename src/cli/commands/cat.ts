@@ -9,14 +9,15 @@ import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { printable } from '../text.ts'
 import { withBackup } from './backups-at.ts'
+import { choiceOf } from './generation-choice.ts'
 
 export async function run(session: Session): Promise<number> {
   const query = readQuery(session.options)
-  const generation = countOf('generation', session.options.generation)
+  const choice = choiceOf(session.options)
   const format = formatOf(session)
   return withBackup(session, async (storage, backupId) => {
-    const place = { backupId, generation }
-    await session.actions.catAt(storage, place, query, session.signal, records => session.printAll(format(records)))
+    const { actions, signal } = session
+    await actions.catAt(storage, backupId, choice, query, signal, records => session.printAll(format(records)))
     return 0
   })
 }
@@ -69,7 +70,7 @@ function formatRecord({ record, key, value }: ShownRecord, style: OutputStyle): 
   ]
   return [
     row([String(partition), String(offset), time, ...content], style),
-    ...notes.map(note => style.dim(cut(`          ${printable(note)}`, style))),
+    ...notes.map(note => style.dim(cut(`           ${printable(note)}`, style))),
   ]
 }
 
