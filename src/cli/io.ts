@@ -8,7 +8,7 @@ export interface Io {
   stderr: Output
   env: Readonly<Record<string, string | undefined>>
   clock: Clock
-  /** Writes records to standard output as they are; false if nobody reads there any more. */
+  /** Writes records to standard output as they are; false if its reader has closed it. */
   writeBytes(bytes: Uint8Array): Promise<boolean>
   /** Calls back for each SIGINT and SIGTERM; the returned function unsubscribes. */
   onSignal(listener: (name: StopSignal) => void): () => void

@@ -155,7 +155,7 @@ export class Session {
     this.#screen.writeElsewhere(() => this.#io.stdout.write(`${text}\n`))
   }
 
-  /** A result that may be of any length, in pieces. Ends early if nobody reads any more. On a terminal control characters are escaped. */
+  /** A result that may be of any length, in pieces. Ends early if the reader has closed the output. On a terminal, control characters are escaped. */
   async printAll(pieces: AsyncIterable<Buffer>): Promise<void> {
     const { stdout } = this.#io
     const write = (bytes: Buffer) =>

@@ -10,8 +10,8 @@ export interface ProtoFile {
 const options = { keepCase: true }
 
 /**
- * The messages of a file. Of the library only the grammar is used: it decodes with program code that it makes of the schema,
- * and a schema of a backup is input from strangers.
+ * The messages of a file. Only the parser of the library is used: to decode, it would generate code from the schema, and a
+ * schema in a backup is untrusted input.
  */
 export class ProtoMessages {
   readonly #top: readonly protobuf.Type[]

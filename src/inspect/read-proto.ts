@@ -1,7 +1,7 @@
 import protobuf from 'protobufjs'
 import { exactNumber } from '../registry/avro/read-avro.ts'
 
-/** Deeper messages are not decoded: no stack has to hold what a stranger has made. */
+/** Deeper messages are not decoded, so that untrusted bytes cannot exhaust the stack. */
 const MAX_DEPTH = 64
 
 /** A field, or the values of a map. */
@@ -12,7 +12,7 @@ const wire = { varint: 0, fixed64: 1, bytes: 2, groupStart: 3, groupEnd: 4, fixe
 /**
  * Pure. The message in `bytes` as JSON can show it: the fields that were written, enums by name, bytes as base64, long
  * integers as bigint where a double would not be exact. A field that the schema does not have is shown under its number.
- * Throws a RangeError where the bytes are no such message.
+ * Throws a RangeError if the bytes are not such a message.
  */
 export function readProto(type: protobuf.Type, bytes: Buffer): object {
   const reader = new ProtoReader(bytes)

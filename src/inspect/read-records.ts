@@ -10,7 +10,7 @@ import type { Storage } from '../storage/storage.ts'
 export interface FoundRecord extends KafkaRecord {
   topic: string
   partition: number
-  /** `plain` is outside of a transaction. The end of one is a record of its own, which consumers never see. */
+  /** `plain` is outside of a transaction. A marker ends a transaction; consumers never see it. */
   transaction: 'plain' | 'committed' | 'aborted' | 'commit marker' | 'abort marker' | 'other marker'
 }
 
