@@ -37,7 +37,11 @@ function noneLater({ takenAt }: RegistrySnapshot, generation: number): string {
 }
 
 /** The first generation whose schemas were read later than those of this one. Carried schemas have the time of their reading. */
-async function findNextSnapshot(storage: Storage, of: Manifest, signal: AbortSignal): Promise<Manifest | undefined> {
+export async function findNextSnapshot(
+  storage: Storage,
+  of: Manifest,
+  signal: AbortSignal,
+): Promise<Manifest | undefined> {
   const all = await listGenerations(storage, of.backup_id, signal)
   const later = all.filter(generation => generation > of.generation)
   const before = of.schema_registry?.backup_timestamp

@@ -1,18 +1,28 @@
 import type { Manifest } from '../archive/manifest.ts'
 import { readSubject } from '../archive/read-registry.ts'
+import { findNextSnapshot } from '../archive/registry-at.ts'
 import { resolveReference, type SchemaVersion, splitSubject } from '../archive/registry-model.ts'
-import type { RegistrySubject } from '../archive/registry-section.ts'
+import { hasCarriedSchemas, type RegistrySubject } from '../archive/registry-section.ts'
 import type { Storage } from '../storage/storage.ts'
 
-/** Schemas of a generation, read when they are needed: a registry has thousands, and records of a topic use few. */
+/**
+ * Schemas of a generation, read when they are needed: a registry has thousands, and records of a topic use few. A schema that was
+ * registered after they were backed up is taken from the next generation that has it, as a restore does.
+ */
 export class StoredSchemas {
   readonly #storage: Storage
   readonly #backupId: string
   readonly #subjects: ReadonlyMap<string, RegistrySubject>
   readonly #byId = new Map<string, RegistrySubject>()
   readonly #read = new Set<string>()
+  /** Reads the manifest with the next schemas. */
+  readonly #findLater: (signal: AbortSignal) => Promise<Manifest | undefined>
+  #later: Promise<StoredSchemas | undefined> | undefined
 
-  constructor(storage: Storage, { backup_id, schema_registry }: Pick<Manifest, 'backup_id' | 'schema_registry'>) {
+  constructor(storage: Storage, manifest: Manifest) {
+    const { backup_id, schema_registry } = manifest
+    this.#findLater = async signal =>
+      hasCarriedSchemas(manifest) ? findNextSnapshot(storage, manifest, signal) : undefined
     const subjects = schema_registry?.subjects ?? []
     this.#storage = storage
     this.#backupId = backup_id
@@ -29,12 +39,19 @@ export class StoredSchemas {
   /** Versions that were not returned before: those of the subject with this ID, and of all that they refer to. */
   async ofId(context: string, id: number, signal: AbortSignal): Promise<SchemaVersion[]> {
     const subject = this.#byId.get(`${context}/${id}`)
-    return subject ? this.#readAll([subject], signal) : []
+    if (subject) return this.#readAll([subject], signal)
+    return (await (await this.#next(signal))?.ofId(context, id, signal)) ?? []
   }
 
   /** A manifest does not list GUIDs, so that all have to be read. */
-  all(signal: AbortSignal): Promise<SchemaVersion[]> {
-    return this.#readAll([...this.#subjects.values()], signal)
+  async all(signal: AbortSignal): Promise<SchemaVersion[]> {
+    const own = await this.#readAll([...this.#subjects.values()], signal)
+    return [...own, ...((await (await this.#next(signal))?.all(signal)) ?? [])]
+  }
+
+  #next(signal: AbortSignal): Promise<StoredSchemas | undefined> {
+    this.#later ??= this.#findLater(signal).then(manifest => manifest && new StoredSchemas(this.#storage, manifest))
+    return this.#later
   }
 
   async #readAll(wanted: readonly RegistrySubject[], signal: AbortSignal): Promise<SchemaVersion[]> {

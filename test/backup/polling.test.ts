@@ -9,6 +9,7 @@ import type { RegistrySnapshot } from '../../src/archive/registry-model.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import type { BackupParts, GroupsReading } from '../../src/backup/round.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
+import { StoredSchemas } from '../../src/inspect/stored-schemas.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { API } from '../fakes/fake-broker.ts'
 import { type FakeState, fakeTopic } from '../fakes/fake-cluster.ts'
@@ -45,6 +46,11 @@ async function generationsOf(storage: Storage): Promise<Manifest[]> {
 
 async function idsAt(storage: Storage, manifest: Manifest) {
   const { versions, notice } = (await readRegistryAt(storage, manifest, never)) ?? assert.fail('it holds no schemas')
+  // `cat` reads them one by one, and finds the same.
+  const schemas = new StoredSchemas(storage, manifest)
+  const found = new Set<number>()
+  for (const { id } of versions) for (const one of await schemas.ofId('.', id, never)) found.add(one.id)
+  assert.deepEqual([...found].sort(), versions.map(({ id }) => id).sort())
   return { ids: versions.map(({ id }) => id), notice }
 }
 
