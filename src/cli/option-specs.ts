@@ -94,6 +94,7 @@ export interface CommandOptions {
   ids: boolean
   match: string[]
   keep: string[]
+  keepGenerations: string[]
   keepLast?: string | undefined
   keepHourly?: string | undefined
   keepDaily?: string | undefined

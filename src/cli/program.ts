@@ -128,6 +128,7 @@ const several = {
   namespaces: [],
   jobImagePullSecret: [],
   header: [],
+  keepGenerations: [],
 }
 const flags = {
   deep: false,

@@ -33,6 +33,13 @@ export const pruneCommand: CommandSpec = {
     keepRule('monthly', 'one backup for each of the last N months that have one'),
     keepRule('yearly', 'one backup for each of the last N years that have one'),
     {
+      name: 'keep-generations',
+      value: text('rule=number'),
+      description:
+        'keep generations of each backup for longer than the grace period: `last=10`, `hourly=24`, `daily=7`, `weekly=8`, `monthly=12` or `yearly=5`; repeatable',
+      isRepeatable: true,
+    },
+    {
       name: 'older-than',
       value: text('duration'),
       description: 'expire only what is older, such as `30d`; also removes older segments of backups that are kept',
@@ -63,6 +70,10 @@ export const pruneCommand: CommandSpec = {
     {
       command: "kafka-backup prune --path /backups --match 'orders-*' --keep-last 7 --keep-weekly 8",
       meaning: 'use rules without a job file',
+    },
+    {
+      command: 'kafka-backup prune --path /backups --keep-generations hourly=24 --keep-generations daily=30',
+      meaning: 'thin the generations of every backup',
     },
     { command: 'kafka-backup prune --path /backups --older-than 30d', meaning: 'also remove old segments' },
     { command: 'kafka-backup prune --path /backups --keep orders-1', meaning: 'keep an expired backup' },

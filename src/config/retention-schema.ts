@@ -13,6 +13,26 @@ const idPattern: TextRule = {
 const newestOf = (period: string) =>
   integer({ description: `Keeps the newest backup of each of so many ${period}, in UTC, that have one.`, min: 0 })
 
+const newestGeneration = (period: string) =>
+  integer({
+    description: `Keeps the newest complete generation of each of so many ${period}, in UTC, that have one.`,
+    min: 0,
+  }).exactOptional()
+
+const generationsSchema = fields({
+  keep_last: integer({ description: 'Keeps so many complete generations, the newest ones.', min: 0 }).exactOptional(),
+  keep_hourly: newestGeneration('hours'),
+  keep_daily: newestGeneration('days'),
+  keep_weekly: newestGeneration('weeks, which begin on Monday'),
+  keep_monthly: newestGeneration('months'),
+  keep_yearly: newestGeneration('years'),
+})
+  .transform(rules => camelKeys(rules))
+  .meta({
+    description:
+      'Which generations of each backup stay for longer than `grace` after their successor. Without it: none. No data is copied for it.',
+  })
+
 export const retentionSchema = fields({
   match: textList(idPattern, {
     description:
@@ -26,6 +46,7 @@ export const retentionSchema = fields({
   keep_weekly: newestOf('weeks, which begin on Monday').exactOptional(),
   keep_monthly: newestOf('months').exactOptional(),
   keep_yearly: newestOf('years').exactOptional(),
+  generations: generationsSchema.exactOptional(),
   older_than: duration({
     description:
       'Only backups that are older are removed; with another rule those that it does not keep. Of a backup that grows, ' +

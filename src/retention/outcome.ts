@@ -1,4 +1,5 @@
 import type { StoredObject } from '../storage/storage.ts'
+import type { KeptGeneration } from './plan-generations.ts'
 
 export interface Amount {
   objects: number
@@ -22,6 +23,8 @@ export interface BackupOutcome {
   /** Leading segments that its newest generation does not name any more. */
   trimmed: { partitions: number; segments: number; records: number; bytes: number }
   generationsRemoved: number
+  /** Generations that `generations` of the policy keeps, with the rules that do. */
+  generationsKept: KeptGeneration[]
   removed: Amount
   /** Nothing needs them; they go when their grace period is over. */
   waiting: Amount
@@ -60,6 +63,7 @@ export function newOutcome(backupId: string): BackupOutcome {
     usedBy: [],
     trimmed: { partitions: 0, segments: 0, records: 0, bytes: 0 },
     generationsRemoved: 0,
+    generationsKept: [],
     removed: nothing(),
     waiting: nothing(),
     retained: nothing(),

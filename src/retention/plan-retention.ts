@@ -1,5 +1,6 @@
 import { describeHolds } from '../archive/holds.ts'
-import { hasKeepRules, hasRules, periodRules, type RetentionPolicy } from './policy.ts'
+import { hasKeepRules, keptByRules } from './keep-rules.ts'
+import { hasRules, type RetentionPolicy } from './policy.ts'
 
 /** What the rules know of a backup. */
 export interface RetainedBackup {
@@ -45,29 +46,12 @@ function planSeries(backups: readonly RetainedBackup[], policy: RetentionPolicy,
   const kept = keptByRules(complete, policy)
   return backups.map(backup => {
     const { backupId } = backup
-    const reasons = [...(kept.get(backupId) ?? []), ...keptAnyway(backup, complete[0], policy, nowMs)]
+    const reasons = [...(kept.get(backup) ?? []), ...keptAnyway(backup, complete[0], policy, nowMs)]
     // Rules keep whole backups, and the newest is always among those: only the newest may still grow.
-    const mayCut = isYoung(backup, policy, nowMs) && (!kept.has(backupId) || backupId === complete[0]?.backupId)
+    const mayCut = isYoung(backup, policy, nowMs) && (!kept.has(backup) || backupId === complete[0]?.backupId)
     if (reasons.length > 0) return { backupId, isKept: true, mayCut, reasons }
     return { backupId, isKept: false, mayCut: false, reasons: [whyItGoes(backup, policy)] }
   })
-}
-
-/** Of each period the newest, as far back as there are backups, not as time goes. */
-function keptByRules(newestFirst: readonly RetainedBackup[], policy: RetentionPolicy): Map<string, string[]> {
-  const kept = new Map<string, string[]>()
-  const keep = ({ backupId }: RetainedBackup, rule: string) => kept.set(backupId, [...(kept.get(backupId) ?? []), rule])
-  for (const backup of newestFirst.slice(0, policy.keepLast ?? 0)) keep(backup, 'keep_last')
-  for (const [rule, field, periodOf] of periodRules) {
-    const periods = new Set<string>()
-    for (const backup of newestFirst) {
-      if (periods.size >= (policy[field] ?? 0)) break
-      const period = periodOf(new Date(backup.timeMs))
-      if (!periods.has(period)) keep(backup, rule)
-      periods.add(period)
-    }
-  }
-  return kept
 }
 
 function isYoung({ timeMs }: RetainedBackup, { olderThanMs }: RetentionPolicy, nowMs: number): boolean {

@@ -1,17 +1,14 @@
 import { KafkaBackupError } from '../errors.ts'
+import { hasKeepRules, type KeepRules, keepFields } from './keep-rules.ts'
 
 /** What is to stay. A rule that is absent keeps nothing; without any rule nothing expires. */
-export interface RetentionPolicy {
+export interface RetentionPolicy extends KeepRules {
   /** Ids that the rules are about, with * and ?. All others are left alone. */
   match: readonly string[]
   /** Judges every backup by itself. Otherwise all that match are one series, of which newer ones replace older ones. */
   eachAlone?: boolean | undefined
-  keepLast?: number | undefined
-  keepHourly?: number | undefined
-  keepDaily?: number | undefined
-  keepWeekly?: number | undefined
-  keepMonthly?: number | undefined
-  keepYearly?: number | undefined
+  /** Which generations of each backup are kept for longer than the grace period. The other rules count backups. */
+  generations?: KeepRules | undefined
   /** Only what is older goes; in a backup that stays, leading segments that were stored longer ago. */
   olderThanMs?: number | undefined
   /** How long unneeded data is kept for readers without a lease. */
@@ -23,40 +20,37 @@ export interface RetentionPolicy {
  * would go. What is undefined is left out.
  */
 export function checkRules(rules: Partial<RetentionPolicy>): Partial<RetentionPolicy> {
-  const counts: readonly string[] = ['keepLast', ...periodRules.map(([, field]) => field)]
   const given = Object.entries(rules).filter(([, value]) => value !== undefined)
   for (const [field, value] of given) {
-    const isRight = counts.includes(field)
-      ? Number.isSafeInteger(value) && Number(value) >= 0
-      : field === 'olderThanMs' || field === 'graceMs'
-        ? Number.isFinite(value) && Number(value) >= 0
-        : field === 'eachAlone'
-          ? typeof value === 'boolean'
-          : field === 'match' && Array.isArray(value) && value.every(one => typeof one === 'string')
-    if (!isRight) throw new KafkaBackupError('USAGE', `the rule ${field} of a prune cannot be ${String(value)}`)
+    if (field === 'generations') checkGenerationRules(value)
+    else if (!isRule(field, value)) throw wrongRule(field, value)
   }
   return Object.fromEntries(given)
 }
 
-/** How a rule is called in a report and in a job file. */
-export const periodRules = [
-  ['keep_hourly', 'keepHourly', (time: Date) => time.toISOString().slice(0, 13)],
-  ['keep_daily', 'keepDaily', (time: Date) => time.toISOString().slice(0, 10)],
-  ['keep_weekly', 'keepWeekly', weekOf],
-  ['keep_monthly', 'keepMonthly', (time: Date) => time.toISOString().slice(0, 7)],
-  ['keep_yearly', 'keepYearly', (time: Date) => time.toISOString().slice(0, 4)],
-] as const
+function checkGenerationRules(rules: unknown): void {
+  if (typeof rules !== 'object' || rules === null || Array.isArray(rules)) throw wrongRule('generations', rules)
+  for (const [field, value] of Object.entries(rules)) {
+    if (value !== undefined && !isKeepRule(field, value)) throw wrongRule(`generations.${field}`, value)
+  }
+}
+
+function wrongRule(name: string, value: unknown): KafkaBackupError {
+  return new KafkaBackupError('USAGE', `the rule ${name} of a prune cannot be ${String(value)}`)
+}
+
+function isKeepRule(field: string, value: unknown): boolean {
+  const fields: readonly string[] = keepFields
+  return fields.includes(field) && Number.isSafeInteger(value) && Number(value) >= 0
+}
+
+function isRule(field: string, value: unknown): boolean {
+  if (field === 'olderThanMs' || field === 'graceMs') return Number.isFinite(value) && Number(value) >= 0
+  if (field === 'eachAlone') return typeof value === 'boolean'
+  if (field === 'match') return Array.isArray(value) && value.every(one => typeof one === 'string')
+  return isKeepRule(field, value)
+}
 
 export function hasRules(policy: RetentionPolicy): boolean {
   return policy.olderThanMs !== undefined || hasKeepRules(policy)
-}
-
-export function hasKeepRules(policy: RetentionPolicy): boolean {
-  return policy.keepLast !== undefined || periodRules.some(([, field]) => policy[field] !== undefined)
-}
-
-/** The Monday that its week begins with, in UTC. */
-function weekOf(time: Date): string {
-  const day = (time.getUTCDay() + 6) % 7
-  return new Date(time.getTime() - day * 86_400_000).toISOString().slice(0, 10)
 }

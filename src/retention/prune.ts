@@ -1,12 +1,13 @@
 import { totalsOf as manifestTotals } from '../archive/summary.ts'
 import { type Lease, withLease } from '../archive/writer-lease.ts'
 import { hasCode } from '../errors.ts'
+import { hasKeepRules } from './keep-rules.ts'
 import { type BackupOutcome, newOutcome, type PruneReport } from './outcome.ts'
 import { planRetention, type RetainedBackup, type Verdict } from './plan-retention.ts'
-import { hasKeepRules, type RetentionPolicy } from './policy.ts'
+import type { RetentionPolicy } from './policy.ts'
 import { lookingLease, PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
 import { removeBackup } from './remove-backup.ts'
-import { type SurveyedBackup, surveyLocation } from './survey.ts'
+import { commitTimeMs, type SurveyedBackup, surveyLocation } from './survey.ts'
 import { tidyBackup } from './tidy-backup.ts'
 
 /**
@@ -64,14 +65,9 @@ function factsOf(backup: SurveyedBackup, isOwn: boolean): RetainedBackup {
   }
 }
 
-/**
- * By the clock of its writer, and not later than the store has it: one that ran ahead would count as the newest for as
- * long as it was wrong. A copy of a backup is stored later than it was made.
- */
 function timeOf({ newest, newestComplete, manifests }: SurveyedBackup): number {
   const manifest = newestComplete ?? newest
-  const createdMs = Date.parse(manifest?.created_at ?? '') || 0
-  return Math.min(createdMs, manifests.get(manifest?.generation ?? 0)?.modifiedMs ?? createdMs)
+  return commitTimeMs(manifest?.created_at ?? '', manifests.get(manifest?.generation ?? 0)?.modifiedMs)
 }
 
 function describe({ backupId, newest, newestComplete, mark, leases }: SurveyedBackup, verdict: Verdict | undefined) {

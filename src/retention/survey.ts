@@ -1,6 +1,7 @@
 import { readManifest, refuseBackupFolder, type ScannedManifests, scanManifests } from '../archive/catalog.ts'
 import { listHolds } from '../archive/holds.ts'
 import { type FoundLease, isBelieved, readLiveLeases } from '../archive/lease.ts'
+import { isLogMarker, MAX_MARKER_BYTES } from '../archive/log/marker.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { compileGlobs } from '../lib/glob.ts'
@@ -73,6 +74,15 @@ async function hasBegun(storage: Storage, backupId: string, signal: AbortSignal)
   return false
 }
 
+/**
+ * Pure. By the clock of its writer, and not later than the store has it: one that ran ahead would count as the newest for as
+ * long as it was wrong. A copy of a backup is stored later than it was made.
+ */
+export function commitTimeMs(createdAt: string, modifiedMs?: number): number {
+  const createdMs = Date.parse(createdAt) || 0
+  return Math.min(createdMs, modifiedMs ?? createdMs)
+}
+
 /** The newest generation, and the newest that is complete: mostly one and the same. */
 export async function readNewest(
   storage: Storage,
@@ -81,6 +91,11 @@ export async function readNewest(
   signal: AbortSignal,
 ): Promise<{ newest?: Manifest; newestComplete?: Manifest }> {
   const found: { newest?: Manifest; newestComplete?: Manifest } = {}
+  const last = [...manifests.values()].at(-1)
+  if (last && last.size <= MAX_MARKER_BYTES && isLogMarker(await storage.read(last.key, signal))) {
+    const message = `backup \`${backupId}\` has the format version 2, of which prune does not remove anything yet`
+    throw new KafkaBackupError('ARCHIVE_TOO_NEW', message, { details: { backup_id: backupId } })
+  }
   for (const generation of [...manifests.keys()].reverse()) {
     const manifest = await readManifest(storage, backupId, generation, signal)
     found.newest ??= manifest

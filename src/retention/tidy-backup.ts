@@ -1,11 +1,11 @@
 import { readManifest, scanManifests } from '../archive/catalog.ts'
-import { listHolds } from '../archive/holds.ts'
 import { manifestKey } from '../archive/layout.ts'
 import type { FoundLease } from '../archive/lease.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { readShards, segmentsOf } from '../archive/shard.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { StoredObject } from '../storage/storage.ts'
+import { findKept } from './kept-generations.ts'
 import { amountOf } from './outcome.ts'
 import { classify, planSuperseded, planSweep, type SweepPlan, shardGeneration } from './plan-objects.ts'
 import type { PruneContext } from './prune-context.ts'
@@ -109,9 +109,7 @@ async function removeSuperseded(
   const facts = { storeNowMs: lease.storeNow(), graceMs: policy.graceMs }
   const foreseen = { modifiedMs: facts.storeNowMs }
   const all = new Map([...manifests, [newest.generation, manifests.get(newest.generation) ?? foreseen]])
-  // With this prune's lease, no hold can be placed any more.
-  const held = await listHolds(parts.storage, backupId, signal)
-  const kept = new Set([...held, ...(newestComplete === undefined ? [] : [newestComplete])])
+  const kept = await findKept(context, manifests, newestComplete, signal)
   const generations = planSuperseded(all, kept, facts)
   const keys = new Set<string>()
   // A run that died between its commit and the copy has left that of an older generation.

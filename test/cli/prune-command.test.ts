@@ -180,3 +180,31 @@ ${retention}`
     assert.deepEqual(backups[1].unknown, ['orders-2/notes.txt'])
   })
 })
+
+describe('prune --keep-generations', () => {
+  test('adds rules for generations to those for backups', async () => {
+    const argv = ['--keep-generations', 'daily=7', '--keep-generations', 'last=3', '--keep-last', '1', '--dry-run']
+    const { code, prunes } = await run([...at, ...argv])
+    assert.equal(code, 0)
+    const { generations, keepLast } = prunes[0]?.policy ?? {}
+    assert.deepEqual([generations, keepLast], [{ keepDaily: 7, keepLast: 3 }, 1])
+  })
+
+  test('refuses what is not a rule', async () => {
+    for (const text of ['7', 'daily', 'daily=x', 'days=7', 'daily=-1', '=1']) {
+      const { code, err } = await run([...at, '--keep-generations', text])
+      assert.equal(code, 2)
+      assert.match(err, /is not a rule: write last=N, hourly=N, daily=N, weekly=N, monthly=N, yearly=N/)
+    }
+  })
+
+  test('shows the generations that the rules keep', async () => {
+    const generationsKept = Array.from({ length: 12 }, (_, at) => ({ generation: at + 1, reasons: ['keep_daily'] }))
+    const pruneAt = async () => ({ ...pruneReport, backups: [{ ...newOutcome('orders'), generationsKept }] })
+    const { out } = await run([...at, '--dry-run'], { actions: { pruneAt } })
+    assert.match(
+      out,
+      /orders: 12 generations kept by rules: 12 \(keep_daily\), .* 3 \(keep_daily\), and 2 earlier ones/,
+    )
+  })
+})

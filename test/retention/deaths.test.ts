@@ -14,6 +14,17 @@ interface Scene {
 
 const scenes: Scene[] = [
   {
+    name: 'thinning the generations of a backup',
+    policy: { olderThanMs: 2.5 * DAY, graceMs: 0, generations: { keepDaily: 2, keepLast: 1 } },
+    prepare: async world => {
+      for (let at = 0; at < 8; at++) {
+        await world.commit('a', { partitions: 1 })
+        world.clock.pass(DAY / 2)
+      }
+      await world.stray('a')
+    },
+  },
+  {
     name: 'marking a backup',
     policy: { keepLast: 1 },
     prepare: async world => {

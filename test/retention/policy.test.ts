@@ -11,6 +11,24 @@ test('rules that a program gives are taken as they are; what is undefined is as 
   assert.deepEqual(policyOf(undefined, given), plain)
 })
 
+test('rules for generations are taken as they are, and refused by name', () => {
+  const generations = { keepLast: 2, keepDaily: 7 }
+  assert.deepEqual(policyOf(undefined, { generations }).generations, generations)
+  for (const [wrong, field] of [
+    [{ keepLast: -1 }, 'generations.keepLast'],
+    [{ keep_last: 1 }, 'generations.keep_last'],
+    [{ keepDaily: '7' }, 'generations.keepDaily'],
+    [7, 'generations'],
+    [[1], 'generations'],
+    [null, 'generations'],
+  ] as const) {
+    assert.throws(
+      () => policyOf(undefined, { generations: wrong as never }),
+      error => hasCode(error, 'USAGE') && error.message.startsWith(`the rule ${field} of a prune cannot be`),
+    )
+  }
+})
+
 test('rules that are none are refused by name, since nothing would be kept by them', () => {
   for (const [field, value] of [
     ['olderThanMs', Number.NaN],

@@ -64,13 +64,14 @@ function formatDetails({ backups, isDryRun }: PruneReport, style: OutputStyle): 
 }
 
 function detailsOf(one: BackupOutcome, isDryRun: boolean): string[] {
-  const { backupId, trimmed, generationsRemoved, unknown, usedBy, notes } = one
+  const { backupId, trimmed, generationsRemoved, generationsKept, unknown, usedBy, notes } = one
   const would = isDryRun ? 'would be ' : ''
   const lines = [
     trimmed.segments > 0
       ? `${plural(trimmed.segments, 'segment')} of ${plural(trimmed.partitions, 'partition')}, ${plural(trimmed.records, 'record')}, ${formatBytes(trimmed.bytes)}, ${would}removed`
       : '',
     generationsRemoved > 0 ? `${plural(generationsRemoved, 'generation')} ${would}removed` : '',
+    generationsKept.length > 0 ? formatKept(generationsKept) : '',
     ...usedBy.map(user => `in use by ${user}`),
     unknown.length > 0
       ? `${plural(unknown.length, 'object')} of no backup, not removed: ${unknown.slice(0, 5).join(', ')}`
@@ -78,6 +79,14 @@ function detailsOf(one: BackupOutcome, isDryRun: boolean): string[] {
     ...notes,
   ]
   return lines.filter(line => line !== '').map(line => `${backupId}: ${line}`)
+}
+
+const MAX_KEPT = 10
+
+function formatKept(kept: BackupOutcome['generationsKept']): string {
+  const shown = kept.slice(-MAX_KEPT).map(({ generation, reasons }) => `${generation} (${reasons.join(', ')})`)
+  const more = kept.length > MAX_KEPT ? `, and ${plural(kept.length - MAX_KEPT, 'earlier one')}` : ''
+  return `${plural(kept.length, 'generation')} kept by rules: ${shown.reverse().join(', ')}${more}`
 }
 
 export function pruneDocument({ location, isDryRun, graceMs, backups, notes }: PruneReport) {
@@ -95,6 +104,7 @@ export function pruneDocument({ location, isDryRun, graceMs, backups, notes }: P
       used_by: one.usedBy,
       trimmed: one.trimmed,
       generations_removed: one.generationsRemoved,
+      generations_kept: one.generationsKept,
       removed: one.removed,
       waiting: one.waiting,
       retained: one.retained,

@@ -1,8 +1,9 @@
 import { KafkaBackupError } from '../../errors.ts'
 import { policyOf, writerTermOf } from '../../jobs/prune.ts'
 import { formatBytes, parseDurationMs } from '../../lib/units.ts'
+import { type KeepRules, keepFields, periodRules } from '../../retention/keep-rules.ts'
 import { type PruneReport, totalsOf } from '../../retention/outcome.ts'
-import { periodRules, type RetentionPolicy } from '../../retention/policy.ts'
+import type { RetentionPolicy } from '../../retention/policy.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { CommandOptions } from '../option-specs.ts'
 import type { Session } from '../session.ts'
@@ -86,16 +87,33 @@ function isNothing({ backups }: PruneReport): boolean {
 
 /** The retention rules of the options. */
 function rulesOf(options: CommandOptions): Partial<RetentionPolicy> {
-  const fields = ['keepLast', ...periodRules.map(([, field]) => field)] as const
-  const counts = fields.map(field => [field, parseCount(field, options[field])] as const)
+  const generations = generationRulesOf(options.keepGenerations)
+  const counts = keepFields.map(field => [field, parseCount(field, options[field])] as const)
   const olderThanMs = parseSpan('--older-than', options.olderThan)
   const graceMs = parseSpan('--grace', options.grace)
   return {
     ...Object.fromEntries(counts.filter(([, count]) => count !== undefined)),
+    ...(generations && { generations }),
     ...(olderThanMs !== undefined && { olderThanMs }),
     ...(graceMs !== undefined && { graceMs }),
     ...(options.match.length > 0 && { match: options.match }),
   }
+}
+
+/** `daily=7` of `--keep-generations`. */
+function generationRulesOf(texts: readonly string[]): KeepRules | undefined {
+  if (texts.length === 0) return undefined
+  const names = new Map(
+    ['keep_last', ...periodRules.map(([rule]) => rule)].map((rule, at) => [rule.replace('keep_', ''), keepFields[at]]),
+  )
+  const rules = texts.map(text => {
+    const [, name = '', count] = /^([a-z]+)=(\d{1,9})$/.exec(text) ?? []
+    const field = names.get(name)
+    if (field !== undefined) return [field, Number(count)] as const
+    const help = `write ${[...names.keys()].join('=N, ')}=N`
+    throw new KafkaBackupError('USAGE', `--keep-generations ${JSON.stringify(text)} is not a rule: ${help}`)
+  })
+  return Object.fromEntries(rules)
 }
 
 function parseCount(field: string, text: string | undefined): number | undefined {

@@ -1,0 +1,45 @@
+import { readManifest } from '../archive/catalog.ts'
+import { listHolds } from '../archive/holds.ts'
+import { hasCode } from '../errors.ts'
+import { runPool } from '../lib/pool.ts'
+import type { StoredObject } from '../storage/storage.ts'
+import { type KeptGeneration, planGenerations } from './plan-generations.ts'
+import type { PruneContext } from './prune-context.ts'
+import { commitTimeMs } from './survey.ts'
+
+const MANIFESTS_AT_ONCE = 4
+
+/** Generations that stay although they have a successor: the newest complete one, those that are held, and those that rules keep. */
+export async function findKept(
+  context: PruneContext,
+  manifests: ReadonlyMap<number, StoredObject>,
+  newestComplete: number | undefined,
+  signal: AbortSignal,
+): Promise<Set<number>> {
+  // With the lease of the prune, no hold can be placed any more.
+  const held = await listHolds(context.parts.storage, context.backupId, signal)
+  const byRules = await keepByRules(context, manifests, signal)
+  context.outcome.generationsKept = byRules
+  const kept = byRules.map(({ generation }) => generation)
+  return new Set([...held, ...kept, ...(newestComplete === undefined ? [] : [newestComplete])])
+}
+
+/** All manifests are read, and one that is damaged counts for no rule. */
+async function keepByRules(
+  { parts, backupId, policy }: PruneContext,
+  manifests: ReadonlyMap<number, StoredObject>,
+  signal: AbortSignal,
+): Promise<KeptGeneration[]> {
+  const { generations: rules } = policy
+  if (!rules) return []
+  const facts = await runPool([...manifests], MANIFESTS_AT_ONCE, async ([generation, { modifiedMs }]) => {
+    try {
+      const { complete, created_at } = await readManifest(parts.storage, backupId, generation, signal)
+      return { generation, complete, timeMs: commitTimeMs(created_at, modifiedMs) }
+    } catch (error) {
+      if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
+      return { generation, complete: false, timeMs: modifiedMs }
+    }
+  })
+  return planGenerations(facts, rules)
+}
