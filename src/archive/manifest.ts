@@ -1,12 +1,13 @@
 import * as z from 'zod'
 import { isTooDeep, MAX_JSON_DEPTH, parseJson } from '../lib/json.ts'
 import { accessSectionSchema } from './access-section.ts'
+import { compactionSchema } from './compaction.ts'
 import { damaged, tooNew } from './damage.ts'
 import { groupsSectionSchema, takenGroupsSchema } from './groups-section.ts'
 import type { FolderOf } from './layout.ts'
 import { refuseRepeatsOf } from './refuse-repeats.ts'
 import { registrySectionSchema, sectionNames } from './registry-section.ts'
-import { count, hash, int64, kafkaText, topicName } from './scalars.ts'
+import { count, hash, int64, kafkaText, lineageId, topicName } from './scalars.ts'
 import { checkSeal } from './seal.ts'
 
 /** The newest format of these documents. */
@@ -30,18 +31,6 @@ const abortedTransaction = z.strictObject({
 
 const indexRef = z.strictObject({ key: z.string(), size: count, blake3: hash, segments: count })
 
-/** Of a partition whose log is compacted: how far its list of segments can be trusted to know what was deleted. */
-const compaction = z.strictObject({
-  /** When the reading of the list began, at the start of the log; null where that is not known. */
-  began_at: z.string().nullable(),
-  /** All that was written before this time is in the list; `began_at` until the list first reaches the end. */
-  current_at: z.string(),
-  /** The end that was observed at that time. */
-  current_end: int64,
-  /** Tombstones may have been removed before they were read. */
-  may_hold_deleted_keys: z.boolean(),
-})
-
 const partitionFields = {
   partition: count,
   start_offset: int64,
@@ -63,7 +52,7 @@ const partitionFields = {
   open_aborted: z.array(abortedTransaction),
   indexes: z.array(indexRef),
   /** Absent where the topic is not compacted, or no run has looked at that. */
-  compaction: compaction.exactOptional(),
+  compaction: compactionSchema.exactOptional(),
   /** Tells whether a source still has what is stored last; absent where nothing was stored, or a gap came behind it. */
   last_batch: z.strictObject({ base_offset: int64, records: count, crc: count }).exactOptional(),
   /** The source has no record between `end_offset` and this; absent where nothing is known of it. */
@@ -111,7 +100,6 @@ export const topicSchema = z.strictObject({
   replaced_at: z.string().exactOptional(),
 })
 
-const lineageId = z.string().regex(/^[0-9a-f]{32}$/)
 export const clusterSchema = z.strictObject({ id: kafkaText.nullable(), brokers: count })
 export const selectionSchema = z.strictObject({ include: z.array(z.string()), exclude: z.array(z.string()) })
 
@@ -206,7 +194,7 @@ export interface SegmentList {
   /** In the order of their offsets. */
   read(signal: AbortSignal): Promise<readonly Segment[]>
 }
-export type Compaction = z.output<typeof compaction>
+export type Compaction = z.output<typeof compactionSchema>
 export type LastBatch = NonNullable<ManifestPartition['last_batch']>
 export type Gap = z.output<typeof gap>
 export type AbortedTransaction = z.output<typeof abortedTransaction>

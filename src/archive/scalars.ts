@@ -31,3 +31,6 @@ export function earlier(a: bigint | null, b: bigint | null): bigint | null {
 export function later(a: bigint | null, b: bigint | null): bigint | null {
   return a === null ? b : b === null || a > b ? a : b
 }
+
+/** Names the generations of one backup and of its copies. */
+export const lineageId = z.string().regex(/^[0-9a-f]{32}$/)

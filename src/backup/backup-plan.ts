@@ -7,6 +7,8 @@ export interface BackupPlan {
   /** Every topic of the manifest to be, those of earlier runs that this one does not touch included. */
   topics: PlannedTopic[]
   warnings: string[]
+  /** What is reported once, and is not a warning. */
+  notes?: string[]
   /** Of sections that an earlier round has read, and reported: they belong to the generation, and are not reported again. */
   carriedWarnings?: string[]
 }
@@ -55,6 +57,8 @@ export interface PlannedReread {
  *   late     a tombstone may have come and gone since the last read
  *   suspect  an earlier run has missed tombstones, or may have
  *   unknown  the backup does not say when the partition was read
+ *   size     the backup holds more than twice what the source holds
+ *   growth   the source does not tell its size, and the backup holds more than twice what it held after the last reading
  *   always   the job asks for it
  */
-export type RereadReason = 'late' | 'suspect' | 'unknown' | 'always'
+export type RereadReason = 'late' | 'suspect' | 'unknown' | 'size' | 'growth' | 'always'

@@ -76,7 +76,7 @@ function describe(copy: PartitionCopy, { compacted }: PlannedPartition): Manifes
   const { durable, isCaughtUp, doneAtMs, end } = copy
   const { compaction, ...partition } = durable
   if (!compacted || !compaction) return durable
-  const now = isCaughtUp ? caughtUp(compaction, compacted, end, doneAtMs) : compaction
+  const now = isCaughtUp ? caughtUp(compaction, compacted, { end, doneAtMs, bytes: durable.bytes }) : compaction
   // Where nothing is compacted any more and nothing was missed there is nothing to say.
   const isOver = !compacted.isCompacted && isCaughtUp && !now.may_hold_deleted_keys
   return isOver ? partition : { ...partition, compaction: now }

@@ -77,7 +77,7 @@ export async function dryRunBackup(
     ),
     ...(registry && { schemas: { subjects: registry.subjects.size, versions: registry.versions.length } }),
     rereads,
-    warnings: [...plan.warnings, ...rereads.map(describeReread), ...(registry?.warnings ?? [])],
+    warnings: [...plan.warnings, ...(plan.notes ?? []), ...rereads.map(describeReread), ...(registry?.warnings ?? [])],
   }
 }
 

@@ -9,6 +9,8 @@ export interface ObservedSource {
   /** All topics that the cluster shows, selected or not. */
   visible: ReadonlySet<string>
   warnings: string[]
+  /** What is reported once, and is not a warning. */
+  notes?: string[]
 }
 
 export interface ObservedTopic {
@@ -27,6 +29,8 @@ export interface ObservedTopic {
 export interface ObservedPartition {
   partition: number
   bounds: PartitionBounds
+  /** Bytes of its log on the leader's disk; `denied` where the brokers do not tell, absent where they were not asked. */
+  sizeBytes?: number | 'denied'
   /** The log is not the one that the backup holds. */
   divergence?: Divergence
 }

@@ -47,7 +47,7 @@ export function planBackup(
   const kept = (previous?.topics ?? []).filter(topic => !topics.some(one => isSameIncarnation(one, topic)))
   const isVisible = ({ name }: ManifestTopic) => observed.visible.has(name)
   const old = kept.map(topic => keepTopic(topic, successorOf(topic, observed, kept), isVisible(topic), facts))
-  return { topics: [...old, ...topics], warnings }
+  return { topics: [...old, ...topics], warnings, ...(observed.notes && { notes: observed.notes }) }
 }
 
 interface PlanFacts {
@@ -77,12 +77,12 @@ function planTopic(
   { now, warnings, rules, observedAt, knownAt }: PlanFacts,
   number = 1,
 ): PlannedTopic {
-  const partitions = topic.partitions.map(({ partition, bounds }) => {
+  const partitions = topic.partitions.map(({ partition, bounds, sizeBytes }) => {
     const name = `${topic.name}/${partition}`
     warnOfOpenTransaction(name, bounds, warnings)
     const held = before?.partitions.find(p => p.partition === partition)
     const planned = planPartition(partition, bounds, held, now)
-    const facts = { topic, bounds, before: held, known: before, knownAt, observedAt }
+    const facts = { topic, bounds, sizeBytes, before: held, known: before, knownAt, observedAt }
     return rules ? planCompaction(planned, { ...facts, rules }) : planned
   })
   const { name, id, internal, configs, replicationFactor } = topic

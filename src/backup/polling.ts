@@ -29,15 +29,15 @@ export class Polling {
     this.#clock = clock
   }
 
-  /** Before a round observes the source: the settings that it need not read again. */
-  begin(): SettingsCache {
+  /** Before a round observes the source: the settings that it need not read again, and whether it asks for sizes. */
+  begin(): { settings: SettingsCache; readsSizes: boolean } {
     this.#beganMs = this.#clock.monotonic()
     this.#readsSettings = this.#isDue()
     if (this.#readsSettings) {
       this.#settings = new Map()
       this.#settingsAt = formatUtc(this.#clock.now())
     }
-    return this.#settings
+    return { settings: this.#settings, readsSizes: this.#readsSettings }
   }
 
   /** When the ends of the round are fixed: the sections of its generation, read or carried. */

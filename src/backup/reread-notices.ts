@@ -75,6 +75,10 @@ function describeReason(reason: RereadReason, deleteRetentionMs: number): string
       return `an earlier run may have missed deletions; ${term}`
     case 'unknown':
       return 'the backup does not say when it was read, and may have missed deletions'
+    case 'size':
+      return 'the backup holds more than twice what the source holds'
+    case 'growth':
+      return 'the backup holds more than twice what it held when the log was last read from its start'
     case 'always':
       return 'backup.compacted_reread: always'
   }

@@ -14,8 +14,7 @@ import type { Storage } from '../storage/storage.ts'
 import type { BackupOptions } from './backup-options.ts'
 import type { BackupPlan, KnownState, RereadRules } from './backup-plan.ts'
 import { CopyScheduler } from './copy-scheduler.ts'
-import { observeHistory } from './observe-history.ts'
-import { observeSource, type SettingsCache } from './observe-source.ts'
+import { observeRound, type Reading } from './observe-round.ts'
 import type { ObservedSource } from './observed-source.ts'
 import { planBackup } from './plan.ts'
 import { planLanes } from './plan-lanes.ts'
@@ -79,14 +78,13 @@ export interface RoundReport {
 /** Everything before the first byte: what to copy since `previous`, or since what is `known` beyond it. */
 export async function prepareRound(
   options: BackupOptions,
-  parts: Pick<BackupParts, 'cluster' | 'clock'> & { settings?: SettingsCache },
+  parts: Pick<BackupParts, 'cluster' | 'clock'> & Reading,
   previous: Manifest | undefined,
   signal: AbortSignal,
   known: KnownState | undefined = previous,
   rules: RereadRules | null = rereadRules(options),
 ): Promise<Prepared> {
-  const shown = await observeSource(options, parts.cluster, signal, parts.settings)
-  const observed = await observeHistory(shown, known, parts.cluster, signal)
+  const observed = await observeRound(options, parts, known, rules, signal)
   const now = formatUtc(parts.clock.now())
   return { observed, previous, plan: planBackup(observed, known, now, { ...options, rereads: rules }) }
 }

@@ -104,8 +104,8 @@ class Line {
     // A topic that was there at the start may be deleted later on; that is news, not a mistake in the job.
     const startOptions = this.#startOver.optionsFor(this.#previous)
     const options = this.#rounds === 0 ? startOptions : { ...startOptions, missingTopics: 'warn' as const }
-    const settings = this.#polling.begin()
-    const observed = await prepareRound(options, { ...this.#parts, settings }, this.#previous, signal)
+    const reading = this.#polling.begin()
+    const observed = await prepareRound(options, { ...this.#parts, ...reading }, this.#previous, signal)
     const prepared = await this.#polling.takeSections(observed, this.#parts, signal)
     const publisher = new GenerationPublisher(options, prepared, this.#parts, { quietMs: HEARTBEAT_MS })
     this.#runs.add(publisher.run)

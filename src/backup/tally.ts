@@ -41,6 +41,7 @@ export class Tally {
     }
     for (const message of this.#plan.warnings) this.#forward({ type: 'warning', message })
     for (const gap of this.gaps) this.#forward({ type: 'gap', ...gap })
+    for (const message of this.#plan.notes ?? []) this.#forward({ type: 'note', message })
     for (const notice of this.rereads) this.#forward({ type: 'note', message: describeReread(notice) })
     const all = [...session.copies, ...session.rereads]
     const offsets = all.reduce((sum, { end, position }) => sum + (end > position ? end - position : 0n), 0n)

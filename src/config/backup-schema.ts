@@ -34,8 +34,9 @@ export const backupSchema = fields({
   compacted_reread: choice(['auto', 'never', 'always'], {
     description:
       'When partitions of compacted topics are read again from the start of their logs. `auto` where tombstones may have ' +
-      'been removed since the last run, so that keys which were deleted at the source would come back with a restore; ' +
-      '`always` in every run; `never` keeps such keys, with a warning.',
+      'been removed since the last run, so that keys which were deleted at the source would come back with a restore, and ' +
+      'where the backup holds more than twice what the source holds; `always` in every run; `never` keeps such keys, with a ' +
+      'warning.',
   }).prefault('auto'),
   compacted_reread_interval: duration({
     description:

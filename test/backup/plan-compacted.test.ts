@@ -5,6 +5,7 @@ import { emptyPartition } from '../../src/archive/summary.ts'
 import type { PlannedPartition, RereadRules } from '../../src/backup/backup-plan.ts'
 import { caughtUp, planCompaction } from '../../src/backup/plan-compacted.ts'
 import { formatUtc } from '../../src/lib/clock.ts'
+import { createRandom } from '../fakes/faulty-storage.ts'
 
 const HOUR = 3_600_000
 const start = Date.parse('2026-01-02T00:00:00Z')
@@ -34,10 +35,11 @@ interface Spec {
   rules?: Partial<RereadRules>
   /** The settings of the newest generation, which were read an hour before it. */
   older?: Record<string, string>
+  sizeBytes?: number | 'denied'
 }
 
 function plan(spec: Spec = {}): PlannedPartition {
-  const { nowMs = 0, settings = compacted, highWatermark = 150n, logStart = 0n, rules, older } = spec
+  const { nowMs = 0, settings = compacted, highWatermark = 150n, logStart = 0n, rules, older, sizeBytes } = spec
   const before = 'before' in spec ? spec.before : held()
   const durable = before ?? emptyPartition(0, logStart)
   const planned = { durable, end: highWatermark, logStart, newGaps: [] }
@@ -45,6 +47,7 @@ function plan(spec: Spec = {}): PlannedPartition {
     topic: { configs: {}, effectiveConfigs: settings },
     bounds: { logStart, highWatermark, lastStable: highWatermark },
     before,
+    ...(sizeBytes !== undefined && { sizeBytes }),
     observedAt: at(nowMs),
     ...(older && { known: { configs: {}, effective_configs: older }, knownAt: at(-HOUR) }),
     rules: { mode: 'auto', intervalMs: 0, ...rules },
@@ -137,20 +140,126 @@ describe('a partition of a compacted topic', () => {
   })
 })
 
+describe('a compacted partition of which the backup holds more than the source', () => {
+  const grown = (bytes: number, changes: Partial<Compaction> = {}) => held({ bytes, compaction: known(changes) })
+
+  test('is read again when that is more than twice as much', () => {
+    const reasonOf = (bytes: number) => plan({ before: grown(bytes), sizeBytes: 1000 }).reread?.reason
+    assert.deepEqual([reasonOf(2000), reasonOf(2001)], [undefined, 'size'])
+    assert.equal(plan({ before: grown(2001), sizeBytes: 0 }).reread?.reason, 'size')
+    assert.equal(isSuspect(plan({ before: grown(2001), sizeBytes: 1000 })), false)
+  })
+
+  test('that did not shrink by the last reading is not read again before it has doubled', () => {
+    const futile = { base_bytes: 2001, source_bytes: 1000 }
+    assert.equal(plan({ before: grown(4002, futile), sizeBytes: 1000 }).reread, undefined)
+    assert.equal(plan({ before: grown(4003, futile), sizeBytes: 1000 }).reread?.reason, 'size')
+    const useful = { base_bytes: 2000, source_bytes: 1000 }
+    assert.equal(plan({ before: grown(2001, useful), sizeBytes: 1000 }).reread?.reason, 'size')
+  })
+
+  test('is not read again if its records also expire, which the backup is to keep', () => {
+    const settings = { ...compacted, 'cleanup.policy': 'compact,delete' }
+    assert.equal(plan({ before: grown(5000), sizeBytes: 1000, settings }).reread, undefined)
+  })
+
+  test('is read again by a day and when it has doubled where the source does not tell its size', () => {
+    const first = plan({ before: grown(5000), sizeBytes: 'denied', nowMs: HOUR })
+    assert.deepEqual([first.reread, first.durable.compaction?.base_bytes], [undefined, 5000])
+    const reasonOf = (bytes: number, nowMs: number) =>
+      plan({
+        before: { ...grown(bytes, { base_bytes: 5000 }), end_offset: 150n },
+        sizeBytes: 'denied',
+        nowMs,
+        settings: daily,
+      }).reread?.reason
+    const daily = { ...compacted, 'delete.retention.ms': String(100 * HOUR) }
+    assert.deepEqual(
+      [reasonOf(10_001, 23 * HOUR), reasonOf(10_000, 24 * HOUR), reasonOf(10_001, 24 * HOUR)],
+      [undefined, undefined, 'growth'],
+    )
+  })
+
+  test('follows the job and the interval of a continuous run, and continues what was begun', () => {
+    const large = { before: grown(5000), sizeBytes: 1000, nowMs: HOUR / 2 }
+    assert.equal(plan({ ...large, rules: { mode: 'never' } }).reread, undefined)
+    assert.equal(plan({ ...large, rules: { intervalMs: HOUR } }).reread, undefined)
+    assert.equal(plan({ ...large, rules: { intervalMs: HOUR / 2 } }).reread?.reason, 'size')
+    const reread = { ...emptyPartition(0, 0n), end_offset: 60n, records: 9, compaction: known({ began_at: at(HOUR) }) }
+    const pending = plan({ before: { ...grown(5000), reread }, rules: { intervalMs: HOUR } })
+    assert.deepEqual([pending.reread?.reason, pending.reread?.durable.end_offset], ['size', 60n])
+  })
+
+  /** Runs over a log that grows and is cleaned at random; `tell` is the size that the source reports. */
+  function simulate(seed: number, tell: (sizeBytes: number) => number, isTrue: boolean) {
+    const random = createRandom(seed)
+    let before = held({ bytes: 0, records: 0 })
+    let source = 0
+    const sum = { copied: 0, reread: 0, rereads: 0 }
+    for (let run = 1; run <= 100; run++) {
+      const appended = Math.floor(random() * 1000)
+      source += appended
+      if (random() < 0.3) source = Math.ceil(source * random())
+      const nowMs = run * HOUR
+      const {
+        reread,
+        durable,
+        compacted: facts,
+      } = plan({ before, sizeBytes: tell(source), nowMs, highWatermark: BigInt(run) })
+      assert.ok(facts && durable.compaction)
+      const isSmall = before.records === 0 || before.bytes <= 2 * tell(source)
+      if (isSmall) assert.equal(reread, undefined, `run ${run} of seed ${seed}`)
+      if (isTrue && !isSmall) assert.ok(reread, `run ${run} of seed ${seed}`)
+      const bytes = reread ? source : before.bytes + appended
+      const compaction = reread?.durable.compaction ?? durable.compaction
+      const done = { end: BigInt(run), doneAtMs: start + nowMs, bytes }
+      before = held({ bytes, end_offset: BigInt(run), compaction: caughtUp(compaction, facts, done) })
+      sum.copied += appended
+      sum.reread += reread ? source : 0
+      sum.rereads += reread ? 1 : 0
+    }
+    return sum
+  }
+
+  test('costs less to read again than to copy, however its log grows and is cleaned', () => {
+    let rereads = 0
+    for (let seed = 1; seed <= 100; seed++) {
+      const sum = simulate(seed, size => size, true)
+      assert.ok(sum.reread <= sum.copied, `seed ${seed}: ${sum.reread} of ${sum.copied} bytes`)
+      rereads += sum.rereads
+    }
+    assert.ok(rereads > 100, `only ${rereads} were read again`)
+  })
+
+  test('is not read again and again where the source reports a size that no reading reaches', () => {
+    for (let seed = 1; seed <= 100; seed++) {
+      const { copied, reread, rereads } = simulate(seed, () => 0, false)
+      assert.ok(rereads > 0 && reread <= 2 * copied, `seed ${seed}: ${rereads} times, ${reread} of ${copied} bytes`)
+    }
+  })
+})
+
 describe('a list that has reached the end', () => {
   const facts = { observedAt: at(10 * HOUR), deleteRetentionMs: 24 * HOUR, isCompacted: true }
 
   test('is good where it was read fast enough since the last time', () => {
-    const done = caughtUp(known(), facts, 150n, start + 20 * HOUR)
-    assert.deepEqual(done, known({ current_at: at(10 * HOUR), current_end: 150n }))
+    const done = caughtUp(known(), facts, { end: 150n, doneAtMs: start + 20 * HOUR, bytes: 7 })
+    assert.deepEqual(done, known({ current_at: at(10 * HOUR), current_end: 150n, base_bytes: 7 }))
   })
 
   test('may hold deleted keys where reading it took longer than tombstones stay', () => {
-    assert.equal(caughtUp(known(), facts, 150n, start + 23 * HOUR).may_hold_deleted_keys, true)
+    assert.equal(
+      caughtUp(known(), facts, { end: 150n, doneAtMs: start + 23 * HOUR, bytes: 7 }).may_hold_deleted_keys,
+      true,
+    )
   })
 
   test('does not get better by being read on', () => {
-    const done = caughtUp(known({ may_hold_deleted_keys: true }), facts, 150n, start + 11 * HOUR)
+    const done = caughtUp(known({ may_hold_deleted_keys: true }), facts, {
+      end: 150n,
+      doneAtMs: start + 11 * HOUR,
+      bytes: 7,
+    })
     assert.equal(done.may_hold_deleted_keys, true)
   })
 })

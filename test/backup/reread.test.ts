@@ -80,6 +80,18 @@ function compact(fake: FakeCluster): void {
   topic.partitions = [fakePartition([...runs(5, 2), ...runs(9, 3)], { logStart: 0n })]
 }
 
+/** The cleaner leaves only these batches. */
+function keep(fake: FakeCluster, batches: readonly number[]): void {
+  const [topic] = fake.state.topics
+  assert.ok(topic)
+  topic.partitions = [
+    fakePartition(
+      batches.flatMap(batch => runs(batch, 1)),
+      { logStart: 0n },
+    ),
+  ]
+}
+
 const keptOffsets = [50n, 60n, 90n, 100n, 110n]
 
 async function newestOf(storage: Storage): Promise<ManifestPartition> {
@@ -208,6 +220,52 @@ describe('a compacted partition whose tombstones may have been missed', () => {
       ])
       assert.equal(rereads, undefined)
       assert.equal((await newestOf(storage)).records, 120)
+    }))
+
+  test('is read again when the backup holds more than twice what the source holds, and then not again', () =>
+    withStage(async ({ fake, clock, storage, backUp, events }) => {
+      const found: [bigint[], string | undefined][] = []
+      for (const batch of [10, 11, 12, 13]) {
+        clock.pass(MINUTE)
+        keep(fake, [batch])
+        const { rereads } = await backUp()
+        found.push([await offsetsOf(storage, await newestOf(storage)), rereads?.[0]?.reason])
+      }
+      assert.deepEqual(found, [
+        [[100n], 'size'],
+        [[100n, 110n], undefined],
+        [[100n, 110n, 120n], undefined],
+        [[130n], 'size'],
+      ])
+      const { bytes, compaction } = await newestOf(storage)
+      assert.deepEqual([compaction?.base_bytes, compaction?.source_bytes], [bytes, bytes])
+      const told = events.flatMap(event => (event.type === 'note' ? [event.message] : []))
+      const why = 'the backup holds more than twice what the source holds'
+      const note = `topic users: reads 1 partition again from the log start: ${why}`
+      assert.deepEqual(told, [note, note])
+      await assertIntact(storage)
+      const first = (await readManifest(storage, 'b1', 1, never)).topics[0]?.partitions[0]
+      assert.equal((await offsetsOf(storage, first ?? assert.fail())).length, 10)
+    }))
+
+  test('is read again when the backup has doubled where the brokers do not tell sizes, which is reported once', () =>
+    withStage(async ({ fake, clock, storage, backUp, events }) => {
+      fake.state.hidesSizes = true
+      const [topic] = fake.state.topics
+      assert.ok(topic)
+      topic.configs = { ...configs, 'delete.retention.ms': String(100 * 60 * MINUTE) }
+      keep(fake, [20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30])
+      await backUp()
+      assert.equal((await newestOf(storage)).records, 210)
+      for (const hours of [1, 23]) {
+        clock.pass(hours * 60 * MINUTE)
+        await backUp()
+      }
+      assert.equal((await newestOf(storage)).records, 110)
+      const told = events.flatMap(event => (event.type === 'note' ? [event.message] : []))
+      assert.match(told[0] ?? '', /^the brokers do not tell the sizes of partitions/)
+      assert.match(told[1] ?? '', /more than twice what it held when the log was last read from its start$/)
+      assert.equal(told.length, 2)
     }))
 
   test('is read again by the shard whose it is', () =>

@@ -9,6 +9,7 @@ import { copyBackup } from '../../src/index.ts'
 import { dryRunJob } from '../../src/jobs/backup.ts'
 import { checkJob } from '../../src/jobs/check.ts'
 import { pruneAt } from '../../src/jobs/prune.ts'
+import { fetchPartitionSizes } from '../../src/kafka/partition-sizes.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { openLocation } from '../open-location.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
@@ -155,6 +156,51 @@ describe('keys that were deleted at the source', () => {
       const found = await target.driver.consume('users-copied', { isolation: 'read_committed' })
       assertSameRecords(await readArchivedTopic(path, 'b1', 'users'), found)
       assert.deepEqual(await stateOf(target.driver, 'users-copied'), await stateOf(source.driver, 'users'))
+    }))
+
+  test('do not let the backup of a compacted topic grow to more than twice what the source holds', () =>
+    withFolder(async path => {
+      // Tombstones stay for a day, so that only the size is a reason to read the topic again.
+      const configs = { ...quicklyCleaned, 'delete.retention.ms': '86400000' }
+      await source.driver.createTopic('counters', { partitions: 1, configs })
+      const spec = specOf(path, 'counters')
+      const valueOf = (run: number) => `${run}`.padEnd(20_000, '.')
+      const sizeAt = async () => {
+        const cluster = await openCluster({ bootstrapServers: source.server.bootstrapServers })
+        const sizes = await fetchPartitionSizes(cluster, ['counters'], never)
+        cluster.close()
+        return sizes?.get('counters/0') ?? assert.fail('the broker does not tell the size')
+      }
+      const heldBytes: number[] = []
+      for (let run = 1; run <= 3; run++) {
+        await seed('counters', { a: valueOf(run), b: valueOf(run) })
+        const { manifest } = await backUp(specOf(path, 'counters', { compacted_reread: 'never' }))
+        heldBytes.push(manifest.topics[0]?.partitions[0]?.bytes ?? 0)
+      }
+      const held = heldBytes.at(-1) ?? 0
+      assert.ok(held > 6 * 20_000, `the backup holds ${held} bytes`)
+      // New segments make the cleaner look again.
+      for (let left = 200; (await sizeAt()) * 2 >= held; left--) {
+        assert.ok(left > 0, 'the topic was not cleaned')
+        await seed('counters', { clock: String(left) })
+        await systemClock.sleep(250, never)
+      }
+
+      const { rereads, manifest } = await backUp(spec)
+      assert.deepEqual(
+        rereads?.map(({ topic, reason }) => [topic, reason]),
+        [['counters', 'size']],
+      )
+      const [partition] = manifest.topics[0]?.partitions ?? []
+      assert.ok(partition && partition.bytes * 2 < held, `the backup still holds ${partition?.bytes} of ${held} bytes`)
+      assert.equal(partition.compaction?.may_hold_deleted_keys, false)
+      await assertIntact(path)
+      assert.equal((await backUp(spec)).rereads, undefined)
+      await restoreTo(path, 'counters')
+      assert.deepEqual(await stateOf(target.driver, 'counters'), await stateOf(source.driver, 'counters'))
+
+      const older = await verifyBackup(openLocation(path), 'b1', { deep: true, generation: 3, ...silent }, never)
+      assert.deepEqual([older.problems, older.records], [[], 6])
     }))
 
   test('lose nothing by a SIGKILL while the topic is re-read, and the next run finishes it', () =>

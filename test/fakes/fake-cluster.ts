@@ -34,6 +34,8 @@ export interface FakeState {
   topics: FakeTopic[]
   /** Operations that one may do to all topics and to all groups; the brokers do not tell where it is not given. */
   grants?: { topic: string[]; group: string[] }
+  /** The brokers do not tell the sizes of logs. */
+  hidesSizes?: boolean
   /** Called for each partition of each Fetch: an error code, or 0 to answer from the log. */
   fetchError: (topic: FakeTopic, partition: number, brokerId: number) => number
   /** Called first for each request; what it returns is the answer. It may also only hold the request up for a while. */
@@ -107,6 +109,7 @@ function handlersOf(state: FakeState, brokerId: number, brokers: readonly FakeBr
     [API.metadata]: handle(request => encodeMetadata(state, brokers, readTopicNames(request))),
     [API.listOffsets]: handle(request => encodeOffsets(state, request)),
     [API.describeConfigs]: handle(request => encodeConfigs(state, request)),
+    [API.describeLogDirs]: handle(request => encodeLogDirs(state, request)),
     [API.describeGroups]: handle(request => encodeGroups(state, request)),
     [API.fetch]: handle(request => encodeFetch(state, request, brokerId)),
   }
@@ -218,6 +221,30 @@ function encodeConfigs(state: FakeState, { body }: BrokerRequest): Writer {
         .int8(2)
         .string(null)
         .noTags()
+    })
+    writer.noTags()
+  })
+  return writer.noTags()
+}
+
+/** One folder, with the bytes of the batches; none where the brokers do not tell. */
+function encodeLogDirs(state: FakeState, { body }: BrokerRequest): Writer {
+  const asked = body.array(() => {
+    const name = body.string()
+    const partitions = body.array(() => body.int32())
+    body.tags()
+    return { name, partitions }
+  })
+  const writer = new Writer().int32(0)
+  writer.array(state.hidesSizes ? [] : ['/data'], dir => {
+    writer.int16(0).string(dir)
+    writer.array(asked, ({ name, partitions }) => {
+      const logs = state.topics.find(topic => topic.name === name)?.partitions ?? []
+      writer.string(name).array(partitions, partition => {
+        const size = logs[partition]?.batches.reduce((sum, { length }) => sum + length, 0) ?? 0
+        writer.int32(partition).int64(BigInt(size)).int64(0n).boolean(false).noTags()
+      })
+      writer.noTags()
     })
     writer.noTags()
   })
