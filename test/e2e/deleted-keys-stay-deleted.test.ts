@@ -164,7 +164,7 @@ describe('keys that were deleted at the source', () => {
       const configs = { ...quicklyCleaned, 'delete.retention.ms': '86400000' }
       await source.driver.createTopic('counters', { partitions: 1, configs })
       const spec = specOf(path, 'counters')
-      const valueOf = (run: number) => `${run}`.padEnd(20_000, '.')
+      const textOf = (run: number) => `${run}`.padEnd(20_000, '.')
       const sizeAt = async () => {
         const cluster = await openCluster({ bootstrapServers: source.server.bootstrapServers })
         const sizes = await fetchPartitionSizes(cluster, ['counters'], never)
@@ -173,7 +173,7 @@ describe('keys that were deleted at the source', () => {
       }
       const heldBytes: number[] = []
       for (let run = 1; run <= 3; run++) {
-        await seed('counters', { a: valueOf(run), b: valueOf(run) })
+        await seed('counters', { a: textOf(run), b: textOf(run) })
         const { manifest } = await backUp(specOf(path, 'counters', { compacted_reread: 'never' }))
         heldBytes.push(manifest.topics[0]?.partitions[0]?.bytes ?? 0)
       }
