@@ -1,21 +1,35 @@
+import type * as z from 'zod'
+import { formatJson, parseJson } from '../../lib/json.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { assertSegmentKeys } from '../assert-keys.ts'
 import { damaged } from '../damage.ts'
-import type { Segment } from '../manifest.ts'
+import type { PackRef, Segment } from '../manifest.ts'
 import { applyParts } from './change.ts'
 import { readDocument } from './document.ts'
 import { type PageRef, pageSchema } from './documents.ts'
 import { assertKey, type OpenedGeneration } from './open-generation.ts'
-import { decodeSegment } from './segment-row.ts'
+import { decodeSegment, type SegmentRow } from './segment-row.ts'
 
-/** Pages that are kept: readers ask for partitions in the order of their lists. */
-const PAGES_KEPT = 2
+/**
+ * Text of pages that is kept. Readers ask for partitions in the order of the names of their topics, which is not that of the lists
+ * in the pages: without all pages at hand, each topic would have its page read again.
+ */
+const MAX_KEPT_TEXT = 192 << 20
+
+/** A page that was checked, as text: it takes a quarter of the memory that its segments would. */
+interface KeptPage {
+  packs: readonly PackRef[]
+  /** The rows of each list. */
+  lists: ReadonlyMap<string, string>
+  size: number
+}
 
 /** Reads the segments of lists. */
 export class SegmentLists {
   readonly #storage: Storage
   readonly #opened: Pick<OpenedGeneration, 'commit' | 'ref' | 'state' | 'checkpoint' | 'pending'>
-  readonly #pages = new Map<string, Promise<ReadonlyMap<string, readonly Segment[]>>>()
+  readonly #pages = new Map<string, { reading: Promise<KeptPage>; signal: AbortSignal; size: number }>()
+  #keptText = 0
 
   constructor(storage: Storage, opened: Pick<OpenedGeneration, 'commit' | 'ref' | 'state' | 'checkpoint' | 'pending'>) {
     this.#storage = storage
@@ -60,20 +74,55 @@ export class SegmentLists {
   async #readBase(list: string, signal: AbortSignal): Promise<readonly Segment[]> {
     const page = pageOf(this.#opened.checkpoint?.pages ?? [], list)
     if (!page) return []
-    return (await this.#open(page, signal)).get(list) ?? []
+    const { packs, lists } = await this.#open(page, signal)
+    const rows = lists.get(list)
+    return rows === undefined ? [] : decodeRows(parseJson(rows) as SegmentRow[], packs, page.key)
   }
 
-  #open(page: PageRef, signal: AbortSignal): Promise<ReadonlyMap<string, readonly Segment[]>> {
+  async #open(page: PageRef, signal: AbortSignal): Promise<KeptPage> {
     const known = this.#pages.get(page.key)
-    if (known) return known
-    const reading = readPage(this.#storage, this.#opened.commit.backup_id, page, signal)
-    // A failed or aborted read is not kept.
-    reading.catch(() => this.#pages.delete(page.key))
-    for (const key of [...this.#pages.keys()].slice(0, Math.max(0, this.#pages.size - PAGES_KEPT + 1)))
-      this.#pages.delete(key)
-    this.#pages.set(page.key, reading)
+    try {
+      return await (known?.reading ?? this.#begin(page, signal))
+    } catch (error) {
+      // The one who began to read it has given up, and others have not.
+      if (known?.signal.aborted && !signal.aborted) return this.#open(page, signal)
+      throw error
+    }
+  }
+
+  #begin(page: PageRef, signal: AbortSignal): Promise<KeptPage> {
+    const reading = readKeptPage(this.#storage, this.#opened.commit.backup_id, page, signal)
+    const kept = { reading, signal, size: 0 }
+    this.#pages.set(page.key, kept)
+    reading.then(
+      ({ size }) => {
+        kept.size = size
+        this.#keptText += size
+        this.#makeRoom(page.key)
+      },
+      // A failed or aborted read is not kept.
+      () => this.#pages.delete(page.key),
+    )
     return reading
   }
+
+  /** The oldest go first. */
+  #makeRoom(newest: string): void {
+    for (const [key, { size }] of this.#pages) {
+      if (this.#keptText <= MAX_KEPT_TEXT) return
+      if (key === newest || size === 0) continue
+      this.#pages.delete(key)
+      this.#keptText -= size
+    }
+  }
+}
+
+async function readKeptPage(storage: Storage, backupId: string, ref: PageRef, signal: AbortSignal): Promise<KeptPage> {
+  const { packs, lists } = await readRows(storage, backupId, ref, signal)
+  const texts = new Map(lists.map(([list, rows]) => [list, formatJson(rows)]))
+  let size = 0
+  for (const text of texts.values()) size += text.length
+  return { packs, lists: texts, size }
 }
 
 /** Pure. The page that has the segments of a list, if it has any. Pages are in the order of their lists. */
@@ -89,16 +138,28 @@ export function pageOf(pages: readonly PageRef[], list: string): PageRef | undef
   return page && page.first <= list ? page : undefined
 }
 
+/** The segments of all lists of a page. */
 export async function readPage(
   storage: Storage,
   backupId: string,
   ref: PageRef,
   signal: AbortSignal,
 ): Promise<Map<string, Segment[]>> {
+  const { packs, lists } = await readRows(storage, backupId, ref, signal)
+  return new Map(lists.map(([list, rows]) => [list, decodeRows(rows, packs, ref.key)]))
+}
+
+type Page = z.output<typeof pageSchema>
+
+async function readRows(storage: Storage, backupId: string, ref: PageRef, signal: AbortSignal): Promise<Page> {
   const page = await readDocument(storage, pageSchema, ref, signal)
   if (page.backup_id !== backupId) throw damaged(ref.key, `belongs to backup \`${page.backup_id}\``)
   assertListOrder(page.lists, ref)
-  return new Map(page.lists.map(([list, rows]) => [list, rows.map(row => decodeSegment(row, page.packs, ref.key))]))
+  return page
+}
+
+function decodeRows(rows: readonly SegmentRow[], packs: readonly PackRef[], at: string): Segment[] {
+  return rows.map(row => decodeSegment(row, packs, at))
 }
 
 function assertListOrder(lists: readonly (readonly [string, unknown])[], { key, first, last }: PageRef): void {
