@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { openGeneration } from '../src/archive/log/open-generation.ts'
 import type { Storage } from '../src/storage/storage.ts'
-import { measureProcess } from './measure.ts'
+import { cli, measureProcess } from './measure.ts'
 import type { Row } from './row.ts'
 import { SimulatedLog } from './simulated-log.ts'
 import { writeWideBackup } from './wide-backup.ts'
@@ -114,7 +114,7 @@ export async function openWide(folder: string): Promise<Row[]> {
   const rows: Row[] = []
   const reader = join(import.meta.dirname, 'read-lists.ts')
   const commands: [string, string[]][] = [
-    ['describe', ['dist/cli/bin.js', 'describe', '--path', path, '--backup-id', 'b', '--json']],
+    ['describe', [cli, 'describe', '--path', path, '--backup-id', 'b', '--format', 'json']],
     ["the state and all lists, as a restore's plan reads them", [reader, path]],
   ]
   for (const [what, args] of commands) {

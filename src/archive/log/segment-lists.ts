@@ -84,7 +84,7 @@ export class SegmentLists {
     try {
       return await (known?.reading ?? this.#begin(page, signal))
     } catch (error) {
-      // The one who began to read it has given up, and others have not.
+      // The caller that began to read it has stopped, and this one has not.
       if (known?.signal.aborted && !signal.aborted) return this.#open(page, signal)
       throw error
     }
