@@ -26,18 +26,3 @@ export async function runTool(server: KafkaServer, mainClass: string, ...args: s
   assert.equal(exitCode, 0, stdout + stderr)
   return stdout
 }
-
-/** As `kafka-acls.sh --list` tells them, one line a rule, behind its resource. */
-export async function listedAcls(server: KafkaServer): Promise<string[]> {
-  const stdout = await runTool(server, 'org.apache.kafka.tools.AclCommand', '--list')
-  let resource = ''
-  return stdout
-    .split('\n')
-    .flatMap(line => {
-      const [, named] = /^Current ACLs for resource `(.+)`:/.exec(line) ?? []
-      if (named !== undefined) resource = named
-      const rule = line.trim()
-      return rule.startsWith('(') ? [`${resource} ${rule}`] : []
-    })
-    .sort()
-}
