@@ -14,6 +14,8 @@ export const testFlags = ['--import', join(import.meta.dirname, 'untracked-promi
 export function prepareTestEnvironment(): void {
   // Compiled modules, and TypeScript without its types, are kept: a test with servers starts in a third of the CPU time.
   process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules/.cache/compiled')
+  // Servers written in Go collect garbage less often, since they run for a minute: a third of the CPU time of the API server.
+  process.env.GOGC ??= '400'
   process.env.TEST_DISK_FOLDER ??= tmpdir()
   if (isInMemory(MEMORY_FOLDER)) process.env.TMPDIR ??= MEMORY_FOLDER
 }

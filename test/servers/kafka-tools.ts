@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { brokerArchiveFlags } from './kafka.ts'
 import { kafkaLibs, logFlags, quickStartFlags, steadyFlags } from './kafka-dist.ts'
 import { type CommandOptions, type CommandResult, runCommand } from './run-command.ts'
 
@@ -17,13 +18,15 @@ export interface KafkaToolOptions extends CommandOptions {
 
 /** Runs one of Kafka's own command line tools to its end. `from` is a server, or a version. */
 export async function runKafkaTool(
-  from: { libs: string } | string,
+  from: { libs: string; version: string } | string,
   mainClass: string,
   args: readonly string[],
   options: KafkaToolOptions = {},
 ): Promise<CommandResult> {
-  const libs = typeof from === 'string' ? await kafkaLibs(from) : from.libs
-  const jvm = (options.jvm ?? 'quick') === 'quick' ? quickStartFlags : steadyFlags
+  const [libs, version] = typeof from === 'string' ? [await kafkaLibs(from), from] : [from.libs, from.version]
+  // A tool shares most of its classes with the broker.
+  const quick = async () => [...quickStartFlags, ...(await brokerArchiveFlags(version))]
+  const jvm = (options.jvm ?? 'quick') === 'quick' ? await quick() : steadyFlags
   const flags = [...jvm, `-Xmx${options.heapMb ?? 512}m`, ...logFlags, '-cp', join(libs, '*')]
   return runCommand('java', [...flags, mainClass, ...args], options)
 }
