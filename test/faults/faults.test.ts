@@ -5,7 +5,7 @@ import { bucketFaults, faults, faultsOfStore, restoreFaults } from './catalog.ts
 import { brokenPromises, type Fault, measureFault, seedOf } from './fault.ts'
 import { type LabOptions, type OpenLab, openLab } from './open-lab.ts'
 
-/** A few rounds of everything, always the same; `make soak` does many. FAULT_SEED=… makes others. */
+/** A few rounds of everything with fewer records, always the same; `make soak` does many, with all records. FAULT_SEED=… makes others. */
 const labs: [what: string, store: LabOptions['store'], faults: readonly Fault[]][] = [
   ['a backup in a folder, read over TLS, stands', 'filesystem', faults],
   ['a backup in a bucket, read over TLS, stands', 's3', bucketFaults],
@@ -20,7 +20,7 @@ for (const [what, store, list] of labs) {
   describe(what, () => {
     let lab: OpenLab
     before(async () => {
-      lab = await openLab({ brokers: 1, store })
+      lab = await openLab({ brokers: 1, store, share: isFull ? 1 : 0.4 })
     })
     after(() => lab?.[Symbol.asyncDispose]())
 

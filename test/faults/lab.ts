@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { openStoragePlace } from '../../src/jobs/parts.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { backUp, type JobSpec, jobText, makeJob } from '../e2e/backup-job.ts'
-import { hashChain } from '../oracle/records.ts'
 import type { KafkaDriver } from '../servers/driver.ts'
 import type { KafkaServer } from '../servers/kafka.ts'
 
@@ -16,6 +15,8 @@ export interface Lab {
   /** The servers of the job and the rest of its `source:`. */
   servers: readonly string[]
   source: Record<string, unknown>
+  /** Of the records of large topics: 1 is all of them. */
+  share: number
   /** The job's `storage:` at a place where nothing is yet. */
   storageAt(name: string): Record<string, unknown>
 }
@@ -43,6 +44,8 @@ export interface SubjectSpec {
 }
 
 const never = new AbortController().signal
+/** Topics of at least so many records are large: they are there to make a run last. */
+const LARGE_RECORDS = 20_000
 let places = 0
 
 /** Small segments, so that there are many calls to the store and many moments between them. */
@@ -50,7 +53,8 @@ export const manyCalls = { segment_bytes: '1MiB', commit_interval: '1s', memory_
 
 /** The first half is stored as the producer compressed it, the second is compressed on the way. */
 export async function prepareSubject(lab: Lab, spec: SubjectSpec): Promise<Subject> {
-  const { topic, partitions, records, valueBytes } = spec
+  const { topic, partitions, valueBytes } = spec
+  const records = spec.records < LARGE_RECORDS ? spec.records : spec.records * lab.share
   await lab.driver.createTopic(topic, { partitions })
   // A machine that is busy with faults may let a producer wait.
   const config = { 'delivery.timeout.ms': '300000' }
@@ -59,8 +63,8 @@ export async function prepareSubject(lab: Lab, spec: SubjectSpec): Promise<Subje
   const base = await makePlace(lab, topic)
   await backUp(base.spec)
   await lab.driver.seedBulk(topic, { ...half, seed: 2 })
-  const consumed = await lab.driver.consume(topic, { isolation: 'read_committed' })
-  return { topic, records, base, chains: consumed.map(hashChain) }
+  const digests = await lab.driver.digest(topic, { isolation: 'read_committed' })
+  return { topic, records, base, chains: digests.map(({ sha256 }) => sha256) }
 }
 
 /** A place where nothing is, for the same job. */

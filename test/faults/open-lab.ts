@@ -13,12 +13,13 @@ import type { Lab } from './lab.ts'
 export interface LabOptions {
   brokers: 1 | 3
   store: 'filesystem' | 's3' | 'azure' | 'gcs'
+  share?: Lab['share']
 }
 
 export type OpenLab = Lab & AsyncDisposable
 
 /** Servers of its own. The jobs read over SASL_SSL, and a bucket is reached over TLS. */
-export async function openLab({ brokers, store }: LabOptions): Promise<OpenLab> {
+export async function openLab({ brokers, store, share = 1 }: LabOptions): Promise<OpenLab> {
   const stack = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-faults-'))
   stack.defer(() => rm(folder, { recursive: true, force: true }))
@@ -38,7 +39,7 @@ export async function openLab({ brokers, store }: LabOptions): Promise<OpenLab> 
     const storageAt = await openStores(store, folder, stack)
     const servers = server.secureBootstrapServers
     const dispose = () => stack.disposeAsync()
-    return { server, driver, folder, servers, source, storageAt, [Symbol.asyncDispose]: dispose }
+    return { server, driver, folder, servers, source, share, storageAt, [Symbol.asyncDispose]: dispose }
   } catch (error) {
     await stack.disposeAsync()
     throw error
