@@ -4,8 +4,9 @@ import type { Storage } from '../storage/storage.ts'
 import type { AccessKind, AccessSection } from './access-section.ts'
 import { listBackupIds, listGenerations, openBackup } from './catalog.ts'
 import { deletedKeyWarnings } from './deleted-keys.ts'
-import { labelOf } from './incarnation.ts'
+import { incarnationKey, labelOf } from './incarnation.ts'
 import type { Gap, Manifest, ManifestPartition, ManifestTopic } from './manifest.ts'
+import { type RecoveryWindow, readRecoveryWindows } from './recovery-window.ts'
 import { newestOf } from './registry-files.ts'
 import type { SectionName } from './registry-section.ts'
 import { earlier, later } from './scalars.ts'
@@ -94,6 +95,8 @@ export interface DescribedTopic extends Omit<ManifestTopic, 'partitions' | 'cons
   first_timestamp: bigint | null
   last_timestamp: bigint | null
   gaps: (Gap & { partition: number })[]
+  /** Null where no complete generation holds it. */
+  recovery_window: RecoveryWindow | null
   partitions: DescribedPartition[]
 }
 
@@ -129,6 +132,7 @@ export async function describeBackup(
   signal: AbortSignal,
 ): Promise<Description> {
   const manifest = await openSelected(storage, backupId, choice, signal)
+  const windows = await readRecoveryWindows(storage, backupId, signal)
   const { backup_id, generation, complete, started_at, created_at, tool_version, format_version } = manifest
   return {
     backup_id,
@@ -145,7 +149,10 @@ export async function describeBackup(
     totals: totalsOf(manifest.topics),
     encryption: manifest.encryption ?? null,
     warnings: [...manifest.warnings, ...deletedKeyWarnings(manifest.topics)],
-    topics: manifest.topics.map(topic => describeTopic(topic, manifest.topics)),
+    topics: manifest.topics.map(topic => ({
+      ...describeTopic(topic, manifest.topics),
+      recovery_window: windows.get(incarnationKey(topic)) ?? null,
+    })),
     topic_settings_at: manifest.topic_settings_at ?? manifest.started_at,
     carried_sections: manifest.carried_sections ?? [],
     schema_registry: describeRegistry(manifest.schema_registry),
@@ -199,7 +206,10 @@ function describeAccessKind(said: AccessSection[AccessKind] = { state: 'off' }):
   }
 }
 
-function describeTopic(topic: ManifestTopic, topics: readonly ManifestTopic[]): DescribedTopic {
+function describeTopic(
+  topic: ManifestTopic,
+  topics: readonly ManifestTopic[],
+): Omit<DescribedTopic, 'recovery_window'> {
   const { records, aborted_records, bytes, stored_bytes } = totalsOf([topic])
   const { partitions, consumer_groups: _, ...settings } = topic
   return {

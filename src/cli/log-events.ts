@@ -40,6 +40,7 @@ function levelOf(event: ProgressEvent): LogLevel {
     case 'compared':
     case 'removed':
     case 'measured':
+    case 'recovery_windows':
     case 'checked':
     case 'transferred':
       return 'debug'
@@ -74,9 +75,8 @@ function messageOf(event: ProgressEvent): string {
     case 'groups_read':
       return `read ${plural(event.positions, 'committed offset')} of ${plural(event.groups, 'consumer group')}`
     case 'groups':
-      return `${event.done} of ${plural(event.total, 'consumer group')} restored`
     case 'schemas':
-      return `${event.done} of ${plural(event.total, 'schema version')} registered`
+      return describeDone(event)
     case 'shard_written':
       return `wrote ${event.key}${event.complete ? ', complete' : ''}`
     case 'resumed':
@@ -90,11 +90,22 @@ function messageOf(event: ProgressEvent): string {
     case 'bounds':
       return `checked the ends of ${plural(event.partitions.length, 'partition')}`
     case 'measured':
-      return `the backup occupies ${formatBytes(event.storedBytes)} in the store`
+    case 'recovery_windows':
+      return describeMeasure(event)
     case 'checked':
     case 'transferred':
       return `${event.objects} of ${plural(event.totalObjects, 'object')} ${event.type === 'checked' ? 'checked' : 'copied'}`
   }
+}
+
+function describeMeasure(event: Extract<ProgressEvent, { type: 'measured' | 'recovery_windows' }>): string {
+  if (event.type === 'measured') return `the backup occupies ${formatBytes(event.storedBytes)} in the store`
+  return `read the recovery windows of ${plural(event.topics.length, 'topic')}`
+}
+
+function describeDone({ type, done, total }: Extract<ProgressEvent, { type: 'groups' | 'schemas' }>): string {
+  if (type === 'groups') return `${done} of ${plural(total, 'consumer group')} restored`
+  return `${done} of ${plural(total, 'schema version')} registered`
 }
 
 function describeGap({ topic, partition, from, to, reason }: Extract<ProgressEvent, { type: 'gap' }>): string {
@@ -113,6 +124,8 @@ function fieldsOf(event: ProgressEvent): LogFields {
       return { event: event.type }
     case 'resumed':
       return { event: event.type, generation: event.generation, committed_at: event.committedAt }
+    case 'recovery_windows':
+      return { event: event.type, topics: event.topics.length }
     case 'bounds':
       return { event: event.type, partitions: event.partitions.length }
     case 'retry':

@@ -1,3 +1,4 @@
+import type { Manifest } from '../archive/manifest.ts'
 import type { BackupOptions } from '../backup/backup-options.ts'
 import type { DryRun } from '../backup/dry-run.ts'
 import type { BackupParts } from '../backup/round.ts'
@@ -8,7 +9,7 @@ import type { BackupJob } from '../config/load-job.ts'
 import { assertWriteOnceLocation } from '../storage/check-location.ts'
 import { version } from '../version.ts'
 import { withLeaseAt } from './leases.ts'
-import { HourlyMeasure, measureBackup } from './measure-backup.ts'
+import { HourlyMeasure, measureBackup, readTopicWindows } from './measure-backup.ts'
 import { type Hooks, newRun, type Parts, readOnly, withMetrics, withParts } from './parts.ts'
 import { type AfterBackup, pruneAfterBackup, pruneAtEnd } from './prune.ts'
 import { withRegistryReader } from './registry.ts'
@@ -36,11 +37,15 @@ async function runMeasured(
 ): Promise<never> {
   const { runContinuous } = await import('../backup/run-continuous.ts')
   const { storage, clock, onProgress } = parts
-  const measure = new HourlyMeasure(storage, options.backupId, clock, storedBytes =>
-    onProgress({ type: 'measured', storedBytes }),
-  )
+  let latest: Pick<Manifest, 'topics'> = { topics: [] }
+  const measure = new HourlyMeasure(storage, options.backupId, clock, async (storedBytes, measureSignal) => {
+    onProgress({ type: 'measured', storedBytes })
+    const topics = await readTopicWindows(storage, options.backupId, latest, measureSignal)
+    onProgress({ type: 'recovery_windows', topics })
+  })
   const afterRound: AfterBackup = async (newest, roundSignal) => {
     const manifest = (await prune?.(newest, roundSignal)) ?? newest
+    latest = manifest
     measure.begin(signal)
     return manifest
   }

@@ -1,7 +1,12 @@
+import { incarnationKey } from '../archive/incarnation.ts'
 import { backupPrefix } from '../archive/layout.ts'
+import type { ManifestTopic } from '../archive/manifest.ts'
+import { readRecoveryWindows } from '../archive/recovery-window.ts'
 import type { EncryptedStorage } from '../encryption/encrypted-storage.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { TopicWindow } from '../observe/progress.ts'
+import type { Storage } from '../storage/storage.ts'
 
 /**
  * The bytes of all objects of a backup in the store, of every generation that is kept, by one listing. Undefined where the
@@ -22,6 +27,25 @@ export async function measureBackup(
   }
 }
 
+/** May read more of the backup, which ends with the signal and must not fail a run either. */
+type OnMeasured = (storedBytes: number, signal: AbortSignal) => void | Promise<void>
+
+type CurrentTopic = Pick<ManifestTopic, 'name' | 'id' | 'incarnation' | 'state'>
+
+/** The recovery windows of the topics that the newest complete generation counts as current. */
+export async function readTopicWindows(
+  storage: Storage,
+  backupId: string,
+  newest: { topics: readonly CurrentTopic[] },
+  signal: AbortSignal,
+): Promise<TopicWindow[]> {
+  const windows = await readRecoveryWindows(storage, backupId, signal)
+  return newest.topics.flatMap(topic => {
+    const window = topic.state === 'current' ? windows.get(incarnationKey(topic)) : undefined
+    return window ? [{ topic: topic.name, oldestAt: window.oldest.created_at, newestAt: window.newest.created_at }] : []
+  })
+}
+
 const EVERY_MS = 3_600_000
 
 /** Measures a backup at most once an hour, next to the rounds: the listing of a large one takes longer than a round may. */
@@ -29,7 +53,7 @@ export class HourlyMeasure {
   readonly #storage: Pick<EncryptedStorage, 'listStored'>
   readonly #backupId: string
   readonly #clock: Pick<Clock, 'monotonic'>
-  readonly #onMeasured: (storedBytes: number) => void
+  readonly #onMeasured: OnMeasured
   readonly #stop = new AbortController()
   #nextMs = Number.NEGATIVE_INFINITY
   #running: Promise<void> | undefined
@@ -38,7 +62,7 @@ export class HourlyMeasure {
     storage: Pick<EncryptedStorage, 'listStored'>,
     backupId: string,
     clock: Pick<Clock, 'monotonic'>,
-    onMeasured: (storedBytes: number) => void,
+    onMeasured: OnMeasured,
   ) {
     this.#storage = storage
     this.#backupId = backupId
@@ -64,6 +88,7 @@ export class HourlyMeasure {
   async #measure(signal: AbortSignal): Promise<void> {
     // Measuring the size of a backup must not fail a run.
     const storedBytes = await measureBackup(this.#storage, this.#backupId, signal).catch(() => undefined)
-    if (storedBytes !== undefined && !signal.aborted) this.#onMeasured(storedBytes)
+    if (storedBytes === undefined || signal.aborted) return
+    await Promise.resolve(this.#onMeasured(storedBytes, signal)).catch(() => undefined)
   }
 }

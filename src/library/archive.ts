@@ -152,6 +152,10 @@ function described(description: Description) {
     topics: description.topics.map(topic => ({
       ...camelKeys(topic),
       gaps: topic.gaps.map(gap => camelKeys(gap)),
+      recoveryWindow: topic.recovery_window && {
+        oldest: camelKeys(topic.recovery_window.oldest),
+        newest: camelKeys(topic.recovery_window.newest),
+      },
       partitions: topic.partitions.map(partition => ({
         ...camelKeys(partition),
         gaps: partition.gaps.map(gap => camelKeys(gap)),

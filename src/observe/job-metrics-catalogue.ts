@@ -45,6 +45,16 @@ export const jobMetrics = {
     help: 'When a continuous run last read the schema registry, consumer groups, topic settings and access rules of its newest generations, in seconds since the epoch.',
     labels: [],
   },
+  kafka_backup_job_recovery_window_start_timestamp_seconds: {
+    type: 'gauge',
+    help: 'When the oldest complete generation that holds the topic was committed, in seconds since the epoch. A continuous run reads it once an hour.',
+    labels: ['topic'],
+  },
+  kafka_backup_job_recovery_window_end_timestamp_seconds: {
+    type: 'gauge',
+    help: 'When the newest complete generation that holds the topic was committed, in seconds since the epoch.',
+    labels: ['topic'],
+  },
   kafka_backup_job_rounds_total: {
     type: 'counter',
     help: 'Rounds of a continuous run, by outcome (success, failure).',

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type GaugeConfiguration, Histogram, Registry } from 'prom-client'
 import { type JobMetricName, jobMetrics } from './job-metrics-catalogue.ts'
-import type { PartitionBound, ProgressEvent } from './progress.ts'
+import type { PartitionBound, ProgressEvent, TopicWindow } from './progress.ts'
 
 /** A call to the store, as far as it is measured. */
 export interface MeasuredCall {
@@ -12,6 +12,8 @@ export interface MeasuredCall {
 
 /** Topics beyond this many share the label `(other)`: a label value lives for as long as the process. */
 const MAX_TOPICS = 1000
+const WINDOW_START = 'kafka_backup_job_recovery_window_start_timestamp_seconds'
+const WINDOW_END = 'kafka_backup_job_recovery_window_end_timestamp_seconds'
 const STORE_BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60]
 
 interface PartitionPosition {
@@ -26,6 +28,8 @@ export class JobMetrics {
   readonly #registry = new Registry()
   readonly #places = new Map<string, PartitionPosition>()
   readonly #topics = new Set<string>()
+  /** Labels of topics whose recovery windows are known. */
+  #windows: ReadonlySet<string> = new Set()
   readonly #now: () => number
   readonly #gauges = new Map<string, Gauge<string>>()
   readonly #counters = new Map<string, Counter<string>>()
@@ -80,7 +84,13 @@ export class JobMetrics {
         this.#add('kafka_backup_job_commits_total', 1)
         this.#set('kafka_backup_job_generation', event.generation)
         this.#set('kafka_backup_job_last_commit_timestamp_seconds', this.#now() / 1000)
-        if (event.complete) this.#set('kafka_backup_job_last_up_to_date_timestamp_seconds', this.#now() / 1000)
+        if (event.complete) {
+          this.#set('kafka_backup_job_last_up_to_date_timestamp_seconds', this.#now() / 1000)
+          for (const topic of this.#windows) this.#set(WINDOW_END, this.#now() / 1000, { topic })
+        }
+        break
+      case 'recovery_windows':
+        this.#setWindows(event.topics)
         break
       case 'round':
         this.#add('kafka_backup_job_rounds_total', 1, { outcome: event.ok ? 'success' : 'failure' })
@@ -98,6 +108,23 @@ export class JobMetrics {
       case 'warning':
         this.#add('kafka_backup_job_warnings_total', 1)
         break
+    }
+  }
+
+  /** Topics that share a label show the narrowest of their windows. */
+  #setWindows(topics: readonly TopicWindow[]): void {
+    const windows = new Map<string, { start: number; end: number }>()
+    for (const { topic, oldestAt, newestAt } of topics) {
+      const label = this.#label(topic)
+      const [start, end] = [Date.parse(oldestAt) / 1000, Date.parse(newestAt) / 1000]
+      const known = windows.get(label) ?? { start, end }
+      windows.set(label, { start: Math.max(known.start, start), end: Math.min(known.end, end) })
+    }
+    for (const name of [WINDOW_START, WINDOW_END]) this.#gauges.get(name)?.reset()
+    this.#windows = new Set(windows.keys())
+    for (const [topic, { start, end }] of windows) {
+      this.#set(WINDOW_START, start, { topic })
+      this.#set(WINDOW_END, end, { topic })
     }
   }
 

@@ -69,10 +69,21 @@ export type ProgressEvent =
   | { type: 'pruned'; backups: number; segments: number; objects: number; bytes: number }
   /** What the whole backup occupies in the store. A continuous run measures it once an hour. */
   | { type: 'measured'; storedBytes: number }
+  /**
+   * The commit times of the oldest and the newest complete generation that hold a topic. A continuous run reads them once an hour; each
+   * complete commit moves the newest.
+   */
+  | { type: 'recovery_windows'; topics: readonly TopicWindow[] }
   /** How far a deep verification is. */
   | { type: 'checked'; objects: number; bytes: number; totalObjects: number; totalBytes: number }
   /** How far the copy of a backup to another location is. */
   | { type: 'transferred'; objects: number; bytes: number; totalObjects: number; totalBytes: number }
+
+export interface TopicWindow {
+  topic: string
+  oldestAt: string
+  newestAt: string
+}
 
 export interface PartitionBound {
   topic: string

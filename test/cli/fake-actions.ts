@@ -196,6 +196,10 @@ export const description: Description = {
     {
       name: 'orders',
       selector: 'orders',
+      recovery_window: {
+        oldest: { generation: 1, created_at: '2025-11-10T00:00:00.000Z' },
+        newest: { generation: 3, created_at: '2025-11-15T09:36:12.000Z' },
+      },
       id: 'dG9waWMtb3JkZXJzLWlkLQ',
       state: 'current',
       internal: false,
@@ -214,6 +218,10 @@ export const description: Description = {
     {
       name: 'audit',
       selector: 'audit@dG9waWMt',
+      recovery_window: {
+        oldest: { generation: 2, created_at: '2025-11-12T00:00:00.000Z' },
+        newest: { generation: 3, created_at: '2025-11-15T09:36:12.000Z' },
+      },
       id: 'dG9waWMtYXVkaXQtaWQtLQ',
       state: 'replaced',
       internal: false,

@@ -132,6 +132,7 @@ Location    /backups
 State       complete
 Generation  3, 2 earlier generations kept
 Created     2025-11-15 09:36:12Z, begun 2025-11-15 09:35:00Z
+Restorable  2025-11-10 00:00:00Z (generation 1) to 2025-11-15 09:36:12Z (generation 3)
 Cluster     MkU3OEVBNTcwNTJENDM2Qk, 3 brokers
 Selection   orders, payments-*, without *-tmp
 Holds       2 topics, 2 partitions, 1,500,000 records
@@ -143,6 +144,9 @@ Written by  kafka-backup 0.1.0, format 1
 TOPIC                      PARTITIONS    RECORDS    BYTES   STORED  RATIO  FIRST                 LAST                  GAPS
 orders                              1  1,500,000  1.2 GiB  376 MiB   3.3x  2025-11-01 00:00:00Z  2025-11-15 09:36:12Z     1
 audit@dG9waWMt (replaced)           1          0      0 B      0 B      -  -                     -                        -
+
+TOPIC                      RESTORABLE FROM
+audit@dG9waWMt (replaced)  2025-11-12 00:00:00Z (generation 2)
 
 Settings that differ from the default
   orders

@@ -146,6 +146,71 @@ describe('a restore of a selection', () => {
     })
   })
 
+  test('lists, compares, holds and thins generations, and restores the state of a point in time', async () => {
+    await kafka.driver.createTopic('states', { partitions: 2 })
+    const seed = (number: number) =>
+      kafka.driver.seedBulk('states', {
+        count: 100,
+        partitions: 2,
+        valueBytes: 20,
+        startTimestamp: Date.now(),
+        seed: number,
+      })
+    const states: ConsumedRecord[][][] = []
+    await withFolder(async path => {
+      for (const number of [1, 2, 3]) {
+        await seed(number)
+        states.push(await consume('states'))
+        await backUp({ servers: kafka.server.bootstrapServers, path, include: ['states'] })
+      }
+      const at = ['--path', path, '--backup-id', 'b1']
+      const json = async (code: number, ...args: string[]) => {
+        const ran = await run(launcher, [...args, '--format', 'json'])
+        assert.equal(ran.code, code, ran.stderr)
+        return JSON.parse(ran.stdout)
+      }
+      const list = async () => (await json(0, 'list', ...at, '--generations')).generations
+      const [, second] = await list()
+      assert.deepEqual([second.generation, second.records, second.complete], [2, 200, true])
+      const diff = await json(0, 'diff', ...at, '--from', '1', '--to', '3')
+      assert.deepEqual([diff.equal, diff.topics[0].records], [false, { from: 100, to: 300 }])
+      assert.equal((await json(0, 'verify', ...at, '--generation', '2', '--deep')).records, 200)
+      const described = await json(0, 'describe', ...at, '--as-of', second.created_at)
+      const { oldest, newest } = described.topics[0].recovery_window
+      assert.deepEqual([described.generation, oldest.generation, newest.generation], [2, 1, 3])
+
+      const file = join(path, 'restore.yaml')
+      await writeFile(file, jobText(path, { topic_mapping: { states: 'states-back' } }))
+      const asOf = ['--config', file, '--as-of', second.created_at]
+      assert.equal((await json(0, 'restore', ...asOf)).generation, 2)
+      assertSameRecords(states[1] ?? [], await consume('states-back'))
+      assert.equal((await json(0, 'compare', ...asOf)).ok, true)
+      await run(launcher, ['restore', '--config', file, '--as-of', '2020-01-01T00:00:00Z']).then(({ code, stderr }) => {
+        assert.equal(code, 1)
+        assert.match(stderr, /has no complete generation that was committed by 2020-01-01T00:00:00.000Z/)
+        assert.match(stderr, /The earliest one is generation 1/)
+      })
+
+      assert.equal((await json(0, 'hold', ...at, '--generation', '1', '--reason', 'audit')).held, true)
+      const prune = ['prune', '--path', path, '--keep-generations', 'last=1', '--grace', '0s', '--yes']
+      assert.equal((await json(0, ...prune)).backups[0].generations_removed, 1)
+      const left: { generation: number; hold: { reason: string } | null }[] = await list()
+      assert.deepEqual(
+        left.map(({ generation, hold }) => [generation, hold?.reason]),
+        [
+          [3, undefined],
+          [1, 'audit'],
+        ],
+      )
+      const refused = await run(launcher, ['delete', ...at, '--yes'])
+      assert.equal(refused.code, 1)
+      assert.match(refused.stderr, /is not removed: generation 1 is held/)
+      assert.equal((await json(0, 'verify', ...at, '--generation', '1', '--deep')).ok, true)
+      await json(0, 'hold', ...at, '--generation', '1', '--release')
+      await json(0, 'delete', ...at, '--yes')
+    })
+  })
+
   test('appends to existing records with existing_topics: append', async () => {
     await kafka.driver.createTopic('more', { partitions: 1 })
     await kafka.driver.seedBulk('more', { count: 50, partitions: 1, valueBytes: 20, startTimestamp: Date.now() })

@@ -43,6 +43,33 @@ describe('the metrics of a job', () => {
     assert.match(text, /kafka_backup_job_info\{backup_id="b1",version="1\.2\.3"\} 1/)
   })
 
+  test('show the recovery window of each topic, whose end moves with each complete commit', async () => {
+    const metrics = make()
+    const window = (topic: string, oldest: number, newest: number) => ({
+      topic,
+      oldestAt: new Date(oldest * 1000).toISOString(),
+      newestAt: new Date(newest * 1000).toISOString(),
+    })
+    const start = 'kafka_backup_job_recovery_window_start_timestamp_seconds'
+    const end = 'kafka_backup_job_recovery_window_end_timestamp_seconds'
+    metrics.onProgress({ type: 'recovery_windows', topics: [window('a', 10, 90), window('b', 20, 90)] })
+    const samples = await samplesOf(metrics)
+    assert.deepEqual(
+      ['a', 'b'].map(topic => [samples.get(`${start}{topic="${topic}"}`), samples.get(`${end}{topic="${topic}"}`)]),
+      [
+        [10, 90],
+        [20, 90],
+      ],
+    )
+    metrics.onProgress({ type: 'committed', generation: 2, complete: false })
+    assert.equal((await samplesOf(metrics)).get(`${end}{topic="a"}`), 90)
+    metrics.onProgress({ type: 'committed', generation: 3, complete: true })
+    assert.ok(((await samplesOf(metrics)).get(`${end}{topic="a"}`) ?? 0) > 90)
+    metrics.onProgress({ type: 'recovery_windows', topics: [window('a', 30, 95)] })
+    const later = await samplesOf(metrics)
+    assert.deepEqual([later.get(`${start}{topic="a"}`), later.has(`${start}{topic="b"}`)], [30, false])
+  })
+
   test('sum the distance to the log end and to the last stable offset over the partitions of a topic', async () => {
     const metrics = make()
     metrics.onProgress({ type: 'bounds', partitions: [bound('a', 0, 10n, 60n, 100n), bound('a', 1, 0n, 5n, 5n)] })

@@ -33,6 +33,7 @@ function formatDescription(description: Description, style: OutputStyle): string
   return [
     ...formatHead(description, style),
     ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, style)]),
+    ...formatWindows(topics, style),
     ...formatSettings(topics, style),
     ...formatSubjects(description.schema_registry, style),
     ...formatGaps('Gaps: lost at the source before they could be copied', gaps, style),
@@ -53,6 +54,7 @@ function formatHead(description: Description, style: OutputStyle): string[] {
       ['State', description.complete ? 'complete' : 'incomplete', description.complete ? style.good : style.warn],
       ['Generation', `${generation}${earlier}`],
       ['Created', `${formatInstant(description.created_at)}, begun ${formatInstant(description.started_at)}`],
+      ['Restorable', restorableOf(description.topics)],
       [
         'Cluster',
         isOfSchemas ? 'none yet: only schemas' : `${cluster.id ?? 'unnamed'}, ${plural(cluster.brokers, 'broker')}`,
@@ -94,6 +96,46 @@ function formatTopics(topics: readonly DescribedTopic[], style: OutputStyle): st
     topics,
     style,
   )
+}
+
+/** The window of the topics that are there for longest. */
+function restorableOf(topics: readonly DescribedTopic[]): string | undefined {
+  const widest = widestOf(topics)
+  if (!widest) return undefined
+  return `${formatPoint(widest.oldest)} to ${formatPoint(widest.newest)}`
+}
+
+type Window = NonNullable<DescribedTopic['recovery_window']>
+
+function widestOf(topics: readonly DescribedTopic[]): Window | undefined {
+  const windows = topics.flatMap(({ recovery_window }) => recovery_window ?? [])
+  return windows.reduce<Window | undefined>(
+    (widest, one) => (widest && widest.oldest.generation <= one.oldest.generation ? widest : one),
+    undefined,
+  )
+}
+
+function formatPoint({ generation, created_at }: Window['oldest']): string {
+  return `${formatInstant(created_at)} (generation ${generation})`
+}
+
+/** Topics that came later than others, or that no complete generation holds. */
+function formatWindows(topics: readonly DescribedTopic[], style: OutputStyle): string[] {
+  const first = widestOf(topics)?.oldest.generation
+  const later = topics.filter(({ recovery_window }) => recovery_window?.oldest.generation !== first)
+  if (later.length === 0) return []
+  const rows = formatTable<DescribedTopic>(
+    [
+      { title: 'TOPIC', cell: topicName, shrinks: true, paint: text => style.bold(text) },
+      {
+        title: 'RESTORABLE FROM',
+        cell: ({ recovery_window: window }) => (window ? formatPoint(window.oldest) : 'no complete generation yet'),
+      },
+    ],
+    later,
+    style,
+  )
+  return ['', ...rows]
 }
 
 function topicName({ selector, state }: DescribedTopic): string {

@@ -1,0 +1,117 @@
+import { hasCode } from '../errors.ts'
+import type { Storage } from '../storage/storage.ts'
+import { listGenerations, readGeneration } from './catalog.ts'
+import { incarnationKey } from './incarnation.ts'
+import type { Manifest } from './manifest.ts'
+
+/** A state that a restore can select. */
+export interface RestorablePoint {
+  generation: number
+  created_at: string
+}
+
+/** The oldest and the newest complete generation that hold a topic. A restore can select every complete one in between. */
+export interface RecoveryWindow {
+  oldest: RestorablePoint
+  newest: RestorablePoint
+}
+
+/**
+ * By `incarnationKey`: what of the kept generations can be restored of each topic. A topic that a generation holds is in all later ones, so few generations
+ * are read: the oldest and the newest complete one, and some in between for topics that came later. Empty without a complete generation.
+ */
+export async function readRecoveryWindows(
+  storage: Storage,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<Map<string, RecoveryWindow>> {
+  const history = new History(storage, backupId, await listGenerations(storage, backupId, signal), signal)
+  const [first, last] = [await history.findComplete(0, 1), await history.findComplete(history.count - 1, -1)]
+  const windows = new Map<string, RecoveryWindow>()
+  if (!first || !last) return windows
+  for (const key of last.topics) {
+    const oldest = first.topics.has(key) ? first : await history.findFirst(key, first.at, last)
+    windows.set(key, { oldest: pointOf(oldest), newest: pointOf(last) })
+  }
+  return windows
+}
+
+function pointOf({ generation, created_at }: ReadState): RestorablePoint {
+  return { generation, created_at }
+}
+
+interface ReadState extends RestorablePoint {
+  /** Its place among the generations. */
+  at: number
+  complete: boolean
+  topics: ReadonlySet<string>
+}
+
+/** Topics that came at many moments would make it read every generation; the rest then gets a window that is too short. */
+const MAX_READ = 40
+
+class History {
+  readonly #storage: Storage
+  readonly #backupId: string
+  readonly #generations: readonly number[]
+  readonly #signal: AbortSignal
+  readonly #known = new Map<number, ReadState | undefined>()
+
+  constructor(storage: Storage, backupId: string, generations: readonly number[], signal: AbortSignal) {
+    this.#storage = storage
+    this.#backupId = backupId
+    this.#generations = generations
+    this.#signal = signal
+  }
+
+  get count(): number {
+    return this.#generations.length
+  }
+
+  /** The first one, from a place on in a direction, that is complete and readable. */
+  async findComplete(from: number, step: 1 | -1): Promise<ReadState | undefined> {
+    for (let at = from; at >= 0 && at < this.count; at += step) {
+      const state = await this.#read(at)
+      if (state?.complete) return state
+    }
+    return undefined
+  }
+
+  /** The oldest complete one behind `without` that holds the topic, which `within` does. */
+  async findFirst(topic: string, without: number, within: ReadState): Promise<ReadState> {
+    let low = without
+    let high = within.at
+    let found = within
+    while (high - low > 1 && this.#known.size < MAX_READ) {
+      const middle = (low + high) >> 1
+      const state = await this.findComplete(middle, 1)
+      if (state && state.at < high && !state.topics.has(topic)) low = state.at
+      else {
+        // None between the middle and this one is complete.
+        if (state && state.at < high) found = state
+        high = middle
+      }
+    }
+    return found
+  }
+
+  async #read(at: number): Promise<ReadState | undefined> {
+    if (this.#known.has(at)) return this.#known.get(at)
+    const state = await this.#open(at)
+    this.#known.set(at, state)
+    return state
+  }
+
+  /** Undefined for one that is damaged, or that a prune has removed. */
+  async #open(at: number): Promise<ReadState | undefined> {
+    let manifest: Manifest
+    try {
+      manifest = await readGeneration(this.#storage, this.#backupId, this.#generations[at] ?? 0, this.#signal)
+    } catch (error) {
+      if (hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW', 'STORAGE_NOT_FOUND')) return undefined
+      throw error
+    }
+    const { generation, created_at, complete, topics } = manifest
+    return { at, generation, created_at, complete, topics: new Set(topics.map(incarnationKey)) }
+  }
+}
