@@ -92,7 +92,7 @@ export const errorTable = {
   SHARDS_INCOMPLETE: {
     retryable: false,
     exitCode: 4,
-    help: 'Run `backup --shard i/n` for the shards that are missing, then `backup --commit` again.',
+    help: 'Run the shards that are missing (`--shard i/n`), then `backup --commit` or `restore --finish` again.',
   },
 
   RESTORE_REFUSED: {

@@ -32,7 +32,15 @@ export {
 } from './library/job.ts'
 export type { Encryption, Place } from './library/place.ts'
 export { type PruneOptions, prune } from './library/prune.ts'
-export { compare, findOffset, offsetMap, restore } from './library/restore.ts'
+export {
+  compare,
+  findOffset,
+  finishRestore,
+  offsetMap,
+  prepareRestore,
+  restore,
+  restoreShard,
+} from './library/restore.ts'
 export type { RunOptions } from './library/run.ts'
 export { backupSchemas, diffSchemas, listSchemas, restoreSchemas, type SchemaPlace } from './library/schemas.ts'
 export type { CheckReport, Finding } from './observe/finding.ts'
@@ -45,7 +53,10 @@ export type { CompareReport } from './restore/compare.ts'
 export type { Difference } from './restore/difference.ts'
 export type { BackupRestoreDryRun as RestoreDryRun } from './restore/dry-run.ts'
 export type { OffsetMapFilter, OffsetMapRun, OffsetPlace } from './restore/offset-map.ts'
+export type { PreparedRestore } from './restore/prepare-restore.ts'
 export { RestoreRefusal } from './restore/refusal.ts'
 export type { BackupRestoreReport as RestoreReport } from './restore/restore-backup.ts'
+export type { RestoreShardReport } from './restore/restore-shard.ts'
+export type { RestoreShard } from './restore/shard-plan.ts'
 export type { BackupOutcome, PruneReport } from './retention/outcome.ts'
 export type { RetentionPolicy } from './retention/policy.ts'

@@ -57,6 +57,10 @@ export const realActions = {
   ),
   runRestoreJob: async (job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<ShownRestore> =>
     (await restore()).runRestoreJob(job, hooks, signal),
+  prepareRestoreJob: lazy(restore, one => one.prepareRestoreJob),
+  restoreShardJob: lazy(restore, one => one.restoreShardJob),
+  finishRestoreJob: async (job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<ShownRestore> =>
+    (await restore()).finishRestoreJob(job, hooks, signal),
   dryRunRestoreJob: async (job: RestoreJob, signal: AbortSignal): Promise<ShownDryRun> =>
     (await restore()).dryRunRestoreJob(job, signal),
   checkJob: lazy(

@@ -28,6 +28,7 @@ import {
   topic,
 } from './option-specs.ts'
 import { pruneCommand } from './prune-table.ts'
+import { finish, prepare, restoreShard, shards } from './restore-shard-options.ts'
 import { registryCommand, schemasCommand } from './schema-commands.ts'
 import { topicsCommand } from './topics-command.ts'
 
@@ -107,7 +108,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'restore a backup to a cluster',
     description:
       'Write the records of a backup to the target of a job, each exactly once. If the job has a schema registry, restore the schemas first. It reports every blocker before it writes anything, and stores its progress on the target: run it again after an interruption or a crash to continue where it stopped.',
-    options: [restoreJob, restoreSet, generation, asOf, restoreDryRun, report],
+    options: [restoreJob, restoreSet, generation, asOf, restoreDryRun, prepare, shards, restoreShard, finish, report],
     examples: [
       {
         command: 'kafka-backup restore --config restore.yaml --dry-run',
@@ -124,7 +125,7 @@ export const commandTable: readonly CommandSpec[] = [
       },
     ],
     exits:
-      '1 if there is a blocker, and 3 if the backup is damaged, also with `--dry-run`; 3 if `restore.verify` finds a difference; 4 if some committed offsets or access rules could not be restored; 4 if the registry cannot store all parts of the schemas and `enterprise.schema_registry.restore.accept_loss` does not list that kind of loss, also with `--dry-run`; 5 if another process writes to the topics or restores into the registry; 130 or 143 if interrupted',
+      '1 if there is a blocker, and 3 if the backup is damaged, also with `--dry-run`; 3 if `restore.verify` finds a difference; 4 if some committed offsets or access rules could not be restored, or if `--finish` misses a shard; 4 if the registry cannot store all parts of the schemas and `enterprise.schema_registry.restore.accept_loss` does not list that kind of loss, also with `--dry-run`; 5 if another process writes to the topics or restores into the registry; 130 or 143 if interrupted',
     onInterrupt: 'What was written is recorded on the target; run the same command to continue.',
   },
   {

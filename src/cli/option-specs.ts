@@ -40,6 +40,9 @@ export interface CommandOptions {
   shard?: string | undefined
   newIncarnation: string[]
   commit: boolean
+  prepare: boolean
+  shards?: string | undefined
+  finish: boolean
   report: boolean
   target?: string | undefined
   strimziCluster?: string | undefined

@@ -136,6 +136,8 @@ const flags = {
   generations: false,
   release: false,
   commit: false,
+  prepare: false,
+  finish: false,
   ids: false,
   strict: false,
   quiet: false,

@@ -126,15 +126,8 @@ async function withKnownIds(
   { storage }: Parts,
   signal: AbortSignal,
 ): Promise<RestoreOptions> {
-  const [{ readSchemas, withIds }, { surveyRestored }, { idMapOf }] = await Promise.all([
-    import('../restore/schema-step.ts'),
-    import('../registry/restore/restore-schemas.ts'),
-    import('../registry/restore/id-map-of.ts'),
-  ])
-  const backup = await readSchemas(manifest, storage, signal)
-  return withSchemaTarget(job, storage, readOnly, signal, async registry => {
-    if (!registry) return options
-    const survey = await surveyRestored(backup, registry.options, registry, signal)
-    return withIds(options, { backup, survey }, idMapOf(survey.plan, backup, survey.target))
-  })
+  const { withRestoredIds } = await import('../restore/schema-step.ts')
+  return withSchemaTarget(job, storage, readOnly, signal, registry =>
+    withRestoredIds(options, manifest, registry, storage, signal),
+  )
 }

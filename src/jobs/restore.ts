@@ -2,9 +2,13 @@ import { openBackup } from '../archive/catalog.ts'
 import type { RestoreJob } from '../config/load-job.ts'
 import type { CheckReport } from '../observe/finding.ts'
 import type { BackupRestoreDryRun } from '../restore/dry-run.ts'
+import type { PreparedRestore } from '../restore/prepare-restore.ts'
 import type { BackupRestoreReport, RestoreParts } from '../restore/restore-backup.ts'
 import type { RestoreOptions } from '../restore/restore-options.ts'
+import type { RestoreShardReport } from '../restore/restore-shard.ts'
+import type { RestoreShard } from '../restore/shard-plan.ts'
 import type { RestoreRequest } from '../restore/survey-restore.ts'
+import { version } from '../version.ts'
 import { withLeaseAt } from './leases.ts'
 import { assertExists, type Hooks, readOnly, withMetrics, withParts } from './parts.ts'
 import { checkRegistry } from './registry.ts'
@@ -15,6 +19,50 @@ export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal
   return withRestore(job, hooks, signal, async (request, parts) => {
     const { restoreBackup } = await import('../restore/restore-backup.ts')
     return restoreBackup(request, parts, signal)
+  })
+}
+
+/** Does once what shards need: schemas, topics, and on the target what is restored and which shard fills what. */
+export function prepareRestoreJob(
+  job: RestoreJob,
+  count: number,
+  hooks: Hooks,
+  signal: AbortSignal,
+): Promise<PreparedRestore> {
+  return withRestore(job, hooks, signal, async (request, parts) => {
+    const { prepareRestore } = await import('../restore/prepare-restore.ts')
+    return prepareRestore(request, { count, version }, parts, signal)
+  })
+}
+
+export interface ShardRequest {
+  shard: RestoreShard
+  /** Shard 0 prepares the restore, and the others wait for it. */
+  prepares?: boolean
+}
+
+/** Restores the records of one of several processes; `finishRestoreJob` completes the restore. */
+export function restoreShardJob(
+  job: RestoreJob,
+  { shard, prepares = false }: ShardRequest,
+  hooks: Hooks,
+  signal: AbortSignal,
+): Promise<RestoreShardReport> {
+  const { metrics: _, ...unwatched } = job
+  return withMetrics(job, hooks, async watched => {
+    if (prepares && shard.index === 0) await prepareRestoreJob(unwatched, shard.count, watched, signal)
+    const run = { shard, version, waits: prepares && shard.index > 0 }
+    return withRestore({ ...unwatched, readsRegistry: true }, watched, signal, async (request, parts) =>
+      (await import('../restore/restore-shard.ts')).restoreShard(request, run, parts, signal),
+    )
+  })
+}
+
+/** Completes a restore whose shards are done: comparison, settings, consumer groups and access rules. */
+export function finishRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<BackupRestoreReport> {
+  return withRestore(job, hooks, signal, async (request, parts) => {
+    const { finishRestore } = await import('../restore/finish-restore.ts')
+    return finishRestore(request, parts, signal)
   })
 }
 
@@ -39,7 +87,10 @@ export async function checkRestoreJob(job: RestoreJob, signal: AbortSignal): Pro
 
 /** Opens what reads a backup and works on a target; the options are validated before anything is connected to. */
 async function withRestore<T>(
-  job: RestoreJob,
+  job: RestoreJob & {
+    /** The registry is only read, and not held: shards do so at the same time. */
+    readsRegistry?: boolean
+  },
   hooks: Hooks,
   signal: AbortSignal,
   work: (request: RestoreRequest, parts: RestoreParts) => Promise<T>,
@@ -54,7 +105,8 @@ async function withRestore<T>(
       return withLeaseAt(parts.storage, claim, watched, signal, async () => {
         // Before a run waits for another restore into the same registry: a missing backup is reported at once.
         const newest = watched.isReadOnly ? undefined : await openBackup(parts.storage, backupId, signal)
-        return withSchemaTarget(job, parts.storage, watched, signal, schemas => {
+        const ofRegistry = job.readsRegistry ? { ...watched, isReadOnly: true } : watched
+        return withSchemaTarget(job, parts.storage, ofRegistry, signal, schemas => {
           const { requestTimeoutMs } = target
           const { onProgress } = watched
           const opened = {

@@ -1,8 +1,12 @@
+import { KafkaBackupError } from '../errors.ts'
 import type { OffsetAt } from '../jobs/compare.ts'
 import type { CompareReport } from '../restore/compare.ts'
 import type { BackupRestoreDryRun } from '../restore/dry-run.ts'
 import type { OffsetMapFilter, OffsetMapRun, OffsetPlace } from '../restore/offset-map.ts'
+import type { PreparedRestore } from '../restore/prepare-restore.ts'
 import type { BackupRestoreReport } from '../restore/restore-backup.ts'
+import type { RestoreShardReport } from '../restore/restore-shard.ts'
+import type { RestoreShard } from '../restore/shard-plan.ts'
 import { type JobInput, jobOf } from './job.ts'
 import { type RunOptions, runWatched } from './run.ts'
 
@@ -29,6 +33,47 @@ export async function restore(
   return runWatched(options, dryRun ? leavesNothing : leavesNotes, async (onProgress, signal) => {
     const [jobs, loaded] = await Promise.all([import('../jobs/restore.ts'), jobOf(job, 'restore')])
     return dryRun ? jobs.dryRunRestoreJob(loaded, signal) : jobs.runRestoreJob(loaded, { onProgress }, signal)
+  })
+}
+
+/** Does once what the shards of a restore need: schemas and topics, and which of `count` shards fills which partition. */
+export async function prepareRestore(
+  job: JobInput<'restore'>,
+  count: number,
+  options: RunOptions = {},
+): Promise<PreparedRestore> {
+  return runWatched(options, leavesNotes, async (onProgress, signal) => {
+    refuseShard({ index: 0, count })
+    const [jobs, loaded] = await Promise.all([import('../jobs/restore.ts'), jobOf(job, 'restore')])
+    return jobs.prepareRestoreJob(loaded, count, { onProgress }, signal)
+  })
+}
+
+/** Writes the records of one of several processes that share a prepared restore. `finishRestore` completes it. */
+export async function restoreShard(
+  job: JobInput<'restore'>,
+  shard: RestoreShard,
+  options: RunOptions = {},
+): Promise<RestoreShardReport> {
+  return runWatched(options, leavesNotes, async (onProgress, signal) => {
+    refuseShard(shard)
+    const [jobs, loaded] = await Promise.all([import('../jobs/restore.ts'), jobOf(job, 'restore')])
+    return jobs.restoreShardJob(loaded, { shard }, { onProgress }, signal)
+  })
+}
+
+/** Completes a restore whose shards are done. A missing one is a SHARDS_INCOMPLETE error, and nothing is changed then. */
+export async function finishRestore(job: JobInput<'restore'>, options: RunOptions = {}): Promise<BackupRestoreReport> {
+  return runWatched(options, leavesNotes, async (onProgress, signal) => {
+    const [jobs, loaded] = await Promise.all([import('../jobs/restore.ts'), jobOf(job, 'restore')])
+    return jobs.finishRestoreJob(loaded, { onProgress }, signal)
+  })
+}
+
+function refuseShard({ index, count }: RestoreShard): void {
+  if (Number.isSafeInteger(index) && Number.isSafeInteger(count) && index >= 0 && index < count) return
+  throw new KafkaBackupError('USAGE', `there is no shard ${index} of ${count}`, {
+    help: 'The shards of four processes are { index: 0, count: 4 } to { index: 3, count: 4 }.',
   })
 }
 

@@ -118,7 +118,7 @@ export async function note(
   mark: RunMark,
   streams: readonly Stream[],
   signal: AbortSignal,
-  stage: { isFilled: boolean; isDone: boolean } = { isFilled: false, isDone: false },
+  stage: Pick<StreamProgress, 'isFilled' | 'isDone' | 'isFilledByShard'> = { isFilled: false, isDone: false },
 ): Promise<void> {
   await assertNotTakenOver(cluster, restoreId, mark, streams, signal)
   const notes: StreamProgress[] = streams.map(({ progress }) => ({ ...progress, ...stage }))

@@ -10,19 +10,20 @@ import { type SourcePosition, startOf } from './legs.ts'
 import { type BackupReader, outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
 import { fingerprintOf, type PlannedLeg, type RestorePlan } from './plan.ts'
 import { prepareTopics } from './prepare-topics.ts'
-import { streamKey } from './progress.ts'
+import { type ShardPin, streamKey } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { Stream } from './stream.ts'
 import type { RecordsSurvey } from './survey-records.ts'
 
 const CONCURRENCY = 8
 
-/** Creates missing topics, and opens a stream for each partition that is to be filled. */
+/** Creates missing topics, and opens a stream for each partition that is to be filled, with the shard that fills it. */
 export async function openStreams(
   options: RestoreOptions,
   { plan, progress, preflight, segments }: Pick<RecordsSurvey, 'plan' | 'progress' | 'preflight' | 'segments'>,
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   signal: AbortSignal,
+  pins?: ReadonlyMap<string, ShardPin>,
 ): Promise<{ streams: Stream[]; mark: RunMark }> {
   const segmentsOf = await readAllSegments({ storage, segments }, plan, signal)
   const ready = await prepareTopics(cluster, plan.topics, preflight.existing, signal)
@@ -54,10 +55,13 @@ export async function openStreams(
       ...(!preflight.existing.has(topic.name) && { isMade: true }),
     }
     const parts = { topic: topic.name, topicId, partition, identity, open, countFrom, isShared }
-    return new Stream(parts, { ...known, isDone: false })
+    const shard = pins?.get(key) ?? known.shard
+    return new Stream(parts, { ...known, isDone: false, ...(shard && { shard }) })
   })
   const run = { run: `${own.producerId}`, earlier: progress?.runs ?? new Set<string>() }
-  return { streams, mark: { identity, generation: plan.generation, fingerprint: fingerprintOf(plan), ...run } }
+  // A shard has a part of the plan: the fingerprint of the whole is that of its notes, which was compared.
+  const fingerprint = progress?.fingerprint ?? fingerprintOf(plan)
+  return { streams, mark: { identity, generation: plan.generation, fingerprint, ...run } }
 }
 
 /** Each index once, although several partitions of the target may need it; the survey has read most of them. */
@@ -66,9 +70,9 @@ async function readAllSegments(
   plan: RestorePlan,
   signal: AbortSignal,
 ): Promise<(source: ManifestPartition) => readonly Segment[]> {
-  const legs = plan.topics.flatMap(topic => topic.legs)
+  const legs = new Set(plan.topics.flatMap(topic => topic.streams.flatMap(stream => stream.legs)))
   const known = new Map<ManifestPartition, readonly Segment[]>()
-  await runPool(legs, CONCURRENCY, async leg => {
+  await runPool([...legs], CONCURRENCY, async leg => {
     known.set(leg.source, await readSegments(backup, leg, signal))
   })
   return source => known.get(source) ?? []

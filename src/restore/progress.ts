@@ -16,6 +16,19 @@ export interface StreamProgress extends SourcePosition {
   isDone: boolean
   /** The restore has made the topic, and so sets it up in the end, whatever it looks like by then. */
   isMade?: boolean
+  /** Where the restore was prepared for several processes. */
+  shard?: ShardPin
+  /** Its shard has written all its records; the other shards may not have. */
+  isFilledByShard?: boolean
+}
+
+/** Which of several processes fills a partition, as `restore --prepare` has decided. */
+export interface ShardPin {
+  /** From 0. */
+  index: number
+  count: number
+  /** Of the program that prepared the restore: another one may see other records as schema IDs. */
+  version: string
 }
 
 /** What all notes of a restore have in common. */
@@ -30,7 +43,12 @@ export interface RestoreProgress extends RestoreMark {
   streams: Map<string, StreamProgress>
   /** The runs that noted them. One that dies or meets another may have noted a part. */
   runs: ReadonlySet<string>
+  /** Its notes name several producers, generations or plans: two processes have begun it at the same time. */
+  isMixed?: boolean
 }
+
+/** More processes than this have nothing to share. */
+export const MAX_SHARDS = 1024
 
 export function restoreGroup(restoreId: string): string {
   return `__kafka-backup.restore.${restoreId}`
@@ -48,6 +66,7 @@ export async function readProgress(
 ): Promise<RestoreProgress | undefined> {
   const found = await fetchGroupOffsets(cluster, restoreGroup(restoreId), 'all', signal)
   let mark: RestoreMark | undefined
+  const marks = new Set<string>()
   const runs = new Set<string>()
   const streams = new Map<string, StreamProgress>()
   for (const { topic, partition, offset, metadata } of found) {
@@ -55,6 +74,7 @@ export async function readProgress(
     if (!note) continue
     const identity = { producerId: BigInt(note.p), producerEpoch: note.e }
     mark = { identity, generation: note.g, fingerprint: note.h }
+    marks.add(JSON.stringify([note.p, note.e, note.g, note.h]))
     runs.add(note.r)
     streams.set(streamKey({ topic, partition }), {
       topic,
@@ -66,9 +86,11 @@ export async function readProgress(
       isFilled: note.d >= 1,
       isDone: note.d === 2,
       ...(note.m === 1 && { isMade: true }),
+      ...(note.c && { shard: { index: note.c[0], count: note.c[1], version: note.c[2] } }),
+      ...(note.f === 1 && { isFilledByShard: true }),
     })
   }
-  return mark && { ...mark, streams, runs }
+  return mark && { ...mark, streams, runs, ...(marks.size > 1 && { isMixed: true }) }
 }
 
 /** Which runs have noted something of these partitions. */
@@ -112,6 +134,10 @@ interface Note {
   d: 0 | 1 | 2
   /** Made by the restore. */
   m?: 1
+  /** The shard that fills it, of how many, and the version of the program that decided it. */
+  c?: [index: number, count: number, version: string]
+  /** Filled by its shard. */
+  f?: 1
 }
 
 function encodeNote(
@@ -124,6 +150,8 @@ function encodeNote(
     isFilled,
     isDone,
     isMade,
+    shard,
+    isFilledByShard,
   }: Omit<StreamProgress, 'topic' | 'partition' | 'targetOffset'>,
 ): string {
   const note: Note = {
@@ -138,6 +166,8 @@ function encodeNote(
     r: run,
     d: isDone ? 2 : isFilled ? 1 : 0,
     ...(isMade && { m: 1 }),
+    ...(shard && { c: [shard.index, shard.count, shard.version] }),
+    ...(isFilledByShard && { f: 1 }),
   }
   return JSON.stringify(note)
 }
@@ -152,9 +182,18 @@ function decodeNote(text: string): Note | undefined {
     // As the header of a batch can hold them: anyone who may write to the group can write a note.
     const hasProducer = isInt64(note.p) && isWithin(note.e, -1, 32_767) && isWithin(note.q, 0, 2 ** 31 - 1)
     const hasPlace = isWithin(note.s, 0, 2 ** 31 - 1) && isInt64(note.o) && isWithin(note.d, 0, 2)
-    const isOurs = note.v === 1 && Number.isSafeInteger(note.g) && hasProducer && hasPlace
+    const isOurs = note.v === 1 && Number.isSafeInteger(note.g) && hasProducer && hasPlace && isPin(note.c)
     return isOurs && typeof note.h === 'string' && typeof note.r === 'string' ? note : undefined
   } catch {
     return undefined
   }
+}
+
+/** Absent, or a shard that exists; the version is shown to people. */
+function isPin(pin: unknown): boolean {
+  if (pin === undefined) return true
+  if (!Array.isArray(pin) || pin.length !== 3) return false
+  const [index, count, version] = pin
+  const isShard = Number.isSafeInteger(index) && Number.isSafeInteger(count) && 0 <= index && index < count
+  return isShard && count <= MAX_SHARDS && typeof version === 'string' && /^[\w.+-]{1,64}$/.test(version)
 }

@@ -34,12 +34,19 @@ export async function restoreBackup(
 ): Promise<BackupRestoreReport> {
   const startedAt = parts.clock.monotonic()
   const survey = await surveyRestore(request, parts, signal)
-  const surveyMs = parts.clock.monotonic() - startedAt
-  refuseBlocked(survey.findings)
-  warn(parts, [...survey.groups.findings, ...(survey.access?.plan.findings ?? [])].map(describeFinding))
+  return runSurveyed(survey, startedAt, parts, signal)
+}
 
-  const schemas = await restoreSchemas(survey, parts, signal)
-  const records = schemas ? await withNewIds(survey, schemas, parts, signal) : survey.records
+/** Everything after the survey. With `hasRecords` the registry may be in use, as after a complete restore. */
+export async function runSurveyed(
+  survey: RestoreSurvey,
+  startedAt: number,
+  parts: RestoreParts,
+  signal: AbortSignal,
+  hasRecords = survey.records.isComplete,
+): Promise<BackupRestoreReport> {
+  const surveyMs = parts.clock.monotonic() - startedAt
+  const { schemas, records } = await beginRestore(survey, parts, signal, hasRecords)
   const report = await restoreRecords(records, parts, signal)
   const consumerGroups = await restoreGroups(survey, report, records, parts, signal)
   const access = await restoreAccess(survey, report, parts, signal)
@@ -59,14 +66,28 @@ export async function restoreBackup(
   }
 }
 
+/** Refuses a blocked restore, and registers the schemas, which fixes the IDs that records get. */
+export async function beginRestore(
+  survey: RestoreSurvey,
+  parts: RestoreParts,
+  signal: AbortSignal,
+  hasRecords = survey.records.isComplete,
+): Promise<{ schemas: SchemaResult | undefined; records: RecordsSurvey }> {
+  refuseBlocked(survey.findings)
+  warn(parts, [...survey.groups.findings, ...(survey.access?.plan.findings ?? [])].map(describeFinding))
+  const schemas = await restoreSchemas(survey, hasRecords, parts, signal)
+  return { schemas, records: schemas ? await withNewIds(survey, schemas, parts, signal) : survey.records }
+}
+
 async function restoreSchemas(
   { schemas, records }: RestoreSurvey,
+  hasRecords: boolean,
   parts: RestoreParts,
   signal: AbortSignal,
 ): Promise<SchemaResult | undefined> {
   if (!schemas || !parts.schemas) return undefined
   const { clock, onProgress } = parts
-  const result = await writeSchemas(schemas, records.isComplete, { ...parts.schemas, clock, onProgress }, signal)
+  const result = await writeSchemas(schemas, hasRecords, { ...parts.schemas, clock, onProgress }, signal)
   const warnings = [...result.warnings, ...otherIdWarnings(records.options, result.report)]
   warn(parts, warnings)
   return { ...result, warnings }

@@ -8,7 +8,7 @@ import type { IdMap } from '../registry/ids/id-map.ts'
 import { indexSchemas } from '../registry/ids/known-schemas.ts'
 import type { SchemaParts } from '../registry/restore/carry-out.ts'
 import { idMapOf, provisionalIdMap } from '../registry/restore/id-map-of.ts'
-import { mustWrite, restoreSchemas, surveyWhileReading } from '../registry/restore/restore-schemas.ts'
+import { mustWrite, restoreSchemas, surveyRestored, surveyWhileReading } from '../registry/restore/restore-schemas.ts'
 import { findingsOf, type SchemaReport } from '../registry/restore/schema-report.ts'
 import type { SchemaOptions, Survey } from '../registry/restore/survey-target.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -113,6 +113,20 @@ export function withIds(
   const schemas = indexSchemas(backup.versions, backup.maxIds)
   const reasons = new Map([...notRestored(backup, idMap), ...survey.plan.unmappedIds])
   return { ...options, rewrite: { ...options.rewrite, idMap, schemas, reasons } }
+}
+
+/** The same with the IDs that the schemas have in the registry of the target, once they are restored. It is only read. */
+export async function withRestoredIds(
+  options: RestoreOptions,
+  manifest: Manifest,
+  registry: SchemaTarget | undefined,
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<RestoreOptions> {
+  if (!registry || !options.rewrite) return options
+  const backup = await readSchemas(manifest, storage, signal)
+  const survey = await surveyRestored(backup, registry.options, registry, signal)
+  return withIds(options, { backup, survey }, idMapOf(survey.plan, backup, survey.target))
 }
 
 /** Schemas that the filters of the job leave out. */

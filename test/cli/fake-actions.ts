@@ -18,7 +18,7 @@ import type { DeleteReport } from '../../src/retention/delete-backup.ts'
 import type { HoldReport } from '../../src/retention/hold-generation.ts'
 import { newOutcome, type PruneReport } from '../../src/retention/outcome.ts'
 import type { Storage } from '../../src/storage/storage.ts'
-import { restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
+import { preparedRestore, restoreDryRun, restoreJob, restoreReport, restoreShardReport } from './restore-samples.ts'
 import {
   registryProbe,
   schemaBackupReport,
@@ -474,6 +474,9 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     writeReport: answer('writeReport', 'orders/reports/r.json'),
     dryRunJob: answer('dryRunJob', dryRun),
     runRestoreJob: answer('runRestoreJob', restoreReport),
+    prepareRestoreJob: answer('prepareRestoreJob', preparedRestore),
+    restoreShardJob: answer('restoreShardJob', restoreShardReport),
+    finishRestoreJob: answer('finishRestoreJob', restoreReport),
     dryRunRestoreJob: answer('dryRunRestoreJob', restoreDryRun),
     checkJob: answer('checkJob', checkReport),
     listBackups: answer('listBackups', summaries),

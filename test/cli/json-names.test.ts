@@ -15,6 +15,8 @@ const commands: readonly string[][] = [
   ['backup', ...config, '--shard', '1/4'],
   ['restore', ...config],
   ['restore', ...config, '--dry-run'],
+  ['restore', ...config, '--prepare', '--shards', '2'],
+  ['restore', ...config, '--shard', '1/2'],
   ['list', '--path', '/backups'],
   ['list', ...at, '--generations'],
   ['describe', ...at],

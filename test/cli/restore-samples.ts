@@ -4,7 +4,9 @@ import type { Finding } from '../../src/observe/finding.ts'
 import type { CarryReport } from '../../src/offsets/carry-report.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import type { RestoreDryRun } from '../../src/restore/dry-run.ts'
+import type { PreparedRestore } from '../../src/restore/prepare-restore.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
+import type { RestoreShardReport } from '../../src/restore/restore-shard.ts'
 import { rule } from '../access/rules.ts'
 
 export const restoreJob = parseJob(
@@ -203,4 +205,44 @@ export const accessReport: AccessReport = {
     ],
   },
   totals: { created: 1, kept: 1, differs: 1, cannot: 1, failed: 1 },
+}
+
+export const preparedRestore: PreparedRestore = {
+  restoreId: '5f1c9a3b7d2e4f60',
+  backupId: 'orders',
+  generation: 3,
+  durationMs: 900,
+  wasPrepared: false,
+  wasComplete: false,
+  topics: 2,
+  shards: [
+    { partitions: 3, records: 1_000_001, bytes: 279_620_346 },
+    { partitions: 2, records: 500_000, bytes: 139_810_134 },
+  ],
+  warnings: [],
+}
+
+export const restoreShardReport: RestoreShardReport = {
+  restoreId: '5f1c9a3b7d2e4f60',
+  backupId: 'orders',
+  generation: 3,
+  shard: { index: 1, count: 2 },
+  wasComplete: false,
+  durationMs: 5000,
+  topics: [
+    {
+      ...{
+        source: 'orders',
+        target: 'orders-2',
+        origin: 'resumed',
+        partitions: 2,
+        records: 500_000,
+        bytes: 139_810_134,
+      },
+      ...{ found: 0, durationMs: 4000, rebuilt: 0, conversions: {} },
+    },
+  ],
+  totals: { topics: 1, partitions: 2, records: 500_000, bytes: 139_810_134, found: 0, rebuilt: 0, conversions: {} },
+  gaps: [],
+  warnings: [],
 }

@@ -72,6 +72,12 @@ const runs: BadResource[] = [
   bad('KafkaBackup', 'another mode', { mode: 'differential' }, /spec\.mode: .*"incremental", "full"/),
   bad('KafkaBackup', 'no pods at all', { parallelism: 0 }, /spec\.parallelism: .*greater than or equal to 1/),
   bad(
+    'KafkaRestore',
+    'more pods than a restore may have',
+    { parallelism: 129 },
+    /spec\.parallelism: .*less than or equal to 128/,
+  ),
+  bad(
     'KafkaBackup',
     'Allow with one backup',
     { concurrencyPolicy: 'Allow' },

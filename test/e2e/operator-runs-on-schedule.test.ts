@@ -111,6 +111,21 @@ describe('the operator runs backups on schedule', () => {
     await assertHoldsAll('shared')
   })
 
+  test('shards share the work of one restore', async () => {
+    const { ref, status } = await world.run('restore', 'shared-back', {
+      kafkaCluster: { bootstrapServers: kafka.server.bootstrapServers },
+      backupId: 'shared',
+      storage,
+      parallelism: 3,
+      restore: { topicMapping: { events: 'events-back' }, verify: true },
+    })
+    const jobs = (await world.stage.jobs(ref)).map(({ spec: job }) => job as { completions?: number })
+    assert.deepEqual(jobs.map(({ completions = 1 }) => completions).sort(), [1, 3])
+    const restored = await kafka.driver.consume('events-back', { isolation })
+    assert.equal(status.records, restored.flat().length)
+    assertSameRecords(await readArchivedTopic(path, 'shared', 'events'), restored)
+  })
+
   test('a continuous backup follows the topic, and restarts for a new spec', async () => {
     const { stage } = world
     const continuous = (commitInterval: string) => spec({ backup: { continuous: true, commitInterval } })

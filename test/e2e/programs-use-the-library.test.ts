@@ -154,6 +154,15 @@ describe('programs use the library', () => {
       await assert.rejects(backupShard(job, { index: 2, count: 2 }), { code: 'USAGE' })
       for (const index of [0, 1]) await backupShard(job, { index, count: 2 })
       assert.equal((await commitShards(job)).totals.records, RECORDS)
+      const { prepareRestore, restoreShard, finishRestore } = project.library
+      const back = restoreJob(path, 'shards-back', {})
+      await assert.rejects(prepareRestore(back, 0), { code: 'USAGE' })
+      assert.equal((await prepareRestore(back, 2)).shards.length, 2)
+      await restoreShard(back, { index: 0, count: 2 })
+      await assert.rejects(finishRestore(back), { code: 'SHARDS_INCOMPLETE', message: /shard 1 of 2/ })
+      await restoreShard(back, { index: 1, count: 2 })
+      assert.equal((await finishRestore(back)).totals.found, RECORDS)
+      assert.deepEqual(await digest('shards-back'), await digest('orders'))
     }))
 })
 

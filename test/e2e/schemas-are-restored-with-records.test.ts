@@ -7,7 +7,7 @@ import type { CatQuery } from '../../src/inspect/cat.ts'
 import { dryRunJob, runBackupJob } from '../../src/jobs/backup.ts'
 import { compareJob } from '../../src/jobs/compare.ts'
 import { catAt } from '../../src/jobs/inspect.ts'
-import { dryRunRestoreJob, runRestoreJob } from '../../src/jobs/restore.ts'
+import { dryRunRestoreJob, finishRestoreJob, restoreShardJob, runRestoreJob } from '../../src/jobs/restore.ts'
 import type { BackupRestoreReport } from '../../src/restore/restore-backup.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
 import { isFull } from '../full.ts'
@@ -153,6 +153,28 @@ describe('schemas are restored with records', () => {
       const found = await run(launcher, [...place, '--key', '{"id":41}', '--print', '%p %k %s\\n'])
       const value = JSON.stringify(avro?.messages[41]?.value)
       assert.deepEqual([found.code, found.stdout], [0, `1 {"id":41} ${value}\n`], found.stderr)
+    })
+  })
+
+  test('by four shards, into a registry with other IDs, and a standard deserializer reads every message', async () => {
+    await using target = await openRegistry({ firstId: 3001 })
+    await withFolder(async path => {
+      await backup(path)
+      const { url } = target.server
+      const job = restoreJob(path, url, 'shards-')
+      const shard = (index: number, prepares = true) =>
+        restoreShardJob(job, { shard: { index, count: 4 }, prepares }, quiet, never)
+      await assert.rejects(shard(1, false), { code: 'RESTORE_REFUSED', message: /the target has no record of it/ })
+      const reports = await Promise.all([3, 2, 1, 0].map(index => shard(index)))
+      target.requests.length = 0
+      const report = await finishRestoreJob(job, quiet, never)
+      assert.deepEqual([report.isDone, report.totals.records], [true, 0])
+      assert.deepEqual(writesIn(target.requests), [])
+      const written = reports.reduce((sum, { totals }) => sum + totals.records, 0)
+      assert.equal(report.totals.found, written)
+      assert.ok(reports.every(({ totals }) => (totals.schemaIds?.value.rewritten ?? 0) > 0))
+      await assertAllDecode('shards-', url)
+      assert.equal((await compareJob(job, quiet, never)).ok, true)
     })
   })
 

@@ -4,10 +4,13 @@ import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { openBackup } from '../../src/archive/catalog.ts'
 import { readSegment } from '../../src/archive/segment-reader.ts'
+import { fetchGroupOffsets } from '../../src/kafka/group-offsets.ts'
 import { openLocation } from '../open-location.ts'
 import { readArchivedTopic, segmentsOf } from '../oracle/archive.ts'
 import { hashChain } from '../oracle/records.ts'
 import { backUp, jobText, withFolder } from './backup-job.ts'
+import { openCluster } from './raw-produce.ts'
+import { restoreJobText } from './restore-job.ts'
 import { launcher, run } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
@@ -97,5 +100,77 @@ describe('shards in separate processes', () => {
       await assertExact(path)
       const total = (await readArchivedTopic(path, 'b1', 'wide')).flat().length
       assert.ok(JSON.parse(again.stdout).copied.records < total, 'it did not begin anew')
+    }))
+
+  /** A restore of both topics under other names, with the group of the source under another name. */
+  async function writeRestore(folder: string, suffix: string, restore: Record<string, unknown> = {}) {
+    const config = join(folder, `restore${suffix}.yaml`)
+    const mapping = Object.fromEntries(include.map(name => [name, `${name}${suffix}`]))
+    const groups = { include: ['readers'], mapping: { readers: `readers${suffix}` } }
+    const options = { topic_mapping: mapping, consumer_groups: groups, batch_bytes: '64KiB', ...restore }
+    const path = join(folder, 'store')
+    const servers = kafka.server.bootstrapServers
+    await writeFile(config, restoreJobText({ servers, path, restore: options }))
+    const act = (...args: string[]) => run(launcher, ['restore', '--config', config, ...args])
+    return { config, act }
+  }
+
+  const digestsOf = async (suffix: string) =>
+    Promise.all(include.map(name => kafka.driver.digest(`${name}${suffix}`, { isolation: 'read_committed' })))
+
+  async function groupOf(suffix: string) {
+    const cluster = await openCluster(kafka.server)
+    try {
+      const found = await fetchGroupOffsets(cluster, `readers${suffix}`, 'all', never)
+      return found
+        .map(({ topic, partition, offset }) => [topic.slice(0, topic.length - suffix.length), partition, offset])
+        .sort()
+    } finally {
+      cluster.close()
+    }
+  }
+
+  test('restore what one process restores: records, groups and settings, although one of them is killed', () =>
+    withFolder(async folder => {
+      const servers = kafka.server.bootstrapServers
+      await kafka.driver.readGroup({ group: 'readers', topics: include, take: 1000 })
+      await backUp({ servers, path: join(folder, 'store'), include })
+      const one = await writeRestore(folder, '-one')
+      assert.equal((await one.act()).code, 0)
+
+      const four = await writeRestore(folder, '-four', { rate_limit: '4MiB', commit_interval: '1s' })
+      const early = await four.act('--shard', '1/4')
+      assert.equal(early.code, 1)
+      assert.match(early.stderr, /cannot be shared: it is not prepared: the target has no record of it/)
+      const killed = run(launcher, ['restore', '--config', four.config, '--prepare', '--shard', '2/4', '-vv'], {
+        signal: 'SIGKILL',
+        when: /records, .* copied/,
+      })
+      const others = await Promise.all([0, 1, 3].map(index => four.act('--prepare', '--shard', `${index}/4`)))
+      for (const { code, stderr } of others) assert.equal(code, 0, stderr)
+      assert.equal((await killed).code, null)
+      const missing = await four.act('--finish')
+      assert.equal(missing.code, 4, missing.stderr)
+      assert.match(missing.stderr, /records are missing for the restore \w+: shard 2 of 4 \(/)
+      assert.deepEqual(await groupOf('-four'), [], 'nothing was changed')
+      const again = await four.act('--shard', '2/4', '--format', 'json')
+      assert.equal(again.code, 0, again.stderr)
+      const finished = await four.act('--finish', '--set', 'restore.verify=true', '--format', 'json')
+      assert.equal(finished.code, 0, finished.stderr)
+      const { verification, totals } = JSON.parse(finished.stdout)
+      assert.deepEqual([verification.ok, totals.already_there, totals.records], [true, 120_000, 0])
+
+      const expected = (await digestsOf('')).map(some => some.map(({ count, sha256 }) => [count, sha256]))
+      for (const suffix of ['-one', '-four']) {
+        const found = (await digestsOf(suffix)).map(some => some.map(({ count, sha256 }) => [count, sha256]))
+        assert.deepEqual(found, expected, suffix)
+      }
+      const group = await groupOf('-four')
+      assert.deepEqual(
+        group.map(([, , offset]) => offset),
+        Array(18).fill(1000n),
+      )
+      assert.deepEqual(group, await groupOf('-one'))
+      assert.equal((await four.act('--finish')).code, 0)
     }))
 })

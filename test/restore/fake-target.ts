@@ -3,9 +3,13 @@ import { runBackup } from '../../src/backup/run-backup.ts'
 import type { Reader } from '../../src/kafka/wire/reader.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
 import type { OnProgress } from '../../src/observe/progress.ts'
+import { finishRestore } from '../../src/restore/finish-restore.ts'
+import { type PreparedRestore, prepareRestore } from '../../src/restore/prepare-restore.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
-import { restoreBackup } from '../../src/restore/restore-backup.ts'
+import { type RestoreParts, restoreBackup } from '../../src/restore/restore-backup.ts'
 import type { RestoreOptions } from '../../src/restore/restore-options.ts'
+import { type RestoreShardReport, restoreShard, type ShardRun } from '../../src/restore/restore-shard.ts'
+import type { RestoreRequest } from '../../src/restore/survey-restore.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { API, type BrokerAnswer, type BrokerRequest } from '../fakes/fake-broker.ts'
 import { type FakeCluster, type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
@@ -29,6 +33,18 @@ export interface FakeTarget {
   /** Called before each request is answered; what it returns is the answer. It may hold the request up. */
   before: (request: BrokerRequest) => BrokerAnswer | Promise<undefined> | undefined
   restore(changes?: Partial<RestoreOptions>): Promise<RestoreReport>
+  /** For so many shards, as this version of the program. */
+  prepare(count: number, changes?: Partial<RestoreOptions>, version?: string): Promise<PreparedRestore>
+  /** `1/4` is the second of four. */
+  shard(
+    which: string,
+    changes?: Partial<RestoreOptions>,
+    run?: Partial<ShardRun>,
+    signal?: AbortSignal,
+  ): Promise<RestoreShardReport>
+  finish(changes?: Partial<RestoreOptions>): Promise<RestoreReport>
+  /** Producer IDs that were given, which name the runs. */
+  producers: number
   topic(name: string): FakeTopic | undefined
   /** Base sequence and count of records of each batch of a log. */
   log(topic: string, partition?: number): [number, number][]
@@ -59,15 +75,28 @@ export async function withFakeTarget(
         batch => [batch.readInt32BE(53), batch.readInt32BE(57)] satisfies [number, number],
       ),
     append: (name, batch, partition = 0) => void store(target, name, partition, batch),
-    restore: async (changes = {}) => {
-      const cluster = await fake.open()
-      const onProgress: OnProgress = event => {
-        if (event.type === 'warning') target.warned.push(event.message)
-      }
-      const parts = { cluster, storage, clock: fake.clock, requestTimeoutMs: 1000, onProgress }
-      const options = plainOptions({ restoreId: 'r1', replicationFactor: 1, retention: 'apply', ...changes })
-      return restoreBackup(recordsOnly(options), parts, never).finally(() => cluster.close())
-    },
+    restore: changes => begin(changes, (request, parts) => restoreBackup(request, parts, never)),
+    prepare: (count, changes, version = '1') =>
+      begin(changes, (request, parts) => prepareRestore(request, { count, version }, parts, never)),
+    shard: (which, changes, run, signal = never) =>
+      begin(changes, (request, parts) => {
+        const [index = 0, count = 1] = which.split('/').map(Number)
+        return restoreShard(request, { shard: { index, count }, version: '1', ...run }, parts, signal)
+      }),
+    finish: changes => begin(changes, (request, parts) => finishRestore(request, parts, never)),
+    producers: 0,
+  }
+  const begin = async <T>(
+    changes: Partial<RestoreOptions> = {},
+    act: (request: RestoreRequest, parts: RestoreParts) => Promise<T>,
+  ): Promise<T> => {
+    const cluster = await fake.open()
+    const onProgress: OnProgress = event => {
+      if (event.type === 'warning') target.warned.push(event.message)
+    }
+    const parts = { cluster, storage, clock: fake.clock, requestTimeoutMs: 1000, onProgress }
+    const options = plainOptions({ restoreId: 'r1', replicationFactor: 1, retention: 'apply', ...changes })
+    return act(recordsOnly(options), parts).finally(() => cluster.close())
   }
   const answered = async (request: BrokerRequest): Promise<BrokerAnswer | undefined> =>
     (await target.before(request)) ?? answer(target, request)
@@ -110,7 +139,7 @@ function answer(target: FakeTarget, { key, body }: BrokerRequest): Writer | unde
     [API.findCoordinator]: encodeCoordinator,
     [API.offsetCommit]: commit,
     [API.offsetFetch]: encodeNotes,
-    [API.initProducerId]: () => new Writer().int32(0).int16(0).int64(4711n).int16(0).noTags(),
+    [API.initProducerId]: giveProducer,
     [API.createTopics]: create,
     [API.incrementalAlterConfigs]: alter,
     [API.produce]: produce,
@@ -122,6 +151,11 @@ function encodeCoordinator(): Writer {
   const writer = new Writer().int32(0)
   const one = () => writer.string('g').int32(0).string('h').int32(1).int16(0).string(null).noTags()
   return writer.array([0], one).noTags()
+}
+
+function giveProducer(target: FakeTarget): Writer {
+  const id = 4711n + BigInt(target.producers++)
+  return new Writer().int32(0).int16(0).int64(id).int16(0).noTags()
 }
 
 function commit({ notes }: FakeTarget, body: Reader): Writer {
@@ -150,21 +184,22 @@ function commit({ notes }: FakeTarget, body: Reader): Writer {
 function encodeNotes({ notes }: FakeTarget, body: Reader): Writer {
   body.uvarint()
   const group = body.string()
+  // Null, which is read as none, asks for all.
+  const asked = body.array(() => {
+    const topic = body.string()
+    const partitions = body.array(() => body.int32())
+    body.tags()
+    return partitions.map(partition => `${topic}/${partition}`)
+  })
+  const wanted = asked.length === 0 ? undefined : new Set(asked.flat())
+  const found = [...notes].filter(([key]) => !wanted || wanted.has(key))
   const writer = new Writer().int32(0)
   const one = ([key, { offset, metadata }]: [string, { offset: bigint; metadata: string }]) => {
     const [topic = '', partition = ''] = key.split('/')
     const note = () => writer.int32(Number(partition)).int64(offset).int32(-1).string(metadata).int16(0).noTags()
     writer.string(topic).array([0], note).noTags()
   }
-  return writer
-    .array([0], () =>
-      writer
-        .string(group)
-        .array([...notes], one)
-        .int16(0)
-        .noTags(),
-    )
-    .noTags()
+  return writer.array([0], () => writer.string(group).array(found, one).int16(0).noTags()).noTags()
 }
 
 function readSettings(body: Reader, hasOperation: boolean): [string, string | null][] {

@@ -32,7 +32,14 @@ describe('the notes of a restore', () => {
   test('come back as they were written', () =>
     withGroup(async (fake, committed) => {
       const cluster = await fake.open()
-      const streams = [noted(0, false, false), noted(1, true, false), { ...noted(2, true, true), isMade: true }]
+      const shard = { index: 3, count: 4, version: '1.2.3-rc.1' }
+      const streams = [
+        noted(0, false, false),
+        noted(1, true, false),
+        { ...noted(2, true, true), isMade: true },
+        { ...noted(3, false, false), shard },
+        { ...noted(4, false, false), shard, isFilledByShard: true },
+      ]
       await writeProgress(cluster, 'r1', { ...mark, run: '5', streams }, never)
       for (const { metadata } of committed) assert.ok(metadata.length < 1024, 'a broker takes 4096')
       const found = await readProgress(cluster, 'r1', never)

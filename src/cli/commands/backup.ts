@@ -22,7 +22,7 @@ const shown = { label: 'backup', preparing: 'reading the topics of the cluster' 
 
 export async function run(session: Session): Promise<number> {
   const { actions, options, signal } = session
-  const shard = options.shard === undefined ? undefined : parseShard(options.shard)
+  const shard = options.shard === undefined ? undefined : parseShard(options.shard, '--commit')
   refuseTogether(options)
   const job = await loadRun(session)
   if (options.dryRun) return showDryRun(session, job)

@@ -144,7 +144,16 @@ export function restoreDocument(report: RestoreReport, location: string) {
   }
 }
 
-function amountsDocument({ partitions, records, bytes, found, rebuilt, conversions, schemaIds, idCheck }: Amounts) {
+export function amountsDocument({
+  partitions,
+  records,
+  bytes,
+  found,
+  rebuilt,
+  conversions,
+  schemaIds,
+  idCheck,
+}: Amounts) {
   const amounts = { partitions, records, bytes, already_there: found }
   const ids = { ...(schemaIds && { schema_ids: schemaIds }), ...(idCheck && { schema_id_check: idCheck }) }
   return { ...amounts, rebuilt_batches: rebuilt, rebuilt_because: conversions, ...ids }

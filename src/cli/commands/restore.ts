@@ -1,4 +1,3 @@
-import { KafkaBackupError } from '../../errors.ts'
 import { RestoreRefusal } from '../../restore/refusal.ts'
 import { formatLocation } from '../../storage/location.ts'
 import { restoreFacts } from '../result/data-facts.ts'
@@ -10,19 +9,24 @@ import { isOpen, LOSSY } from './loss-table.ts'
 import { showRefusal } from './refused.ts'
 import { showRestoreDryRun } from './restore-dry-run.ts'
 import { formatRestore, isPartlyDone, restoreDocument } from './restore-report.ts'
+import { planStep, runPrepare, runShard } from './restore-shards.ts'
 import { watchJob } from './watch.ts'
 
 const PARTLY_DONE = 4
 
 export async function run(session: Session): Promise<number> {
   const { actions, options, signal } = session
+  const wanted = planStep(options)
   const job = withChoice(await session.loadRestoreJob(options.config ?? ''), options)
-  if (options.dryRun && options.report) throw new KafkaBackupError('USAGE', '--dry-run and --report exclude each other')
   if (options.dryRun) return showRestoreDryRun(session, job)
+  if (wanted.step === 'prepare') return showRefused(session, runPrepare(session, job, wanted.count))
+  if (wanted.step === 'shard') return showRefused(session, runShard(session, job, wanted))
+  const act = wanted.step === 'finish' ? actions.finishRestoreJob : actions.runRestoreJob
   const shown = { label: 'restore', preparing: 'checking the backup and the target' }
-  const report = await watchJob(session, shown, hooks => actions.runRestoreJob(job, hooks, signal)).catch(error => {
-    throw error instanceof RestoreRefusal ? showRefusal(session, error) : error
-  })
+  const report = await showRefused(
+    session,
+    watchJob(session, shown, hooks => act(job, hooks, signal)),
+  )
   session.outcome.note(restoreFacts(report))
   const document = restoreDocument(report, formatLocation(job.storage))
   session.print(
@@ -33,4 +37,10 @@ export async function run(session: Session): Promise<number> {
   if (report.verification?.ok === false) return DIFFERENCES_FOUND
   if (isPartlyDone(report)) return PARTLY_DONE
   return isOpen(report.schemas) ? LOSSY : 0
+}
+
+function showRefused<T>(session: Session, work: Promise<T>): Promise<T> {
+  return work.catch(error => {
+    throw error instanceof RestoreRefusal ? showRefusal(session, error) : error
+  })
 }

@@ -13,7 +13,10 @@ interface Row extends Omit<TopicReport, 'origin' | 'durationMs'> {
 const origins: Record<TopicReport['origin'], string> = { created: 'created', resumed: 'resumed', existed: 'existed' }
 
 /** One row per topic, and a total for several. Columns without content are omitted. */
-export function formatTopics({ topics, totals, gaps }: RestoreReport, style: OutputStyle): string[] {
+export function formatTopics(
+  { topics, totals, gaps }: Pick<RestoreReport, 'topics' | 'totals' | 'gaps'>,
+  style: OutputStyle,
+): string[] {
   const rows: Row[] = topics.map(topic => ({
     ...topic,
     origin: origins[topic.origin],

@@ -10,12 +10,12 @@ import { plural, printable } from '../text.ts'
 import { formatGaps } from './gap-table.ts'
 
 /** `0/4` to `3/4`. Counted from 0, as the completion index of a Kubernetes Job is. */
-export function parseShard(text: string): ShardNumber {
+export function parseShard(text: string, last: '--commit' | '--finish'): ShardNumber {
   const [, index, count] = /^(\d{1,6})\/(\d{1,6})$/.exec(text) ?? []
   const shard = { index: Number(index), count: Number(count) }
   if (count !== undefined && shard.count >= 1 && shard.index < shard.count) return shard
   throw new KafkaBackupError('USAGE', `--shard \`${text}\` is not i/n with i from 0 to n-1`, {
-    help: 'For four shards: `--shard 0/4`, `--shard 1/4`, `--shard 2/4` and `--shard 3/4`, then `--commit`.',
+    help: `For four shards: \`--shard 0/4\`, \`--shard 1/4\`, \`--shard 2/4\` and \`--shard 3/4\`, then \`${last}\`.`,
   })
 }
 

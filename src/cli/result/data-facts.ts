@@ -5,6 +5,8 @@ import type { BackupReport } from '../../backup/run-backup.ts'
 import type { ShardReport } from '../../backup/run-shard.ts'
 import type { CheckReport } from '../../observe/finding.ts'
 import type { CompareReport } from '../../restore/compare.ts'
+import type { PreparedRestore } from '../../restore/prepare-restore.ts'
+import type { RestoreShardReport } from '../../restore/restore-shard.ts'
 import type { DeleteReport } from '../../retention/delete-backup.ts'
 import type { ShownRestore } from '../actions.ts'
 import { plural } from '../text.ts'
@@ -53,6 +55,17 @@ export function restoreFacts(report: ShownRestore): Facts {
     gaps: gaps.length,
     ...(problem && { problem }),
   }
+}
+
+export function preparedFacts({ generation, topics, shards }: PreparedRestore): Facts {
+  const partitions = shards.reduce((sum, one) => sum + one.partitions, 0)
+  return { generation, totals: { topics, partitions, shards: shards.length } }
+}
+
+export function restoreShardFacts({ generation, shard, totals, gaps }: RestoreShardReport): Facts {
+  const { topics, partitions, records, bytes, found } = totals
+  const written = { topics, partitions, records, bytes, already_there: found }
+  return { generation, totals: { ...written, shard: shard.index, shards: shard.count }, gaps: gaps.length }
 }
 
 function problemOfRestore({ verification, schemas, consumerGroups }: ShownRestore): Facts['problem'] {

@@ -31,6 +31,10 @@ function scheduleField(description: string): FieldSchema {
   }
 }
 
+export function parallelismField(description: string): FieldSchema {
+  return { description, type: 'integer', format: 'int32', minimum: 1, maximum: 128, default: 1 }
+}
+
 const isContinuous = 'has(self.backup) && has(self.backup.continuous) && self.backup.continuous'
 
 /** A continuous backup has one run that never ends. */
@@ -102,15 +106,9 @@ export const scheduleFields: FieldGroup = {
       minimum: 10,
       maximum: 31_536_000,
     },
-    parallelism: {
-      description:
-        'Number of pods that share the work of a run. With more than one, a last pod commits their parts as one backup.',
-      type: 'integer',
-      format: 'int32',
-      minimum: 1,
-      maximum: 128,
-      default: 1,
-    },
+    parallelism: parallelismField(
+      'Number of pods that share the work of a run. With more than one, a last pod commits their parts as one backup.',
+    ),
     verify: {
       description: 'Verifies backups after every successful run, or on a separate schedule. Never while a backup runs.',
       type: 'object',

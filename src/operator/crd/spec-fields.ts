@@ -1,7 +1,7 @@
 import { type FieldGroup, type FieldSchema, mergeGroups, textOrNumberRule } from './field-schema.ts'
 import { podTemplateField } from './pod-template-fields.ts'
 import type { Controller } from './resource.ts'
-import { scheduleFields } from './schedule-fields.ts'
+import { parallelismField, scheduleFields } from './schedule-fields.ts'
 import { jobFieldSchema } from './section-schema.ts'
 
 /** All fields of a spec: those of a job file, those of the kind, and those of all Jobs. */
@@ -14,7 +14,7 @@ export function specFields(controller: Controller): FieldGroup {
 
 function ownFields(controller: Controller): FieldGroup[] {
   if (controller === 'backup') return [scheduleFields]
-  return controller === 'restore' ? [dryRunFields] : []
+  return controller === 'restore' ? [restoreFields] : []
 }
 
 /** Fields of all four kinds about Jobs and pods. */
@@ -68,9 +68,12 @@ const jobFields: FieldGroup = {
   rules: [],
 }
 
-/** For a restore; the offset kinds have this field from their commands. */
-const dryRunFields: FieldGroup = {
+/** For a restore; the offset kinds have `dryRun` from their commands. */
+const restoreFields: FieldGroup = {
   properties: {
+    parallelism: parallelismField(
+      'Number of pods that share the records of the restore. With more than one, the first creates topics and schemas, and a last pod completes the restore: settings, committed offsets, access rules, comparison. A dry run has one pod.',
+    ),
     dryRun: {
       description: 'Only plans and checks the restore; changes nothing. The plan is in the log of the pod.',
       type: 'boolean',

@@ -17,7 +17,7 @@ function commandOf(controller: Controller, spec: ResourceSpec, step: JobStep): C
     case 'backup':
       return backupCommand(spec, step)
     case 'restore':
-      return [['restore'], spec.dryRun ? ['--dry-run'] : ['--report']]
+      return [['restore'], restoreOptions(spec, step)]
     case 'offset_reset':
       return [
         ['offsets', spec.dryRun ? 'plan' : 'reset'],
@@ -38,6 +38,13 @@ function backupCommand(spec: ResourceSpec, { purpose, stage, backupId }: JobStep
   // The commit has the report of all shards.
   if (stage === 'shards') return [['backup'], []]
   return [['backup'], stage === 'commit' ? ['--commit', '--report'] : ['--report']]
+}
+
+/** The first shard prepares the restore, and the report is that of the Job that completes it. */
+function restoreOptions(spec: ResourceSpec, { stage }: JobStep): string[] {
+  if (stage === 'shards') return ['--prepare']
+  if (stage === 'commit') return ['--finish', '--report']
+  return spec.dryRun ? ['--dry-run'] : ['--report']
 }
 
 function resetOptions(spec: ResourceSpec): string[] {

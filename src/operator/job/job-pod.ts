@@ -1,9 +1,9 @@
 import type { RunPurpose } from '../crd/status.ts'
 
-/** One Job of a run: a sharded backup has two of them, one after the other. */
+/** One Job of a run: a backup or restore in shards has two of them, one after the other. */
 export interface JobStep {
   purpose: RunPurpose
-  /** `shards` has `--shard $(JOB_COMPLETION_INDEX)/<shards>`, which `buildJob` adds, `commit` has `--commit`. */
+  /** `shards` has `--shard $(JOB_COMPLETION_INDEX)/<shards>`, which `buildJob` adds, `commit` has `--commit`, or `--finish` of a restore. */
   stage: 'whole' | 'shards' | 'commit'
   shards: number
   /** The backup that the run makes, verifies or removes; of a mode `full` one that no other run has. */

@@ -21,12 +21,16 @@ export interface DueRun {
 }
 
 export function startRun(facts: Facts, { run, purpose, dueMs, backupId }: DueRun): Start {
-  const { controller, isContinuous, resource } = facts
-  const { parallelism = 1 } = resource.spec ?? {}
-  const isSharded = purpose === 'main' && controller === 'backup' && !isContinuous && parallelism > 1
+  const { parallelism = 1 } = facts.resource.spec ?? {}
+  const isSharded = purpose === 'main' && parallelism > 1 && mayShard(facts)
   const stage = isSharded ? 'shards' : 'whole'
   const id = backupId ?? (purpose === 'main' ? newBackupId(facts, dueMs) : baseBackupId(facts))
   return startStep(facts, run, dueMs, { purpose, stage, shards: isSharded ? parallelism : 1, backupId: id })
+}
+
+function mayShard({ controller, isContinuous, resource }: Facts): boolean {
+  if (controller === 'restore') return !resource.spec?.dryRun
+  return controller === 'backup' && !isContinuous
 }
 
 /** The Job that a run under way needs next. */

@@ -175,6 +175,26 @@ test('shards copy, then a Job commits, as one run', () => {
   )
 })
 
+test('a restore in shards is completed by a second Job, and a dry run has one pod', () => {
+  const restore = resourceOf({ backupId: 'orders', parallelism: 4 })
+  const story = new Story(restore, { controller: 'restore' })
+  const [first] = story.plan(startMs).actions
+  assert.ok(first?.type === 'start')
+  assert.deepEqual([first.step.stage, first.step.shards, first.step.backupId], ['shards', 4, 'orders'])
+  const shards = jobOf('once', { stage: 'shards', shards: 4, end: endOf({ totals: { records: 8 } }) })
+  const [second] = story.plan(startMs + 61_000, [shards]).actions
+  assert.ok(second?.type === 'start')
+  assert.deepEqual([second.step.stage, second.step.shards], ['commit', 4])
+  const commit = jobOf('once', { stage: 'commit', end: endOf({ totals: { records: 0, groups: 2 } }) })
+  const { status } = story.plan(startMs + 90_000, [shards, commit])
+  assert.deepEqual([status.phase, status.records], ['Completed', 8])
+  const [look] = new Story(resourceOf({ ...restore.spec, dryRun: true }), { controller: 'restore' }).plan(
+    startMs,
+  ).actions
+  assert.ok(look?.type === 'start')
+  assert.deepEqual([look.step.stage, look.step.shards], ['whole', 1])
+})
+
 test('each run of mode full creates a separate backup, which is verified', () => {
   const story = new Story(resourceOf({ ...daily, mode: 'full', backupId: 'all', verify: {} }))
   story.plan(startMs)

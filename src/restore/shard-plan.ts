@@ -1,0 +1,164 @@
+import type { TimeWindow } from '../batch/needs.ts'
+import { KafkaBackupError } from '../errors.ts'
+import { expectStream } from './expected.ts'
+import { startOf } from './legs.ts'
+import type { RestorePlan } from './plan.ts'
+import { MAX_SHARDS, type RestoreProgress, type ShardPin, type StreamProgress, streamKey } from './progress.ts'
+
+/** One of `count` processes that share the partitions of a restore among themselves. */
+export interface RestoreShard {
+  /** From 0. */
+  index: number
+  count: number
+}
+
+/** How a restore is shared, and by which version of the program. */
+export type Sharing = Pick<ShardPin, 'count' | 'version'>
+
+/**
+ * Pure. By `topic/partition` of the target: the shard that fills it. The largest partition goes first, each to the shard
+ * that has the least by then, so that shards take about equally long.
+ */
+export function assignShards(
+  { topics }: Pick<RestorePlan, 'topics'>,
+  { count, version }: Sharing,
+  timeWindow: TimeWindow,
+): Map<string, ShardPin> {
+  if (count > MAX_SHARDS)
+    throw new KafkaBackupError('USAGE', `a restore has at most ${MAX_SHARDS} shards, not ${count}`)
+  const streams = topics.flatMap(topic =>
+    topic.streams.map(stream => {
+      const { records, bytes } = expectStream(stream, startOf(stream), timeWindow)
+      return { key: streamKey({ topic: topic.name, partition: stream.partition }), cost: bytes, records }
+    }),
+  )
+  const loads = Array.from({ length: count }, () => ({ cost: 0, records: 0, streams: 0 }))
+  const assigned = new Map<string, ShardPin>()
+  const isLess = (a: (typeof loads)[number], b: (typeof loads)[number]) =>
+    a.cost - b.cost || a.records - b.records || a.streams - b.streams
+  for (const { key, cost, records } of streams.toSorted((a, b) => b.cost - a.cost || b.records - a.records)) {
+    let index = 0
+    for (const [i, load] of loads.entries()) if (isLess(load, loads[index] ?? load) < 0) index = i
+    const load = loads[index]
+    if (load) loads[index] = { cost: load.cost + cost, records: load.records + records, streams: load.streams + 1 }
+    assigned.set(key, { index, count, version })
+  }
+  return assigned
+}
+
+/** Pure. The part of a plan that a shard fills. The legs of a topic stay: they decide together what its records are. */
+export function planOwn(plan: RestorePlan, progress: RestoreProgress, index: number): RestorePlan {
+  const topics = plan.topics.map(topic => ({
+    ...topic,
+    streams: topic.streams.filter(({ partition }) => {
+      const noted = progress.streams.get(streamKey({ topic: topic.name, partition }))
+      return noted?.shard?.index === index
+    }),
+  }))
+  return { ...plan, topics: topics.filter(({ streams }) => streams.length > 0) }
+}
+
+/** Pure. Whether nothing is left for the shard of the partition to write. */
+export function isFilledStream(noted: StreamProgress | undefined): boolean {
+  return noted !== undefined && (noted.isFilled || noted.isFilledByShard === true)
+}
+
+export function isSamePin(one: ShardPin | undefined, other: ShardPin | undefined): boolean {
+  return one?.index === other?.index && one?.count === other?.count && one?.version === other?.version
+}
+
+/** Pure. Why shards of this count and version cannot begin; undefined where the restore is prepared for them. */
+export function findUnprepared(
+  plan: Pick<RestorePlan, 'topics'>,
+  progress: RestoreProgress | undefined,
+  { count, version }: Sharing,
+): string | undefined {
+  const streams = notesOf(plan, progress)
+  if (streams.length === 0) return undefined
+  if (!progress) return 'it is not prepared: the target has no record of it'
+  if (progress.isMixed) return 'two processes have prepared it at the same time, and their notes differ'
+  const without = streams.filter(({ noted }) => noted === undefined).map(({ key }) => key)
+  if (without.length > 0) return `it is not prepared for ${listSome(without)}`
+  const open = streams.flatMap(({ noted }) => (noted && !noted.isFilled ? [noted] : []))
+  for (const { shard } of open) {
+    if (!shard) return 'one process has begun it, and it is not prepared for shards'
+    if (shard.count !== count) return `it is prepared for ${shard.count} shards, and not for ${count}`
+    if (shard.version !== version) return `version ${shard.version} has prepared it, and this is version ${version}`
+  }
+  return undefined
+}
+
+/** Throws where `findUnprepared` finds something. */
+export function refuseUnprepared(
+  plan: Pick<RestorePlan, 'topics'>,
+  progress: RestoreProgress | undefined,
+  sharing: Sharing,
+  restoreId: string,
+): void {
+  const problem = findUnprepared(plan, progress, sharing)
+  if (problem !== undefined) throw unprepared(restoreId, problem, sharing.count)
+}
+
+export function unprepared(restoreId: string, problem: string, count: number): KafkaBackupError {
+  return new KafkaBackupError('RESTORE_REFUSED', `the restore ${restoreId} cannot be shared: ${problem}`, {
+    help:
+      `Run \`restore --prepare --shards ${count}\` with the same job file first. Another backup, generation, selection or ` +
+      'mapping, and another version of kafka-backup, need another preparation.',
+  })
+}
+
+/** Pure. Throws where records are missing, and names the shards and partitions that have not written them. */
+export function refuseMissing(
+  plan: Pick<RestorePlan, 'topics'>,
+  progress: RestoreProgress | undefined,
+  restoreId: string,
+): void {
+  const streams = notesOf(plan, progress)
+  const pins = streams.flatMap(({ noted }) => noted?.shard ?? [])
+  if (streams.length > 0 && (!progress || pins.length === 0) && !streams.every(({ noted }) => noted?.isFilled)) {
+    const what = progress ? 'one process has begun it' : 'the target has no record of it'
+    throw new KafkaBackupError('RESTORE_REFUSED', `the restore ${restoreId} is not prepared for shards: ${what}`, {
+      help: 'Run `restore` to restore with one process, or `restore --prepare --shards n` and the shards first.',
+    })
+  }
+  const open = streams.filter(({ noted }) => !isFilledStream(noted))
+  if (open.length === 0 && !progress?.isMixed) return
+  const byShard = Map.groupBy(open, ({ noted }) => (noted?.shard ? `${noted.shard.index} of ${noted.shard.count}` : ''))
+  const named = [...byShard]
+    .toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
+    .map(([shard, some]) => {
+      const keys = listSome(some.map(({ key }) => key))
+      if (shard === '') return `not prepared: ${keys}`
+      const state = some.some(({ noted }) => noted && noted.sequence > 0) ? 'begun, not finished' : 'not begun'
+      return `shard ${shard} (${state}: ${keys})`
+    })
+  const what = progress?.isMixed ? ['its notes are of two preparations'] : []
+  throw new KafkaBackupError(
+    'SHARDS_INCOMPLETE',
+    `records are missing for the restore ${restoreId}: ${[...what, ...named].join('; ')}`,
+    {
+      help:
+        'Nothing was changed. Run `restore --shard i/n` for the shards that are missing, then `restore --finish` again. For ' +
+        'partitions that are not prepared, run `restore --prepare --shards n` first.',
+    },
+  )
+}
+
+function notesOf(
+  { topics }: Pick<RestorePlan, 'topics'>,
+  progress: RestoreProgress | undefined,
+): { key: string; noted: StreamProgress | undefined }[] {
+  return topics.flatMap(({ name, streams }) =>
+    streams.map(({ partition }) => {
+      const key = streamKey({ topic: name, partition })
+      return { key, noted: progress?.streams.get(key) }
+    }),
+  )
+}
+
+const SHOWN = 5
+
+function listSome(keys: readonly string[]): string {
+  const more = keys.length - SHOWN
+  return [...keys.slice(0, SHOWN), ...(more > 0 ? [`and ${more} more partitions`] : [])].join(', ')
+}

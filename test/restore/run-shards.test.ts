@@ -1,0 +1,334 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { hasCode } from '../../src/errors.ts'
+import { createIdMap } from '../../src/registry/ids/id-map.ts'
+import { encodeBatch, encodeRun } from '../fakes/batches.ts'
+import { API } from '../fakes/fake-broker.ts'
+import { fakeTopic } from '../fakes/fake-cluster.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { framed } from '../registry/ids/sample-schemas.ts'
+import { backUpTopics, type FakeTarget, withFakeTarget } from './fake-target.ts'
+import { rewriteOptions } from './rewrite-samples.ts'
+
+const configs = { 'cleanup.policy': 'compact' }
+const source = () => [
+  fakeTopic(
+    'orders',
+    [0, 1, 2, 3, 4].map(partition => [encodeRun(0n, 4 + partition), encodeRun(BigInt(4 + partition), 3)]),
+  ),
+  fakeTopic('audit', [[encodeRun(0n, 9)], []], { configs }),
+]
+const four = ['0/4', '1/4', '2/4', '3/4']
+
+/** The batches of every log, with their sequences and sizes; producers differ from run to run. */
+const logsOf = (target: FakeTarget) =>
+  target.fake.state.topics.map(({ name, configs: own, partitions }) => ({
+    ...{ name, own },
+    logs: partitions.map((_, partition) => target.log(name, partition)),
+  }))
+const noteOf = (target: FakeTarget, key: string) => JSON.parse(target.notes.get(key)?.metadata ?? '{}')
+async function wholeLogs(): Promise<ReturnType<typeof logsOf>> {
+  let logs: ReturnType<typeof logsOf> = []
+  await withFakeTarget(source(), async target => {
+    await target.restore()
+    logs = logsOf(target)
+  })
+  return logs
+}
+
+describe('a restore in shards', () => {
+  test('gives the same target as one process, in any order and at the same time', async () => {
+    const expected = await wholeLogs()
+    for (const order of [four, four.toReversed()]) {
+      await withFakeTarget(source(), async target => {
+        const { wasPrepared, shards } = await target.prepare(4)
+        assert.equal(wasPrepared, false)
+        assert.equal(
+          shards.reduce((sum, { partitions }) => sum + partitions, 0),
+          7,
+        )
+        for (const one of order) await target.shard(one)
+        const { wasComplete, totals } = await target.finish()
+        assert.deepEqual([wasComplete, totals.records, totals.found], [false, 0, 54])
+        assert.deepEqual(logsOf(target), expected)
+        assert.equal((await target.restore()).wasComplete, true)
+      })
+    }
+    await withFakeTarget(source(), async target => {
+      await target.prepare(4)
+      const reports = await Promise.all(four.map(one => target.shard(one)))
+      assert.equal(
+        reports.reduce((sum, { totals }) => sum + totals.records, 0),
+        54,
+      )
+      assert.equal((await target.finish({ verify: true })).verification?.ok, true)
+      assert.deepEqual(logsOf(target), expected)
+    })
+  })
+
+  test('of one is a restore', async () => {
+    const expected = await wholeLogs()
+    await withFakeTarget(source(), async target => {
+      await target.prepare(1)
+      await target.shard('0/1')
+      await target.finish()
+      assert.deepEqual(logsOf(target), expected)
+    })
+  })
+
+  test('applies no settings and completes nothing before it is finished', () =>
+    withFakeTarget(source(), async target => {
+      await target.prepare(4)
+      for (const one of four) await target.shard(one)
+      assert.equal(target.topic('audit')?.configs?.['cleanup.policy'], 'delete')
+      assert.deepEqual(new Set([...target.notes.keys()].map(key => noteOf(target, key).d)), new Set([0]))
+      await target.finish()
+      assert.equal(target.topic('audit')?.configs?.['cleanup.policy'], 'compact')
+      assert.deepEqual(new Set([...target.notes.keys()].map(key => noteOf(target, key).d)), new Set([2]))
+    }))
+
+  test('names a missing shard when it is to be finished, and changes nothing then', () =>
+    withFakeTarget(source(), async target => {
+      await target.prepare(4)
+      for (const one of ['0/4', '1/4', '3/4']) await target.shard(one)
+      const before = [logsOf(target), new Map(target.notes)]
+      await assert.rejects(target.finish(), { code: 'SHARDS_INCOMPLETE', message: /shard 2 of 4 \(not begun: / })
+      assert.deepEqual([logsOf(target), target.notes], before)
+      await target.shard('2/4')
+      await target.finish()
+    }))
+
+  test('refuses what is not prepared, and what was prepared in another way', () =>
+    withFakeTarget(source(), async target => {
+      const refused = (message: RegExp) => ({ code: 'RESTORE_REFUSED', message })
+      await assert.rejects(target.shard('0/4'), refused(/not prepared: the target has no record of it/))
+      await assert.rejects(target.finish(), refused(/not prepared for shards: the target has no record of it/))
+      assert.deepEqual(target.fake.state.topics, [])
+      await target.prepare(4)
+      const before = [logsOf(target), new Map(target.notes)]
+      await assert.rejects(target.shard('0/3'), refused(/prepared for 4 shards, and not for 3/))
+      await assert.rejects(target.shard('0/4', {}, { version: '2' }), refused(/version 1 has prepared it/))
+      await assert.rejects(target.shard('0/4', { offsetHeaders: true }), refused(/has begun with other topics, ranges/))
+      await assert.rejects(target.shard('0/4', { generation: 7 }), refused(/no generation 7/))
+      await assert.rejects(target.prepare(4, { offsetHeaders: true }), refused(/has begun with other topics, ranges/))
+      await assert.rejects(target.shard('0/4', { restoreId: 'r2', topics: { include: ['audit'], exclude: [] } }))
+      assert.deepEqual([logsOf(target), target.notes], before)
+    }))
+
+  test('continues with its generation, although the backup has a newer one', async () => {
+    const storage = openMemoryStorage()
+    const longer = [...source(), fakeTopic('later', [[encodeRun(0n, 2)]])]
+    await withFakeTarget(
+      source(),
+      async target => {
+        await target.prepare(2)
+        await target.shard('0/2')
+        await backUpTopics(storage, longer)
+        assert.equal((await target.shard('1/2')).generation, 1)
+        assert.equal((await target.finish()).generation, 1)
+        assert.deepEqual(logsOf(target), await wholeLogs())
+      },
+      storage,
+    )
+  })
+
+  test('is prepared again without harm, also while its shards write', () =>
+    withFakeTarget(source(), async target => {
+      await target.prepare(4)
+      let again: Promise<unknown> | undefined
+      target.before = ({ key }) => {
+        if (key !== API.produce || again) return undefined
+        again = target.prepare(4)
+        return again.then(() => undefined)
+      }
+      await Promise.all(four.map(one => target.shard(one)))
+      assert.deepEqual(await again, { ...((await again) as object), wasPrepared: true })
+      await target.finish()
+      assert.deepEqual(logsOf(target), await wholeLogs())
+      assert.equal((await target.prepare(4)).wasComplete, true)
+    }))
+
+  test('is prepared for another number or by another version on request, and continues', () =>
+    withFakeTarget(source(), async target => {
+      await target.prepare(4)
+      await target.shard('0/4')
+      assert.equal((await target.prepare(2, {}, '2')).wasPrepared, false)
+      await assert.rejects(target.shard('1/4'), { message: /prepared for 2 shards/ })
+      for (const one of ['0/2', '1/2']) await target.shard(one, {}, { version: '2' })
+      await target.finish()
+      assert.deepEqual(logsOf(target), await wholeLogs())
+    }))
+
+  test('fills a topic again that was deleted meanwhile, once it is prepared again', () =>
+    withFakeTarget(source(), async target => {
+      await target.prepare(4)
+      for (const one of four) await target.shard(one)
+      const { state } = target.fake
+      state.topics = state.topics.filter(({ name }) => name !== 'orders')
+      for (const key of [...target.notes.keys()]) if (key.startsWith('orders/')) target.notes.delete(key)
+      await assert.rejects(target.finish(), { code: 'SHARDS_INCOMPLETE', message: /not prepared: orders\/0/ })
+      await assert.rejects(target.shard('1/4'), { code: 'RESTORE_REFUSED', message: /not prepared for orders\/0/ })
+      await target.prepare(4)
+      const reports = await Promise.all(four.map(one => target.shard(one)))
+      assert.equal(
+        reports.reduce((sum, { totals }) => sum + totals.records, 0),
+        45,
+        'audit is there',
+      )
+      await target.finish()
+      assert.deepEqual(
+        logsOf(target).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+        (await wholeLogs()).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      )
+    }))
+
+  test('is taken over by one process that is started without shards', () =>
+    withFakeTarget(source(), async target => {
+      await target.prepare(4)
+      await target.shard('1/4')
+      await target.restore()
+      assert.deepEqual(logsOf(target), await wholeLogs())
+      assert.equal((await target.shard('2/4')).wasComplete, true)
+      assert.equal((await target.finish()).wasComplete, true)
+    }))
+})
+
+describe('a shard', () => {
+  test('waits for the preparation where it is asked to', () =>
+    withFakeTarget(source(), async target => {
+      const waiting = target.shard('1/4', {}, { waits: true })
+      let fetches = 0
+      const asked = Promise.withResolvers<void>()
+      target.before = ({ key }) => {
+        if (key === API.offsetFetch && ++fetches === 3) asked.resolve()
+        return undefined
+      }
+      await asked.promise
+      await target.prepare(4)
+      assert.ok((await waiting).totals.records > 0)
+    }))
+
+  test('ends when it is interrupted while it waits', () =>
+    withFakeTarget(source(), async target => {
+      const stop = new AbortController()
+      target.before = ({ key }) => {
+        if (key === API.offsetFetch) stop.abort(new Error('enough'))
+        return undefined
+      }
+      await assert.rejects(target.shard('1/4', {}, { waits: true }, stop.signal), /enough/)
+    }))
+
+  for (const requests of [1, 2, 3]) {
+    test(`that dies at its Produce request ${requests} continues there when it is run again`, () =>
+      withFakeTarget(source(), async target => {
+        await target.prepare(2)
+        let produced = 0
+        target.before = ({ key }) => (key === API.produce && ++produced >= requests ? 'hang-up' : undefined)
+        await assert.rejects(target.shard('0/2', { batchBytes: 1 }))
+        target.before = () => undefined
+        await assert.rejects(target.finish(), hasIncomplete)
+        for (const one of ['0/2', '1/2']) await target.shard(one)
+        assert.equal((await target.finish({ verify: true })).verification?.ok, true)
+      }))
+  }
+
+  test('that dies after its last record, before it has noted so, finds its records when it is run again', () =>
+    withFakeTarget(source(), async target => {
+      await target.prepare(2)
+      let isWritten = false
+      target.before = ({ key }) => {
+        if (key === API.produce) isWritten = true
+        return key === API.offsetCommit && isWritten ? 'hang-up' : undefined
+      }
+      await assert.rejects(target.shard('0/2'))
+      target.before = () => undefined
+      await assert.rejects(target.finish(), hasIncomplete)
+      for (const one of ['0/2', '1/2']) await target.shard(one)
+      await target.finish()
+      assert.deepEqual(logsOf(target), await wholeLogs())
+    }))
+
+  test('that was started a second time ends with a conflict, and the second one completes its part', () =>
+    withFakeTarget(source(), async target => {
+      await target.prepare(2)
+      let isWritten = false
+      let second: Promise<unknown> | undefined
+      target.before = ({ key }) => {
+        if (key === API.produce) isWritten = true
+        if (key !== API.offsetFetch || !isWritten || second) return undefined
+        second = target.shard('0/2')
+        return second.then(() => undefined)
+      }
+      await assert.rejects(target.shard('0/2'), { code: 'RESTORE_CONFLICT', message: /another run .* has taken over/ })
+      await second
+      await target.shard('1/2')
+      await target.finish()
+      assert.deepEqual(logsOf(target), await wholeLogs())
+    }))
+
+  test('with nothing to write is done at once', () =>
+    withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 7)]])], async target => {
+      await target.prepare(3)
+      assert.equal((await target.shard('2/3')).totals.records, 0)
+      for (const one of ['0/3', '1/3']) await target.shard(one)
+      assert.equal((await target.finish()).totals.found, 7)
+    }))
+
+  test('does not read notes that name a shard that cannot be', () =>
+    withFakeTarget(source(), async target => {
+      await target.prepare(2)
+      const note = noteOf(target, 'orders/0')
+      for (const c of [[2, 2, '1'], [-1, 2, '1'], [0, 5000, '1'], [0, 2, 'a b'], [0, 2], 'x', [0.5, 2, '1']]) {
+        target.notes.set('orders/0', { offset: 0n, metadata: JSON.stringify({ ...note, c }) })
+        await assert.rejects(target.shard('0/2'), { code: 'RESTORE_REFUSED', message: /not prepared for orders\/0$/ })
+      }
+    }))
+
+  test('refuses notes of two preparations, and they are prepared again where nothing is written', () =>
+    withFakeTarget(source(), async target => {
+      await target.prepare(2)
+      const note = noteOf(target, 'orders/0')
+      target.notes.set('orders/0', { offset: 0n, metadata: JSON.stringify({ ...note, p: '99', r: '99' }) })
+      await assert.rejects(target.shard('0/2'), { message: /two processes have prepared it/ })
+      await target.prepare(2)
+      for (const one of ['0/2', '1/2']) await target.shard(one)
+      await target.finish()
+      assert.deepEqual(logsOf(target), await wholeLogs())
+    }))
+})
+
+const hasIncomplete = (error: unknown) => hasCode(error, 'SHARDS_INCOMPLETE')
+
+describe('shards that rewrite schema IDs', () => {
+  const records = (partition: number) =>
+    Array.from({ length: 6 }, (_, i) => ({
+      key: Buffer.from(`k${i}`),
+      value: framed(5 + (i % 2), `v${partition}${i}`),
+    }))
+  const orders = () => [
+    fakeTopic(
+      'orders',
+      [0, 1, 2, 3].map(partition => [encodeBatch({ records: records(partition) })]),
+    ),
+  ]
+  const settings = { rewrite: rewriteOptions() }
+
+  test('give the records the same IDs as one process, and refuse other IDs than the prepared ones', () =>
+    withFakeTarget(orders(), async target => {
+      await target.prepare(4, settings)
+      const idMap = createIdMap([
+        { context: '.', source: 5, target: 501 },
+        { context: '.', source: 6, target: 600 },
+      ])
+      await assert.rejects(target.shard('0/4', { rewrite: rewriteOptions({ idMap }) }), {
+        code: 'RESTORE_REFUSED',
+        message: /has begun with other topics, ranges, mappings or schema IDs/,
+      })
+      const reports = await Promise.all(four.map(one => target.shard(one, settings)))
+      assert.equal(
+        reports.reduce((sum, { totals }) => sum + (totals.schemaIds?.value.rewritten ?? 0), 0),
+        24,
+      )
+      assert.equal((await target.finish({ ...settings, verify: true })).verification?.ok, true)
+    }))
+})
