@@ -15,6 +15,7 @@ import {
   restoreLateAfterRestart,
   restoreLateRequests,
 } from './restore-requests.ts'
+import { restoreShardsKilled } from './restore-shards.ts'
 import { restoreOfDamage, restoreReadsFail } from './restore-store.ts'
 import { errorsOnATenth, repliesLost } from './store-errors.ts'
 import { twoWriters, wakingWriter } from './two-writers.ts'
@@ -45,6 +46,7 @@ export const restoreFaults: Fault[] = [
   restoreAnswersLost,
   restoreLateRequests,
   restoreLateAfterRestart,
+  restoreShardsKilled,
   restoresAtOnce,
   foreignProducer,
   restoreReadsFail,

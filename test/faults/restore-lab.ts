@@ -96,12 +96,12 @@ export async function changeTarget({ config }: Target, changes: Record<string, u
 }
 
 /** The published command line as a process of its own. */
-export function startRestore({ config }: Target): Running {
-  return startProcess(process.execPath, [cli, 'restore', '--config', config])
+export function startRestore({ config }: Target, ...options: string[]): Running {
+  return startProcess(process.execPath, [cli, 'restore', '--config', config, ...options])
 }
 
-export function runRestore(target: Target): Promise<Ended> {
-  return startRestore(target).ended
+export function runRestore(target: Target, ...options: string[]): Promise<Ended> {
+  return startRestore(target, ...options).ended
 }
 
 /** The same without a process, with a store of the caller's. */
