@@ -1,11 +1,11 @@
 import { restoreAccessFields } from './access-schema.ts'
 import { camelKeys } from './camel-keys.ts'
 import { restoreGroupsSchema } from './groups-schema.ts'
-import { configName, partitionNumber, storedTopicName, topicName } from './kafka-text-rules.ts'
+import { configName, partitionNumber, storedTopicName, storedTopicPattern, topicName } from './kafka-text-rules.ts'
 import { fields, type Item, mapItem, mapOf, type Reference, reference } from './leaf.ts'
 import { selectionFields } from './restore-selection.ts'
 import { choice, duration, flag, integer, integerIn, size } from './scalar-leaves.ts'
-import { anyText, backupId, jsonOfText, readText, text } from './text-leaves.ts'
+import { anyText, backupId, jsonOfText, readText, text, textList } from './text-leaves.ts'
 
 const KiB = 2 ** 10
 
@@ -41,6 +41,13 @@ const runFields = {
       'The name of this restore, under which an interrupted one is found again. Without it: made of the backup, the ' +
       'target cluster and the mapping.',
   }).exactOptional(),
+  order: textList(storedTopicPattern, {
+    description:
+      'Topics to restore first, in this order, by their names in the backup; all others follow. As many partitions are filled at the same time ' +
+      'as `memory_budget` allows.',
+    allowed: 'topic names or patterns with * and ?',
+    min: 0,
+  }).prefault([]),
   commit_interval: duration({
     description: 'How often the progress is recorded on the target.',
     min: '1s',

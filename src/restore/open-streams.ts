@@ -12,6 +12,7 @@ import { fingerprintOf, type PlannedLeg, type RestorePlan } from './plan.ts'
 import { prepareTopics } from './prepare-topics.ts'
 import { type ShardPin, streamKey } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
+import { rankTopics } from './restore-order.ts'
 import { Stream } from './stream.ts'
 import type { RecordsSurvey } from './survey-records.ts'
 
@@ -32,7 +33,10 @@ export async function openStreams(
   const own = await acquireProducerId(cluster, signal)
   const identity = progress?.identity ?? own
   const isShared = options.existingTopics === 'append'
-  const planned = plan.topics.flatMap(topic => topic.streams.map(stream => ({ plan, topic, stream })))
+  const rankOf = rankTopics(options.order ?? [])
+  const planned = plan.topics
+    .toSorted((a, b) => rankOf(a) - rankOf(b))
+    .flatMap(topic => topic.streams.map(stream => ({ plan, topic, stream })))
   const streams = planned.map(place => {
     const { topic, stream } = place
     const maxBytes = maxBatchBytes(configs.get(topic.name))

@@ -10,6 +10,7 @@ import type { TopicRewrite } from './part-rewriter.ts'
 import { storesByName } from './registry-topics.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { describeRewrite } from './restore-options.ts'
+import { orderWarnings } from './restore-order.ts'
 import { describeLeftOut, olderWarnings, optionsFor, refuseUnknownNames, selectTopics } from './select-topics.ts'
 import { planSettings, type TopicSettings } from './topic-settings.ts'
 
@@ -89,6 +90,7 @@ export function planRestore(manifest: Manifest, options: RestoreOptions, stores 
     ...deletedKeyWarnings(topics.map(restoredOf)),
     ...topics.flatMap(topic => windowWarning(restoredOf(topic), topic.label, options)),
     ...rangeWarnings(topics, manifest, options),
+    ...orderWarnings(topics, options.order),
   )
   const ids = options.rewrite?.writes && { idMapDigest: options.rewrite.idMap.digest }
   return {

@@ -48,7 +48,7 @@ export async function prepareRestore(
   const startedAt = parts.clock.monotonic()
   const survey = await surveyRestore(request, parts, signal)
   refuseMixed(survey.records, sharing)
-  const pins = assignShards(survey.records.plan, sharing, survey.records.options.timeWindow)
+  const pins = assignShards(survey.records.plan, sharing, survey.records.options)
   const { schemas, records } = await beginRestore(survey, parts, signal)
   const { plan, progress, preflight, isComplete } = records
   const found = isComplete ? [] : [...plan.warnings, ...preflight.findings.map(describeFinding)]

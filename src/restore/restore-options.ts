@@ -41,6 +41,8 @@ export interface RestoreOptions {
   /** Reads the target back when all is written, before the settings that were held back. */
   verify: boolean
   restoreId?: string
+  /** Names or patterns of topics that are filled first, in this order. */
+  order?: readonly string[]
   commitIntervalMs: number
   batchBytes: number
   bytesPerSecond?: number

@@ -1,9 +1,10 @@
-import type { TimeWindow } from '../batch/needs.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { expectStream } from './expected.ts'
 import { startOf } from './legs.ts'
 import type { RestorePlan } from './plan.ts'
 import { MAX_SHARDS, type RestoreProgress, type ShardPin, type StreamProgress, streamKey } from './progress.ts'
+import type { RestoreOptions } from './restore-options.ts'
+import { rankTopics } from './restore-order.ts'
 
 /** One of `count` processes that share the partitions of a restore among themselves. */
 export interface RestoreShard {
@@ -17,26 +18,29 @@ export type Sharing = Pick<ShardPin, 'count' | 'version'>
 
 /**
  * Pure. By `topic/partition` of the target: the shard that fills it. The largest partition goes first, each to the shard
- * that has the least by then, so that shards take about equally long.
+ * that has the least by then, so that shards take about equally long; topics that come first are shared first.
  */
 export function assignShards(
   { topics }: Pick<RestorePlan, 'topics'>,
   { count, version }: Sharing,
-  timeWindow: TimeWindow,
+  { timeWindow, order = [] }: Pick<RestoreOptions, 'timeWindow' | 'order'>,
 ): Map<string, ShardPin> {
   if (count > MAX_SHARDS)
     throw new KafkaBackupError('USAGE', `a restore has at most ${MAX_SHARDS} shards, not ${count}`)
+  const rankOf = rankTopics(order)
   const streams = topics.flatMap(topic =>
     topic.streams.map(stream => {
       const { records, bytes } = expectStream(stream, startOf(stream), timeWindow)
-      return { key: streamKey({ topic: topic.name, partition: stream.partition }), cost: bytes, records }
+      const key = streamKey({ topic: topic.name, partition: stream.partition })
+      return { key, cost: bytes, records, rank: rankOf(topic) }
     }),
   )
   const loads = Array.from({ length: count }, () => ({ cost: 0, records: 0, streams: 0 }))
   const assigned = new Map<string, ShardPin>()
   const isLess = (a: (typeof loads)[number], b: (typeof loads)[number]) =>
     a.cost - b.cost || a.records - b.records || a.streams - b.streams
-  for (const { key, cost, records } of streams.toSorted((a, b) => b.cost - a.cost || b.records - a.records)) {
+  streams.sort((a, b) => a.rank - b.rank || b.cost - a.cost || b.records - a.records)
+  for (const { key, cost, records } of streams) {
     let index = 0
     for (const [i, load] of loads.entries()) if (isLess(load, loads[index] ?? load) < 0) index = i
     const load = loads[index]

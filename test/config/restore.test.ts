@@ -31,6 +31,7 @@ describe('a restore that leaves out all it may', () => {
         acls: false,
         quotas: false,
         users: false,
+        order: [],
         commitIntervalMs: 5_000,
         batchBytes: 1_048_576,
         memoryBudgetBytes: 100_663_296,
@@ -68,6 +69,7 @@ test('a restore takes every field of its own', () => {
   users: true
   verify: true
   restore_id: after-incident
+  order: [payments, 'orders*']
   commit_interval: 10s
   batch_bytes: 64KiB
   rate_limit: 50MB
@@ -120,6 +122,7 @@ enterprise: {schema_registry: {enabled: false}}
     },
     verify: true,
     restoreId: 'after-incident',
+    order: ['payments', 'orders*'],
     commitIntervalMs: 10_000,
     batchBytes: 65_536,
     bytesPerSecond: 50_000_000,

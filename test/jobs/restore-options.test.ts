@@ -53,6 +53,7 @@ describe('the options of a restore', () => {
       retention: 'fail',
       offsetHeaders: false,
       verify: false,
+      order: [],
       commitIntervalMs: 5000,
       batchBytes: 1_048_576,
       memoryBudgetBytes: 100_663_296,
@@ -79,6 +80,7 @@ describe('the options of a restore', () => {
   offset_headers: true
   verify: true
   restore_id: again
+  order: [orders]
   commit_interval: 7s
   batch_bytes: 2MiB
   rate_limit: 1MiB
@@ -111,6 +113,7 @@ describe('the options of a restore', () => {
       offsetHeaders: true,
       verify: true,
       restoreId: 'again',
+      order: ['orders'],
       commitIntervalMs: 7000,
       batchBytes: 2_097_152,
       bytesPerSecond: 1_048_576,

@@ -26,6 +26,8 @@ export interface FakeTarget {
   notes: Map<string, { offset: bigint; metadata: string }>
   /** What runs have warned of while they ran. */
   warned: string[]
+  /** Called with every event of a run. */
+  onEvent: OnProgress
   /** Settings that it does not take. */
   refused: Set<string>
   /** Whether it lets nobody change a topic. */
@@ -66,6 +68,7 @@ export async function withFakeTarget(
     fake,
     notes: new Map(),
     warned: [],
+    onEvent: () => undefined,
     refused: new Set(),
     isGuarded: false,
     before: () => undefined,
@@ -93,6 +96,7 @@ export async function withFakeTarget(
     const cluster = await fake.open()
     const onProgress: OnProgress = event => {
       if (event.type === 'warning') target.warned.push(event.message)
+      target.onEvent(event)
     }
     const parts = { cluster, storage, clock: fake.clock, requestTimeoutMs: 1000, onProgress }
     const options = plainOptions({ restoreId: 'r1', replicationFactor: 1, retention: 'apply', ...changes })

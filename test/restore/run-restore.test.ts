@@ -131,6 +131,27 @@ describe('a restore as a whole', () => {
       assert.deepEqual(stages(target.notes), { 'orders/0': 2 })
     }))
 
+  test('fills topics in the order of the job, the others after them, and reports a name that matches none', () =>
+    withFakeTarget(
+      ['audit', 'billing', 'orders', 'payments'].map(name => fakeTopic(name, [[encodeRun(0n, 2)]])),
+      async target => {
+        const begun: string[] = []
+        target.onEvent = event => {
+          if (event.type === 'begun') begun.push(event.topic)
+        }
+        // One partition at a time.
+        const settings = { order: ['payments', 'o*', 'order'], memoryBudgetBytes: 1 }
+        const { warnings, topics } = await target.restore(settings)
+        assert.deepEqual(begun, ['payments', 'orders', 'audit', 'billing'])
+        assert.deepEqual(warnings, ['restore.order: order matches no topic of this restore'])
+        assert.deepEqual(
+          topics.map(({ source }) => source),
+          ['audit', 'billing', 'orders', 'payments'],
+        )
+        assert.equal((await target.restore({ ...settings, order: [] })).wasComplete, true, 'it is the same restore')
+      },
+    ))
+
   test('is refused where the backup has no such generation', () =>
     withFakeTarget(two(), target =>
       assert.rejects(target.restore({ generation: 9 }), {

@@ -23,7 +23,7 @@ function planOf(sizes: Record<string, number[]>): RestorePlan {
 }
 
 function prepared(plan: RestorePlan, change: (one: StreamProgress) => Partial<StreamProgress> = () => ({})) {
-  const pins = assignShards(plan, sharing, {})
+  const pins = assignShards(plan, sharing, { timeWindow: {} })
   const streams = plan.topics.flatMap(({ name, streams }) =>
     streams.map(({ partition }): [string, StreamProgress] => {
       const key = streamKey({ topic: name, partition })
@@ -43,7 +43,7 @@ function prepared(plan: RestorePlan, change: (one: StreamProgress) => Partial<St
 describe('the shards of a restore', () => {
   test('have every partition once, and about the same number of bytes', () => {
     const plan = planOf({ orders: [900, 100, 100, 100, 300], audit: [400, 0, 0, 500] })
-    const pins = assignShards(plan, { count: 3, version: '1.0' }, {})
+    const pins = assignShards(plan, { count: 3, version: '1.0' }, { timeWindow: {} })
     assert.deepEqual([...pins.keys()].sort(), keysOf(plan).sort())
     const loads = [0, 0, 0]
     for (const { name, streams } of plan.topics) {
@@ -57,14 +57,14 @@ describe('the shards of a restore', () => {
 
   test('have about the same number of partitions where the sizes do not decide', () => {
     const plan = planRestore(manifestOf([sampleTopic('orders', 8)]), plainOptions())
-    const pins = [...assignShards(plan, sharing, {}).values()]
+    const pins = [...assignShards(plan, sharing, { timeWindow: {} }).values()]
     const counts = [0, 1, 2, 3].map(index => pins.filter(pin => pin.index === index).length)
     assert.deepEqual(counts, [2, 2, 2, 2])
   })
 
   test('are the same for the same plan, and together they are the plan', () => {
     const plan = planOf({ orders: [3, 1, 4, 1, 5, 9, 2, 6], audit: [5, 3, 5] })
-    assert.deepEqual(assignShards(plan, sharing, {}), assignShards(plan, sharing, {}))
+    assert.deepEqual(assignShards(plan, sharing, { timeWindow: {} }), assignShards(plan, sharing, { timeWindow: {} }))
     const parts = [0, 1, 2, 3].map(index => planOwn(plan, prepared(plan), index))
     assert.deepEqual(parts.flatMap(keysOf).sort(), keysOf(plan).sort())
     for (const { topics } of parts) {
@@ -74,9 +74,16 @@ describe('the shards of a restore', () => {
     }
   })
 
+  test('share the topics that come first among all of them', () => {
+    const plan = planOf({ big: [900, 900, 900, 900], important: [10, 10, 10, 10] })
+    const pins = assignShards(plan, sharing, { timeWindow: {}, order: ['imp*'] })
+    const own = [...pins].filter(([key]) => key.startsWith('important/')).map(([, { index }]) => index)
+    assert.deepEqual(own.toSorted(), [0, 1, 2, 3])
+  })
+
   test('more than there are partitions leave some without work', () => {
     const plan = planOf({ orders: [1, 1] })
-    const pins = [...assignShards(plan, { count: 5, version: '1.0' }, {}).values()]
+    const pins = [...assignShards(plan, { count: 5, version: '1.0' }, { timeWindow: {} }).values()]
     assert.deepEqual(
       pins.map(({ index }) => index),
       [0, 1],
@@ -85,7 +92,9 @@ describe('the shards of a restore', () => {
 })
 
 test('more shards than notes can name are refused', () => {
-  assert.throws(() => assignShards(planOf({ orders: [1] }), { count: 1025, version: '1' }, {}), { code: 'USAGE' })
+  assert.throws(() => assignShards(planOf({ orders: [1] }), { count: 1025, version: '1' }, { timeWindow: {} }), {
+    code: 'USAGE',
+  })
 })
 
 describe('a restore that is not prepared', () => {
