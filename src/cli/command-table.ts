@@ -10,7 +10,6 @@ import { crdsCommand, operatorCommand } from './operator-table.ts'
 import {
   asOf,
   backupId,
-  commit,
   config,
   deep,
   dryRun,
@@ -23,13 +22,12 @@ import {
   path,
   report,
   set,
-  shard,
   target,
   topic,
 } from './option-specs.ts'
 import { pruneCommand } from './prune-table.ts'
-import { finish, prepare, restoreShard, shards } from './restore-shard-options.ts'
 import { registryCommand, schemasCommand } from './schema-commands.ts'
+import { commit, finish, prepare, restoreShard, shard, shards } from './shard-options.ts'
 import { topicsCommand } from './topics-command.ts'
 
 const jobInPlaceOfPath: OptionSpec = { ...config, description: 'the job file (YAML), instead of `--path`' }

@@ -179,23 +179,12 @@ export const dryRun: OptionSpec = {
   description: 'show what would be copied; write nothing',
 }
 
-export const shard: OptionSpec = {
-  name: 'shard',
-  value: { kind: 'text', label: 'i/n' },
-  description: 'copy one of n parts of the partitions, counted from 0; `--commit` commits all parts as one backup',
-}
-
 export const newIncarnation: OptionSpec = {
   name: 'new-incarnation',
   value: { kind: 'text', label: 'topic' },
   isRepeatable: true,
   description:
     'keep the stored records of the topic as an older incarnation, and copy the topic again from its log start; repeatable',
-}
-
-export const commit: OptionSpec = {
-  name: 'commit',
-  description: 'commit the work of all shards',
 }
 
 export const report: OptionSpec = {

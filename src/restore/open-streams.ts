@@ -8,11 +8,10 @@ import { countStream } from './expected.ts'
 import type { RunMark } from './fill.ts'
 import { type SourcePosition, startOf } from './legs.ts'
 import { type BackupReader, outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
-import { fingerprintOf, type PlannedLeg, type RestorePlan } from './plan.ts'
+import { fingerprintOf, orderTopics, type PlannedLeg, type RestorePlan } from './plan.ts'
 import { prepareTopics } from './prepare-topics.ts'
 import { type ShardPin, streamKey } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
-import { rankTopics } from './restore-order.ts'
 import { Stream } from './stream.ts'
 import type { RecordsSurvey } from './survey-records.ts'
 
@@ -33,10 +32,8 @@ export async function openStreams(
   const own = await acquireProducerId(cluster, signal)
   const identity = progress?.identity ?? own
   const isShared = options.existingTopics === 'append'
-  const rankOf = rankTopics(options.order ?? [])
-  const planned = plan.topics
-    .toSorted((a, b) => rankOf(a) - rankOf(b))
-    .flatMap(topic => topic.streams.map(stream => ({ plan, topic, stream })))
+  const ordered = orderTopics(plan.topics, options)
+  const planned = ordered.flatMap(topic => topic.streams.map(stream => ({ plan, topic, stream })))
   const streams = planned.map(place => {
     const { topic, stream } = place
     const maxBytes = maxBatchBytes(configs.get(topic.name))

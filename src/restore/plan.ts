@@ -9,8 +9,7 @@ import type { IdCheck } from './id-counts.ts'
 import type { TopicRewrite } from './part-rewriter.ts'
 import { storesByName } from './registry-topics.ts'
 import type { RestoreOptions } from './restore-options.ts'
-import { describeRewrite } from './restore-options.ts'
-import { orderWarnings } from './restore-order.ts'
+import { describeRewrite, orderWarnings, rankTopics } from './restore-options.ts'
 import { describeLeftOut, olderWarnings, optionsFor, refuseUnknownNames, selectTopics } from './select-topics.ts'
 import { planSettings, type TopicSettings } from './topic-settings.ts'
 
@@ -102,6 +101,12 @@ export function planRestore(manifest: Manifest, options: RestoreOptions, stores 
     request: describeRequest(options),
     ...ids,
   }
+}
+
+/** Pure: as they are filled. The plan has another order, which is part of what a restore is known by. */
+export function orderTopics(topics: readonly PlannedTopic[], { order }: RestoreOptions): PlannedTopic[] {
+  const rankOf = rankTopics(order)
+  return topics.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
 /** A name for the restore that the same job finds again after a crash, and that another one does not hit upon. */

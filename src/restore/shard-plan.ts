@@ -3,8 +3,7 @@ import { expectStream } from './expected.ts'
 import { startOf } from './legs.ts'
 import type { RestorePlan } from './plan.ts'
 import { MAX_SHARDS, type RestoreProgress, type ShardPin, type StreamProgress, streamKey } from './progress.ts'
-import type { RestoreOptions } from './restore-options.ts'
-import { rankTopics } from './restore-order.ts'
+import { type RestoreOptions, rankTopics } from './restore-options.ts'
 
 /** One of `count` processes that share the partitions of a restore among themselves. */
 export interface RestoreShard {
@@ -23,7 +22,7 @@ export type Sharing = Pick<ShardPin, 'count' | 'version'>
 export function assignShards(
   { topics }: Pick<RestorePlan, 'topics'>,
   { count, version }: Sharing,
-  { timeWindow, order = [] }: Pick<RestoreOptions, 'timeWindow' | 'order'>,
+  { timeWindow, order }: Pick<RestoreOptions, 'timeWindow' | 'order'>,
 ): Map<string, ShardPin> {
   if (count > MAX_SHARDS)
     throw new KafkaBackupError('USAGE', `a restore has at most ${MAX_SHARDS} shards, not ${count}`)

@@ -46,13 +46,15 @@ export const restoreFaults: Fault[] = [
   restoreAnswersLost,
   restoreLateRequests,
   restoreLateAfterRestart,
-  restoreShardsKilled,
   restoresAtOnce,
   foreignProducer,
   restoreReadsFail,
   restoreOfDamage,
   restoreBrokerKilled,
 ]
+
+/** The same; docs/reliability.md has no figures of these before the next soak measures them among the others. */
+export const newRestoreFaults: Fault[] = [restoreShardsKilled]
 
 /** What makes sense for a bucket as well, in fewer rounds: every call goes over the network there. */
 export const bucketFaults: Fault[] = faults

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { isFull } from '../full.ts'
-import { bucketFaults, faults, faultsOfStore, restoreFaults } from './catalog.ts'
+import { bucketFaults, faults, faultsOfStore, newRestoreFaults, restoreFaults } from './catalog.ts'
 import { brokenPromises, type Fault, measureFault, seedOf } from './fault.ts'
 import { type LabOptions, type OpenLab, openLab } from './open-lab.ts'
 
@@ -9,7 +9,7 @@ import { type LabOptions, type OpenLab, openLab } from './open-lab.ts'
 const labs: [what: string, store: LabOptions['store'], faults: readonly Fault[]][] = [
   ['a backup in a folder, read over TLS, stands', 'filesystem', faults],
   ['a backup in a bucket, read over TLS, stands', 's3', bucketFaults],
-  ['a restore stands', 'filesystem', restoreFaults],
+  ['a restore stands', 'filesystem', [...restoreFaults, ...newRestoreFaults]],
 ]
 if (isFull) {
   labs.push(['a backup in a container of Azure, read over TLS, stands', 'azure', faultsOfStore('Azure')])

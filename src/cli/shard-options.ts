@@ -1,4 +1,15 @@
-import { type OptionSpec, shard } from './option-specs.ts'
+import type { OptionSpec } from './option-specs.ts'
+
+export const shard: OptionSpec = {
+  name: 'shard',
+  value: { kind: 'text', label: 'i/n' },
+  description: 'copy one of n parts of the partitions, counted from 0; `--commit` commits all parts as one backup',
+}
+
+export const commit: OptionSpec = {
+  name: 'commit',
+  description: 'commit the work of all shards',
+}
 
 export const prepare: OptionSpec = {
   name: 'prepare',
