@@ -24,7 +24,10 @@ export const fullBackup = {
     rateLimit: '10MiB',
     connectionsPerBroker: 4,
   },
-  retention: { keepLast: 3, olderThan: '30d', grace: '0s', afterBackup: false },
+  retention: {
+    ...{ keepLast: 3, olderThan: '30d', grace: '0s', afterBackup: false },
+    generations: { keepLast: 5, keepHourly: 24, keepDaily: 7 },
+  },
 }
 
 export const fullRestore = {

@@ -61,7 +61,10 @@ test('a backup can set every field of a job file', () => {
   assert.equal(job.backup.bytesPerSecond, 10 * 2 ** 20)
   assert.deepEqual(job.backup.consumerGroups, { include: ['g?'], exclude: ['g1'] })
   assert.ok(job.backup.continuous && job.backup.acls)
-  assert.deepEqual(job.retention, { keepLast: 3, olderThanMs: 30 * 86_400_000, graceMs: 0, afterBackup: false })
+  assert.deepEqual(job.retention, {
+    ...{ keepLast: 3, olderThanMs: 30 * 86_400_000, graceMs: 0, afterBackup: false },
+    generations: { keepLast: 5, keepHourly: 24, keepDaily: 7 },
+  })
 })
 
 test('a restore can set every field of a job file', () => {
