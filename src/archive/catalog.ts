@@ -1,14 +1,14 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 import { assertManifestKeys } from './assert-keys.ts'
-import { damaged, tooNew } from './damage.ts'
+import { damaged } from './damage.ts'
 import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './layout.ts'
 import { manifestOf, writerManifestOf } from './log/as-manifest.ts'
 import { commitKey } from './log/keys.ts'
 import type { LogBase } from './log/log-writer.ts'
 import { isLogMarker, MAX_MARKER_BYTES } from './log/marker.ts'
 import { findNewestCommit, listCommits, openGeneration } from './log/open-generation.ts'
-import { FORMAT_VERSION, type Manifest, parseManifest } from './manifest.ts'
+import { type Manifest, parseManifest } from './manifest.ts'
 
 /** The ids of all backups at the location, in the order of their names, without expired ones. */
 export async function listBackupIds(storage: Storage, signal: AbortSignal): Promise<string[]> {
@@ -44,6 +44,16 @@ export async function scanManifests(
   return { manifests: new Map(found.sort(([a], [b]) => a - b)), mark }
 }
 
+/** The number of the newest generation, of either version; undefined where nothing is committed. */
+export async function newestNumber(
+  storage: Storage,
+  backupId: string,
+  { manifests }: Pick<ScannedManifests, 'manifests'>,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  return (await findNewestCommit(storage, backupId, signal)) ?? [...manifests.keys()].at(-1)
+}
+
 /** Committed generations, oldest first. Refuses an expired backup. */
 export async function listGenerations(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
   const { manifests, commits } = await scanGenerations(storage, backupId, signal)
@@ -70,22 +80,6 @@ export async function scanGenerations(
   const isLog = newest && newest.size <= MAX_MARKER_BYTES && isLogMarker(await storage.read(newest.key, signal))
   if (!isLog) return { manifests: generations, commits: [] }
   return { manifests: generations.slice(0, -1), commits: await listCommits(storage, backupId, signal, count) }
-}
-
-/** The newest committed state for one who continues it; undefined without one. Refuses an expired backup. */
-export async function latestManifest(
-  storage: Storage,
-  backupId: string,
-  signal: AbortSignal,
-): Promise<Manifest | undefined> {
-  const newest = await openNewest(storage, backupId, signal)
-  if (newest && newest.format_version > FORMAT_VERSION) {
-    throw tooNew(
-      commitKey(backupId, newest.generation),
-      `has format version ${newest.format_version}, which this command does not write`,
-    )
-  }
-  return newest
 }
 
 /** The newest committed state. The partitions of one of version 2 do not name their segments: a writer does not need them. */

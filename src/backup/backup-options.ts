@@ -7,7 +7,9 @@ export interface BackupOptions {
   /** Runs until it is stopped. */
   continuous: boolean
   commitIntervalMs: number
-  /** A continuous run makes segments of small appends after this time; a day unless told. */
+  /** A continuous run begins with version 2 of the format; otherwise it continues the version that the backup has. */
+  beginsLog?: boolean
+  /** A continuous run of version 2 makes segments of small appends after this time; a day unless told. */
   mergeAfterMs?: number
   /** How often a continuous run reads settings, schemas, groups and access rules; absent: in every round. */
   pollIntervalMs?: number

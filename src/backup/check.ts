@@ -1,4 +1,4 @@
-import { latestManifest } from '../archive/catalog.ts'
+import { newestState } from '../archive/catalog.ts'
 import { fetchTopicPermissions, probeBroker, type TopicOperation } from '../kafka/permissions.ts'
 import { isPattern } from '../lib/glob.ts'
 import { attempt, type Check, type CheckReport } from '../observe/finding.ts'
@@ -78,7 +78,7 @@ async function checkPlan(
 ): Promise<{ checks: Check[]; warnings: string[] }> {
   let warnings: string[] = []
   const check = await attempt(`backup ${options.backupId}`, 'continue', signal, async () => {
-    const previous = await latestManifest(storage, options.backupId, signal)
+    const { manifest: previous } = await newestState(storage, options.backupId, signal)
     const { plan } = await prepareRound(options, { cluster, clock }, previous, signal)
     warnings = [...plan.warnings, ...noticeRereads(plan).map(describeReread)]
     return previous ? `continues from generation ${previous.generation}` : 'will be new'

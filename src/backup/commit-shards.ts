@@ -1,10 +1,9 @@
-import { latestManifest } from '../archive/catalog.ts'
 import { freshKey } from '../archive/incarnation.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { readShards, type Shard, segmentsOf } from '../archive/shard.ts'
 import { formatUtc } from '../lib/clock.ts'
 import type { BackupOptions } from './backup-options.ts'
-import { GenerationPublisher } from './generation-publisher.ts'
+import { openTarget } from './open-target.ts'
 import { type BackupParts, gapError, type Prepared, prepareRound } from './round.ts'
 import type { BackupReport } from './run-backup.ts'
 import { gatherShards, overlayShards, refuseMixed } from './shards.ts'
@@ -21,7 +20,7 @@ export async function commitShards(
 ): Promise<BackupReport> {
   const startedAt = parts.clock.monotonic()
   const { backupId } = options
-  const previous = await latestManifest(parts.storage, backupId, signal)
+  const { previous, openPublisher } = await openTarget(backupId, parts, signal)
   const generation = (previous?.generation ?? 0) + 1
   const found = await readShards(parts.storage, { backupId, generation }, signal)
   const shards = gatherShards(found, backupId, generation)
@@ -34,7 +33,7 @@ export async function commitShards(
   const warnings = [...warningsOf(shards, prepared), ...unseen.map(describeUnseen)]
   for (const message of warnings) parts.onProgress({ type: 'warning', message })
   const carried = segmentsOf(shards)
-  const publisher = new GenerationPublisher(options, prepared, parts, { carried })
+  const publisher = openPublisher(options, prepared, carried)
   await publisher.publish({ copies: [], rereads: [], complete: unseen.length === 0, warnings }, parts.onProgress)
   const manifest = publisher.newest
   const newGaps = newGapsOf(manifest, previous)

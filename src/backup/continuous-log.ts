@@ -7,7 +7,10 @@ import { formatJson } from '../lib/json.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { BackupOptions } from './backup-options.ts'
-import type { BackupParts } from './round.ts'
+import { GenerationPublisher } from './generation-publisher.ts'
+import { LogPublisher } from './log-publisher.ts'
+import { storeClock } from './open-target.ts'
+import type { BackupParts, Prepared } from './round.ts'
 
 const DEFAULT_MERGE_AFTER_MS = 24 * 3_600_000
 
@@ -65,11 +68,6 @@ export class ContinuousLog {
   }
 }
 
-/** The clock of the store; that of this process in a run without a lease. */
-export function storeClock({ lease, clock }: Pick<BackupParts, 'lease' | 'clock'>): () => number {
-  return () => lease?.storeNow() ?? clock.now()
-}
-
 /**
  * `manifest.json` and the files of the registry, which are copies for people. A continuous run renews them with its first commit, with
  * every checkpoint, when schemas change, and at its end.
@@ -109,4 +107,16 @@ export class CopyRenewal {
     this.#isDue = false
     this.#copied = newest
   }
+}
+
+/** Publishes what a round has made durable, in the version that the backup has. */
+export function openRoundPublisher(
+  options: BackupOptions,
+  prepared: Prepared,
+  parts: BackupParts,
+  { log, copies, quietMs }: { log: ContinuousLog | undefined; copies: CopyRenewal; quietMs: number },
+): GenerationPublisher | LogPublisher {
+  if (!log) return new GenerationPublisher(options, prepared, parts, { quietMs })
+  const afterCommit = (newest: Manifest, onProgress: OnProgress) => copies.afterCommit(newest, onProgress)
+  return new LogPublisher(log.writer, options, prepared, parts, { quietMs, afterCommit })
 }

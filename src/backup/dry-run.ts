@@ -1,4 +1,4 @@
-import { latestManifest } from '../archive/catalog.ts'
+import { newestState } from '../archive/catalog.ts'
 import { incarnationKey } from '../archive/incarnation.ts'
 import type { Gap } from '../archive/manifest.ts'
 import { fetchPartitionSizes } from '../kafka/partition-sizes.ts'
@@ -38,7 +38,7 @@ export async function dryRunBackup(
   parts: Pick<BackupParts, 'cluster' | 'storage' | 'clock' | 'readRegistry'>,
   signal: AbortSignal,
 ): Promise<DryRun> {
-  const previous = await latestManifest(parts.storage, options.backupId, signal)
+  const { manifest: previous } = await newestState(parts.storage, options.backupId, signal)
   const { observed, plan } = await prepareRound(options, parts, previous, signal)
   const current = plan.topics.filter(topic => topic.state === 'current')
   const sizes = await fetchPartitionSizes(

@@ -1,4 +1,4 @@
-import { latestManifest } from '../archive/catalog.ts'
+import { newestState } from '../archive/catalog.ts'
 import { hasCarriedSchemas } from '../archive/registry-section.ts'
 import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { backupSchemas } from '../registry/backup-schemas.ts'
@@ -20,7 +20,7 @@ export async function takeFinalSnapshot(backupId: string, parts: BackupParts): P
     limit.abort(new KafkaBackupError('REGISTRY_UNREACHABLE', `the registry has not answered within ${LIMIT_MS} ms`)),
   )
   try {
-    const newest = await latestManifest(storage, backupId, limit.signal)
+    const { manifest: newest } = await newestState(storage, backupId, limit.signal)
     if (!newest || !hasCarriedSchemas(newest)) return
     const assertHeld = () => confirmLease(parts, { backupId, previous: newest, keys: [] }, limit.signal)
     await backupSchemas(backupId, { ...parts, readRegistry, assertHeld }, limit.signal)

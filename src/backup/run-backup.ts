@@ -1,8 +1,7 @@
-import { latestManifest } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { toKafkaBackupError } from '../errors.ts'
 import type { BackupOptions } from './backup-options.ts'
-import { GenerationPublisher } from './generation-publisher.ts'
+import { type BackupTarget, openTarget } from './open-target.ts'
 import { type BackupParts, prepareRound, type RoundReport, runRound } from './round.ts'
 import { StartOver } from './start-over.ts'
 import { takeSections } from './take-sections.ts'
@@ -27,8 +26,8 @@ export async function runBackup(
   const startOver = new StartOver(options)
   for (;;) {
     try {
-      const previous = await latestManifest(parts.storage, options.backupId, signal)
-      return await runOnce(startOver.optionsFor(previous), previous, parts, signal)
+      const target = await openTarget(options.backupId, parts, signal)
+      return await runOnce(startOver.optionsFor(target.previous), target, parts, signal)
     } catch (error) {
       if (signal.aborted || !startOver.accepts(error)) throw error
       parts.onProgress({ type: 'warning', message: `starting over: ${toKafkaBackupError(error).message}` })
@@ -38,13 +37,13 @@ export async function runBackup(
 
 async function runOnce(
   options: BackupOptions,
-  previous: Manifest | undefined,
+  { previous, openPublisher }: BackupTarget,
   parts: BackupParts,
   signal: AbortSignal,
 ): Promise<BackupReport> {
   const observed = await prepareRound(options, parts, previous, signal)
   const prepared = await takeSections(observed, options.backupId, parts, signal)
-  const publisher = new GenerationPublisher(options, prepared, parts)
+  const publisher = openPublisher(options, prepared)
   const report = await runRound(options, prepared, parts, publisher, signal)
   return { ...report, manifest: publisher.newest, changes: changesSince(previous, publisher.newest) }
 }

@@ -1,10 +1,10 @@
-import { latestManifest } from '../archive/catalog.ts'
+import { newestState } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { backoffMs } from '../lib/retry.ts'
 import type { BackupOptions } from './backup-options.ts'
+import { ContinuousLog, CopyRenewal, openRoundPublisher } from './continuous-log.ts'
 import { takeFinalSnapshot } from './final-snapshot.ts'
-import { GenerationPublisher } from './generation-publisher.ts'
 import { pollBounds } from './observe-source.ts'
 import { Polling } from './polling.ts'
 import { type BackupParts, prepareRound, runRound } from './round.ts'
@@ -32,7 +32,7 @@ export async function runContinuous(options: BackupOptions, parts: BackupParts, 
       else await parts.clock.sleep(delayMs, signal)
     }
   } catch (error) {
-    if (line.hasCommitted && !hasCode(error, 'WRITER_CONFLICT')) await takeFinalSnapshot(options.backupId, parts)
+    await line.close(error)
     throw error
   }
 }
@@ -43,6 +43,8 @@ class Line {
   readonly #startOver: StartOver
   readonly #parts: BackupParts
   readonly #polling: Polling
+  readonly #copies: CopyRenewal
+  #log: ContinuousLog | undefined
   #previous: Manifest | undefined
   /** The runs since the last round that ended well: a commit of theirs may have taken effect unheard. */
   #runs = new Set<string>()
@@ -58,10 +60,16 @@ class Line {
     this.#startOver = new StartOver(options)
     this.#parts = parts
     this.#polling = new Polling(options, parts.clock)
+    this.#copies = new CopyRenewal(parts.storage)
   }
 
-  get hasCommitted(): boolean {
-    return this.#rounds > 0
+  /** Abandons what is being merged, and brings up to date what is not part of every commit. */
+  async close(error: unknown): Promise<void> {
+    await this.#log?.close()
+    // The backup is no longer that of this process when another one has taken over.
+    if (this.#rounds === 0 || hasCode(error, 'WRITER_CONFLICT')) return
+    await this.#copies.end(this.#parts.onProgress)
+    await takeFinalSnapshot(this.#options.backupId, this.#parts)
   }
 
   /** How long to wait after trouble that may pass; undefined after a round that went well. What is final is thrown. */
@@ -99,15 +107,16 @@ class Line {
   }
 
   async #round(signal: AbortSignal): Promise<void> {
-    if (!this.#isSure) this.#previous = await this.#findNewest(signal)
-    this.#isSure = true
+    const log = await this.#openLog(signal)
+    const previous = log?.writer.newest ?? this.#previous
     // A topic that was there at the start may be deleted later on; that is news, not a mistake in the job.
-    const startOptions = this.#startOver.optionsFor(this.#previous)
+    const startOptions = this.#startOver.optionsFor(previous)
     const options = this.#rounds === 0 ? startOptions : { ...startOptions, missingTopics: 'warn' as const }
     const reading = this.#polling.begin()
-    const observed = await prepareRound(options, { ...this.#parts, ...reading }, this.#previous, signal)
+    const observed = await prepareRound(options, { ...this.#parts, ...reading }, previous, signal)
     const prepared = await this.#polling.takeSections(observed, this.#parts, signal)
-    const publisher = new GenerationPublisher(options, prepared, this.#parts, { quietMs: HEARTBEAT_MS })
+    const own = { log, copies: this.#copies, quietMs: HEARTBEAT_MS }
+    const publisher = openRoundPublisher(options, prepared, this.#parts, own)
     this.#runs.add(publisher.run)
     await runRound(options, prepared, this.#parts, publisher, signal)
     this.#rounds++
@@ -117,18 +126,35 @@ class Line {
     this.#previous = publisher.newest
     this.#runs = new Set()
     this.#mayBeCut = true
-    this.#previous = (await this.#parts.afterRound?.(publisher.newest, signal)) ?? publisher.newest
+    const newest = await this.#parts.afterRound?.(publisher.newest, signal)
     this.#mayBeCut = false
+    if (newest && newest.generation !== this.#previous.generation) {
+      this.#previous = newest
+      this.#isSure = false
+    } else log?.tidy()
   }
 
-  async #findNewest(signal: AbortSignal): Promise<Manifest | undefined> {
-    const { backupId } = this.#options
-    const found = await latestManifest(this.#parts.storage, backupId, signal)
+  /** The log that this process has open, as long as it knows that nothing else was committed; undefined in version 1. */
+  async #openLog(signal: AbortSignal): Promise<ContinuousLog | undefined> {
+    if (this.#isSure) return this.#log
+    await this.#log?.close()
+    this.#log = undefined
+    const found = await newestState(this.#parts.storage, this.#options.backupId, signal)
+    this.#assertOwn(found.manifest)
+    if (found.isLog || this.#options.beginsLog) {
+      this.#log = await ContinuousLog.open(this.#options, this.#parts, found, () => this.#copies.note(), signal)
+    }
+    this.#previous = found.manifest
+    this.#isSure = true
+    return this.#log
+  }
+
+  #assertOwn(found: Manifest | undefined): void {
     const known = this.#previous
     if (known && (found?.generation ?? 0) < known.generation) throw this.#missing(known)
-    if (!known || !found || found.generation === known.generation || this.#runs.has(found.run)) return found
-    if (this.#mayBeCut) return found
-    const message = `another process committed generation ${found.generation} of backup \`${backupId}\``
+    if (!known || !found || found.generation === known.generation || this.#runs.has(found.run)) return
+    if (this.#mayBeCut) return
+    const message = `another process committed generation ${found.generation} of backup \`${found.backup_id}\``
     throw new KafkaBackupError('WRITER_CONFLICT', `${message} at ${this.#parts.storage.location}`)
   }
 

@@ -1,4 +1,4 @@
-import { latestManifest } from '../archive/catalog.ts'
+import { newestState } from '../archive/catalog.ts'
 import { incarnationKey } from '../archive/incarnation.ts'
 import { FORMAT_VERSION, type ManifestTopic, type Segment } from '../archive/manifest.ts'
 import { furthest, readShards, type Shard, segmentsOf, writeShard } from '../archive/shard.ts'
@@ -30,7 +30,7 @@ export async function runShard(
   signal: AbortSignal,
 ): Promise<ShardReport> {
   const { backupId } = options
-  const previous = await latestManifest(parts.storage, backupId, signal)
+  const { manifest: previous } = await newestState(parts.storage, backupId, signal)
   const generation = (previous?.generation ?? 0) + 1
   const own = furthest(await readShards(parts.storage, { backupId, generation, only: shard }, signal))
   const before = own ? [own] : []

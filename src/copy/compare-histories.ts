@@ -122,7 +122,7 @@ async function dataOf(storage: Storage, manifest: Manifest, signal: AbortSignal)
   return new Map([...objectsOf(manifest, indexes)].map(({ key, blake3 }) => [key, blake3]))
 }
 
-function diverged({ target }: Sides, backupId: string, why: string): KafkaBackupError {
+export function diverged({ target }: Sides, backupId: string, why: string): KafkaBackupError {
   const message = `the backup \`${backupId}\` at ${target.location} is not a copy of the source: ${why}`
   return new KafkaBackupError('WRITER_CONFLICT', message, {
     details: { backup_id: backupId, location: target.location },

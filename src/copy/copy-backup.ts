@@ -1,3 +1,5 @@
+import { scanGenerations } from '../archive/catalog.ts'
+import { copyLog } from './copy-log.ts'
 import { draftCopy } from './draft-copy.ts'
 import { runCopy } from './run-copy.ts'
 import type { CopyOptions, CopyPlan, CopyReport, Sides } from './sides.ts'
@@ -13,6 +15,9 @@ export async function copyBackup(
   options: CopyOptions,
   signal: AbortSignal,
 ): Promise<CopyReport> {
+  const { manifests, commits } = await scanGenerations(sides.source, backupId, signal)
+  const isOlder = typeof options.generation === 'number' && manifests.includes(options.generation)
+  if (commits.length > 0 && !isOlder) return copyLog(sides, backupId, options, signal)
   const plan = await draftCopy(sides, backupId, options, signal)
   const done = options.dryRun ? foresee(plan) : await runCopy(sides, plan, options.onProgress, signal)
   const { generations, objects, bytes, problems } = done

@@ -1,4 +1,4 @@
-import { backupNotFound, expiredBackup, scanManifests } from '../archive/catalog.ts'
+import { backupNotFound, scanGenerations } from '../archive/catalog.ts'
 import type { NamedObject } from '../archive/manifest.ts'
 import { listSizes, type Problem } from '../archive/verify-objects.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -44,9 +44,7 @@ export async function draftCopy(
 
 /** An expired backup is removed after its grace period, including copied objects. */
 async function generationsOf(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
-  const { manifests, mark } = await scanManifests(storage, backupId, signal)
-  if (mark) throw expiredBackup(storage, backupId)
-  return [...manifests.keys()]
+  return (await scanGenerations(storage, backupId, signal)).manifests
 }
 
 function assertThere(
@@ -56,17 +54,25 @@ function assertThere(
   requested: RequestedGeneration,
 ): void {
   if (typeof requested !== 'number' || there.includes(requested)) return
-  const message = `the backup \`${backupId}\` at ${source.location} has no generation ${requested}`
+  throw noGeneration(source, backupId, there, requested)
+}
+
+export function noGeneration(
+  { location }: Storage,
+  backupId: string,
+  there: readonly number[],
+  requested: number,
+): KafkaBackupError {
+  const message = `the backup \`${backupId}\` at ${location} has no generation ${requested}`
   const which = there.length === 1 ? `generation ${there[0]} only` : `generations from ${there[0]} to ${there.at(-1)}`
-  const help = `It has ${which}; correct \`--generation\`.`
-  throw new KafkaBackupError('BACKUP_NOT_FOUND', message, { help })
+  return new KafkaBackupError('BACKUP_NOT_FOUND', message, { help: `It has ${which}; correct \`--generation\`.` })
 }
 
 /**
  * Refuses a target where something else has the name of an object of the source. The names of all objects contain the random
  * id of the run that wrote them, so a difference in size is what `misfits` has to show.
  */
-function assertTargetFits({ target }: Sides, [first, ...others]: readonly Problem[]): void {
+export function assertTargetFits({ target }: Sides, [first, ...others]: readonly Problem[]): void {
   if (first === undefined) return
   const more = others.length === 0 ? '' : ` (the same goes for ${others.length} more)`
   const message = `${first.key} at ${target.location} is not the object of the source: ${first.problem}${more}`
@@ -89,7 +95,7 @@ interface PlannedObjects {
  * Pure. What of the objects of the source is to be copied, by the sizes of those at the target. `missing` are the
  * generations to be committed; both lists ascend.
  */
-function planObjects(
+export function planObjects(
   generations: readonly SurveyedGeneration[],
   missing: readonly number[],
   sizes: ReadonlyMap<string, number>,

@@ -55,6 +55,25 @@ export async function runCopy(
   return { generations: queue.committed, objects, bytes, problems: [...plan.problems, ...queue.problems] }
 }
 
+/** Copies or checks objects without committing anything. Damage is recorded, and the rest continues. */
+export async function copyObjects(
+  sides: Sides,
+  objects: readonly PlannedObject[],
+  onProgress: OnProgress,
+  signal: AbortSignal,
+): Promise<{ objects: PlannedObject[]; problems: Problem[] }> {
+  const meter = new Meter(objects, onProgress)
+  const done = await runPool(objects, CONCURRENCY, async object => {
+    const problem = await settle(sides, object, bytes => meter.add(bytes, object), signal)
+    meter.finish(object, problem !== undefined)
+    return { object, problem }
+  })
+  return {
+    objects: done.filter(one => !one.problem && one.object.action === 'copy').map(one => one.object),
+    problems: done.flatMap(one => (one.problem ? [one.problem] : [])),
+  }
+}
+
 async function settle(
   sides: Sides,
   object: PlannedObject,

@@ -1,4 +1,4 @@
-import { latestManifest } from '../archive/catalog.ts'
+import { newestState } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import type { GenerationChoice } from '../archive/select-generation.ts'
 import type { Lease } from '../archive/writer-lease.ts'
@@ -104,7 +104,7 @@ export function pruneAfterBackup(
       if (signal.aborted) return newest
       hooks.onProgress({ type: 'warning', message: `pruning failed: ${toKafkaBackupError(error).message}` })
     }
-    return (await latestManifest(storage, job.backupId, signal)) ?? newest
+    return (await newestState(storage, job.backupId, signal)).manifest ?? newest
   }
 }
 

@@ -1,6 +1,6 @@
-import { latestManifest } from '../archive/catalog.ts'
-import { commitGeneration } from '../archive/commit.ts'
+import { type NewestState, newestState } from '../archive/catalog.ts'
 import { shardsPrefix } from '../archive/layout.ts'
+import { commitState } from '../archive/log/commit-state.ts'
 import type { ArchiveEncryption, Manifest } from '../archive/manifest.ts'
 import { renewCopies, renewRegistryCopies } from '../archive/newest-copies.ts'
 import { readJson } from '../archive/read-registry.ts'
@@ -53,7 +53,8 @@ export async function backupSchemas(
   const { storage, clock, onProgress } = parts
   const startedMs = clock.monotonic()
   const startedAt = formatUtc(clock.now())
-  const previous = await latestManifest(storage, backupId, signal)
+  const base = await newestState(storage, backupId, signal)
+  const previous = base.manifest
   const generation = (previous?.generation ?? 0) + 1
   const snapshot = await parts.readRegistry(signal)
   const { warnings } = snapshot
@@ -71,7 +72,7 @@ export async function backupSchemas(
     const kept = await keepOf(previous, storage, signal)
     const sealed = encryption && { encryption: encryption.section }
     const made = { ...head, created_at: formatUtc(clock.now()), ...kept, schema_registry: registry, ...sealed }
-    await commit(parts, { ...made, warnings: [...kept.warnings, ...warnings] }, signal)
+    await commit(parts, base, { ...made, warnings: [...kept.warnings, ...warnings] }, signal)
   } else if (previous) {
     // A run that died right after its commit has left the copies of an older state.
     const stale = await renewRegistryCopies(storage, previous, signal)
@@ -150,12 +151,13 @@ function keepAges({ carried_sections = [], topic_settings_at }: Manifest): Parti
 }
 
 async function commit(
-  { storage, onProgress, assertHeld }: SchemaBackupParts,
+  { storage, onProgress, assertHeld, newRun, clock }: SchemaBackupParts,
+  base: NewestState,
   manifest: Omit<Manifest, 'format' | 'format_version'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const draft = { manifest, freshSegments: new Map(), attempt: 1, confirm: async () => await assertHeld?.() }
-  const { manifest: committed } = await commitGeneration(storage, draft, signal)
+  const own = { newRun, nowMs: () => clock.now(), confirm: async () => await assertHeld?.() }
+  const committed = await commitState(storage, base, manifest, own, signal)
   for (const message of await renewCopies(storage, committed, signal)) onProgress({ type: 'warning', message })
   onProgress({ type: 'committed', generation: committed.generation, complete: committed.complete })
 }

@@ -1,4 +1,4 @@
-import { scanManifests } from '../archive/catalog.ts'
+import { newestNumber, scanManifests } from '../archive/catalog.ts'
 import { backupPrefix } from '../archive/layout.ts'
 import { type Lease, withLease } from '../archive/writer-lease.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -74,8 +74,8 @@ function isBackupId(id: string): boolean {
 
 async function removeParts(context: PruneContext, signal: AbortSignal): Promise<void> {
   const { parts, backupId, outcome } = context
-  const { manifests } = await scanManifests(parts.storage, backupId, signal)
-  const newestGeneration = [...manifests.keys()].at(-1)
+  const scanned = await scanManifests(parts.storage, backupId, signal)
+  const newestGeneration = await newestNumber(parts.storage, backupId, scanned, signal)
   await removeBackup(context, { newestGeneration, reason: 'it was deleted' }, signal)
   // The report lists what the store protects; anything else that is left was written by another process meanwhile.
   if (outcome.state !== 'removed' && outcome.retained.objects === 0) throw inUse(outcome)

@@ -1,8 +1,11 @@
 import { readManifest } from '../archive/catalog.ts'
 import { listHolds } from '../archive/holds.ts'
+import { commitKey } from '../archive/log/keys.ts'
+import { readCommit } from '../archive/log/open-generation.ts'
+import type { Manifest } from '../archive/manifest.ts'
 import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
-import type { StoredObject } from '../storage/storage.ts'
+import type { Storage, StoredObject } from '../storage/storage.ts'
 import { type KeptGeneration, planGenerations } from './plan-generations.ts'
 import type { PruneContext } from './prune-context.ts'
 import { commitTimeMs } from './survey.ts'
@@ -32,9 +35,9 @@ async function keepByRules(
 ): Promise<KeptGeneration[]> {
   const { generations: rules } = policy
   if (!rules) return []
-  const facts = await runPool([...manifests], MANIFESTS_AT_ONCE, async ([generation, { modifiedMs }]) => {
+  const facts = await runPool([...manifests], MANIFESTS_AT_ONCE, async ([generation, { key, modifiedMs }]) => {
     try {
-      const { complete, created_at } = await readManifest(parts.storage, backupId, generation, signal)
+      const { complete, created_at } = await readFacts(parts.storage, backupId, generation, key, signal)
       return { generation, complete, timeMs: commitTimeMs(created_at, modifiedMs) }
     } catch (error) {
       if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
@@ -42,4 +45,16 @@ async function keepByRules(
     }
   })
   return planGenerations(facts, rules)
+}
+
+/** What a generation of either version says of itself. */
+async function readFacts(
+  storage: Storage,
+  backupId: string,
+  generation: number,
+  key: string,
+  signal: AbortSignal,
+): Promise<Pick<Manifest, 'complete' | 'created_at'>> {
+  if (key !== commitKey(backupId, generation)) return readManifest(storage, backupId, generation, signal)
+  return (await readCommit(storage, backupId, generation, signal)).commit
 }

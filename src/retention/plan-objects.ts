@@ -9,13 +9,13 @@ const patterns: readonly (readonly [ObjectClass, RegExp])[] = [
   ['hold', /^holds\/\d{12}\.json$/],
   ['lease', /^leases\/[^/]+\.json$/],
   ['data', /^kafka\/[^/]+\/\d+\/(\d{20}\.[\w-]+\.log(\.zst)?|index-\d+\.[\w-]+\.json)$/],
+  ['data', /^packs\/[\w-]+\.pack$/],
   // Positions of groups and whatever else belongs to a whole generation.
   ['data', /^kafka\/[a-z]+-\d+\.[\w-]+\.json$/],
   ['data', /^schema-registry\/generations\/.+$/],
   ['shard', /^shards\/\d+\/shard-\d+-of-\d+\.[\w-]+\.json$/],
-  // Of version 2: they live as long as the backup, until a prune knows which of them are needed.
+  // Documents of version 2: they go when no generation that is kept needs them to be opened.
   ['log', /^(commits\/\d{9}\/\d{12}|(changes|checkpoints)\/\d{12}\.[\w-]+|rollups\/\d{12}-\d{12}\.[\w-]+)\.json\.zst$/],
-  ['log', /^packs\/[\w-]+\.pack$/],
   // Journals of restores, reports of runs, keys, and the current files of the registry: they live as long as the backup.
   ['kept', /^(restores|reports|keys|schema-registry)\/.+$/],
 ]

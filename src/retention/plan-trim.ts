@@ -16,10 +16,10 @@ export interface PartitionTrim {
 export function trimPartition(
   { indexes: _, ...partition }: ManifestPartition,
   segments: readonly Segment[],
-  storedMs: (key: string) => number | undefined,
+  storedMs: (segment: Segment) => number | undefined,
   cutoffMs: number,
 ): PartitionTrim | undefined {
-  const isOld = ({ key }: Segment) => (storedMs(key) ?? Number.POSITIVE_INFINITY) < cutoffMs
+  const isOld = (segment: Segment) => (storedMs(segment) ?? Number.POSITIVE_INFINITY) < cutoffMs
   const firstYoung = segments.findIndex(segment => !isOld(segment))
   const count = firstYoung === -1 ? segments.length : firstYoung
   if (count === 0) return undefined

@@ -81,9 +81,14 @@ export class PruneContext {
     return users
   }
 
+  /** The generations that are held. */
+  holds(signal: AbortSignal): Promise<Set<number>> {
+    return listHolds(this.parts.storage, this.backupId, signal)
+  }
+
   /** Why its holds keep the backup; undefined without one. With the lease of the prune, none can be placed any more. */
   async heldReason(signal: AbortSignal): Promise<string | undefined> {
-    const held = [...(await listHolds(this.parts.storage, this.backupId, signal))]
+    const held = [...(await this.holds(signal))]
     return held.length === 0 ? undefined : describeHolds(held)
   }
 

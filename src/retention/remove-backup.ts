@@ -1,4 +1,4 @@
-import { backupNotFound, scanManifests } from '../archive/catalog.ts'
+import { backupNotFound, newestNumber, scanManifests } from '../archive/catalog.ts'
 import { manifestCopyKey, prunedMarkKey } from '../archive/layout.ts'
 import { withLease } from '../archive/writer-lease.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -20,7 +20,7 @@ export async function removeBackup(
 ): Promise<void> {
   const { parts, backupId, outcome, policy, lease, isDryRun } = context
   const before = await scanManifests(parts.storage, backupId, signal)
-  const newestGeneration = [...before.manifests.keys()].at(-1)
+  const newestGeneration = await newestNumber(parts.storage, backupId, before, signal)
   if (!before.mark && newestGeneration !== known.newestGeneration) {
     outcome.notes.push('it has a new generation since it was judged; the next prune judges it again')
     return

@@ -1,7 +1,9 @@
 import { readManifest, refuseBackupFolder, type ScannedManifests, scanManifests } from '../archive/catalog.ts'
 import { listHolds } from '../archive/holds.ts'
 import { type FoundLease, isBelieved, readLiveLeases } from '../archive/lease.ts'
-import { isLogMarker, MAX_MARKER_BYTES } from '../archive/log/marker.ts'
+import { writerManifestOf } from '../archive/log/as-manifest.ts'
+import { isLogMarker } from '../archive/log/marker.ts'
+import { listCommits, openGeneration, readCommit } from '../archive/log/open-generation.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { compileGlobs } from '../lib/glob.ts'
@@ -83,19 +85,23 @@ export function commitTimeMs(createdAt: string, modifiedMs?: number): number {
   return Math.min(createdMs, modifiedMs ?? createdMs)
 }
 
+interface NewestGenerations {
+  newest?: Manifest
+  newestComplete?: Manifest
+  /** They are of version 2. */
+  isLog?: boolean
+}
+
 /** The newest generation, and the newest that is complete: mostly one and the same. */
 export async function readNewest(
   storage: Storage,
   backupId: string,
   { manifests }: Pick<ScannedManifests, 'manifests'>,
   signal: AbortSignal,
-): Promise<{ newest?: Manifest; newestComplete?: Manifest }> {
-  const found: { newest?: Manifest; newestComplete?: Manifest } = {}
-  const last = [...manifests.values()].at(-1)
-  if (last && last.size <= MAX_MARKER_BYTES && isLogMarker(await storage.read(last.key, signal))) {
-    const message = `backup \`${backupId}\` has the format version 2, of which prune does not remove anything yet`
-    throw new KafkaBackupError('ARCHIVE_TOO_NEW', message, { details: { backup_id: backupId } })
-  }
+): Promise<NewestGenerations> {
+  const state = await newestIfLog(storage, backupId, manifests, signal)
+  if (state) return state
+  const found: NewestGenerations = {}
   for (const generation of [...manifests.keys()].reverse()) {
     const manifest = await readManifest(storage, backupId, generation, signal)
     found.newest ??= manifest
@@ -104,4 +110,30 @@ export async function readNewest(
     break
   }
   return found
+}
+
+/** The same for a backup of version 2; undefined for one of version 1. A backup that is to be removed may be marked already. */
+async function newestIfLog(
+  storage: Storage,
+  backupId: string,
+  manifests: ScannedManifests['manifests'],
+  signal: AbortSignal,
+): Promise<NewestGenerations | undefined> {
+  const marker = [...manifests.values()].at(-1)
+  if (!marker || !isLogMarker(await storage.read(marker.key, signal))) return undefined
+  const commits = await listCommits(storage, backupId, signal)
+  const number = commits.at(-1)
+  if (number === undefined) return undefined
+  const newest = writerManifestOf(await openGeneration(storage, backupId, number, signal))
+  if (newest.complete) return { newest, newestComplete: newest, isLog: true }
+  for (const generation of commits.reverse()) {
+    if (!(await readCommit(storage, backupId, generation, signal)).commit.complete) continue
+    const opened = await openGeneration(storage, backupId, generation, signal)
+    return { newest, newestComplete: writerManifestOf(opened), isLog: true }
+  }
+  for (const generation of [...manifests.keys()].reverse().slice(1)) {
+    const manifest = await readManifest(storage, backupId, generation, signal)
+    if (manifest.complete) return { newest, newestComplete: manifest, isLog: true }
+  }
+  return { newest, isLog: true }
 }

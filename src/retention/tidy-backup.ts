@@ -1,5 +1,4 @@
 import { readManifest, scanManifests } from '../archive/catalog.ts'
-import { manifestKey } from '../archive/layout.ts'
 import type { FoundLease } from '../archive/lease.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { readShards, segmentsOf } from '../archive/shard.ts'
@@ -11,6 +10,7 @@ import { classify, planSuperseded, planSweep, type SweepPlan, shardGeneration } 
 import type { PruneContext } from './prune-context.ts'
 import { ReferenceReader } from './reference-reader.ts'
 import { readNewest } from './survey.ts'
+import { tidyLog } from './tidy-log.ts'
 import { commitAgain, commitTrim, namesCut, planTrim, renewCopy } from './trim-backup.ts'
 
 /**
@@ -26,6 +26,10 @@ export async function tidyBackup(context: PruneContext, signal: AbortSignal): Pr
   if (!found.newest) return
   outcome.state = 'kept'
   const waits = objects.some(({ key }) => isWaitingShard(backupId, key, found.newest?.generation ?? 0))
+  if (found.isLog) {
+    if (isHeldUp(context, await context.users(signal))) return
+    return tidyLog(context, objects, { newest: found.newest, newestComplete: found.newestComplete, waits }, signal)
+  }
   const { newest, foreseen } = await trim(context, found.newest, objects, waits, signal)
   const complete = newest.complete ? newest : found.newestComplete
   if (isHeldUp(context, await context.users(signal))) return
@@ -120,7 +124,7 @@ async function removeSuperseded(
   for (const generation of generations) {
     for (const key of await readFreed(context, generation, references, signal)) keys.add(key)
     const object = manifests.get(generation)
-    if (object) await context.remove([{ ...object, key: manifestKey(backupId, generation) }], signal)
+    if (object) await context.remove([object], signal)
   }
   outcome.generationsRemoved = generations.length
   return { generations, keys }

@@ -43,7 +43,7 @@ export async function planTrim(
   const trims = await runPool(all, CONCURRENCY, async ({ topic, partition }) => {
     const pages = await readOldPages(storage, topic, partition, storedMs, cutoffMs, signal)
     const segments = pages.flatMap(({ index }) => index.segments)
-    const trim = trimPartition(partition, segments, storedMs, cutoffMs)
+    const trim = trimPartition(partition, segments, ({ key }) => storedMs(key), cutoffMs)
     return trim ? [{ ...trim, topic, pages }] : []
   })
   const namesOf = (verdict: 'compacted' | 'unknown') => (judged.get(verdict) ?? []).map(({ name }) => name)

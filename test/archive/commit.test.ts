@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { latestManifest, listBackupIds, openBackup } from '../../src/archive/catalog.ts'
+import { listBackupIds, newestState, openBackup } from '../../src/archive/catalog.ts'
 import { commitGeneration, countKeptPages } from '../../src/archive/commit.ts'
 import type { ManifestPartition, Segment } from '../../src/archive/manifest.ts'
 import { renewManifestCopy } from '../../src/archive/newest-copies.ts'
@@ -174,7 +174,7 @@ describe('the catalogue', () => {
       await commitGeneration(storage, draftOf(emptyPartition(0, 0n), [], generation), never)
     }
     assert.equal((await openBackup(storage, 'b1', never)).generation, 10)
-    assert.equal(await latestManifest(storage, 'other', never), undefined)
+    assert.equal((await newestState(storage, 'other', never)).manifest, undefined)
   })
 
   test('knows as backups only folders with a committed generation', async () => {

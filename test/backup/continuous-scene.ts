@@ -9,6 +9,7 @@ import { encodeRun } from '../fakes/batches.ts'
 import { type FakeState, type FakeTopic, fakePartition, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
 
+export const never = new AbortController().signal
 export const stopped = new Error('stopped by the test')
 
 export const fixed: BackupOptions = {
@@ -34,6 +35,9 @@ export interface Scene {
   afterRound?: (newest: Manifest) => Promise<Manifest>
   /** What reads schemas, groups and access rules. */
   readers?: Pick<BackupParts, 'readRegistry' | 'readGroups' | 'readAccess'>
+  /** Names of runs begin with it. */
+  name?: string
+  parts?: Partial<BackupParts>
 }
 
 /** Runs until the script is over; everything it told, and the error it ended with. */
@@ -44,6 +48,8 @@ export async function play({
   between,
   afterRound,
   readers,
+  name = 'run',
+  parts: own = {},
 }: Scene): Promise<{ events: ProgressEvent[]; error: unknown }> {
   const fake = await startFakeCluster(topics)
   const events: ProgressEvent[] = []
@@ -59,10 +65,11 @@ export async function play({
       cluster: await fake.open(),
       storage,
       clock,
-      newRun: () => `run${++runs}`,
+      newRun: () => `${name}${++runs}`,
       toolVersion: '0',
       ...(afterRound && { afterRound }),
       ...readers,
+      ...own,
       onProgress: (event: ProgressEvent) => {
         events.push(event)
         if (event.type === 'idle' || (event.type === 'round' && !event.ok)) clock.isIdle = true

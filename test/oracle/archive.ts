@@ -29,6 +29,7 @@ export async function readTopicEntry(at: Place, topic: ManifestTopic): Promise<O
 
 /** All segments of a partition in the order of their offsets. */
 export async function segmentsOf(at: Place, partition: ManifestPartition): Promise<Segment[]> {
+  if (partition.list) return [...(await partition.list.read(never))]
   const storage = storageAt(at)
   const indexes = await Promise.all(partition.indexes.map(ref => indexAt(storage, ref)))
   return indexes.flatMap(index => index.segments)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { latestManifest, listGenerations } from '../../src/archive/catalog.ts'
+import { listGenerations, newestState } from '../../src/archive/catalog.ts'
 import { commitGeneration } from '../../src/archive/commit.ts'
 import { shardsPrefix } from '../../src/archive/layout.ts'
 import { readRegistry } from '../../src/archive/read-registry.ts'
@@ -28,7 +28,7 @@ function backUp(storage: Storage, snapshot: RegistrySnapshot, onProgress = (_: P
 }
 
 async function newest(storage: Storage) {
-  return (await latestManifest(storage, 'orders', never)) ?? assert.fail('nothing is committed')
+  return (await newestState(storage, 'orders', never)).manifest ?? assert.fail('nothing is committed')
 }
 
 /** A generation of a data backup. */

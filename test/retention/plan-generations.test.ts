@@ -4,7 +4,6 @@ import { readGeneration } from '../../src/archive/catalog.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import type { KeepRules } from '../../src/retention/keep-rules.ts'
 import { planGenerations, type RetainedGeneration } from '../../src/retention/plan-generations.ts'
-import { storeGenerations } from '../archive/generation-samples.ts'
 import { never } from '../archive/sample-archive.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
 import { DAY, HOUR, World } from './world.ts'
@@ -161,16 +160,6 @@ describe('prune', () => {
     )
     await world.prune({ graceMs: 0, keepLast: 1, generations: { keepLast: 2 } })
     assert.deepEqual([await world.generations('a'), await world.generations('b')], [[], [2, 3]])
-  })
-
-  test('leaves a backup of version 2 alone, and says so', async () => {
-    const world = new World()
-    await storeGenerations(world.storage, [{ created_at: '2026-01-02T03:04:05.000Z' }], 1)
-    const before = world.keys()
-    const outcome = await world.pruneOne({ graceMs: 0, generations: { keepLast: 1 } })
-    assert.deepEqual([outcome.state, outcome.removed.objects], ['left', 0])
-    assert.match(outcome.reasons.join(), /format version 2, of which prune does not remove anything/)
-    assert.deepEqual(world.keys(), before)
   })
 
   test('counts a damaged generation for no rule, and keeps the others', async () => {

@@ -40,7 +40,7 @@ function partitionOf(segments: readonly Segment[]): ManifestPartition {
 /** Stored at the time of its first offset. */
 const storedMs = (key: string) => Number(key.split('/').at(-1))
 const trim = (partition: ManifestPartition, segments: readonly Segment[], cutoffMs: number) =>
-  trimPartition(partition, segments, storedMs, cutoffMs)
+  trimPartition(partition, segments, ({ key }) => storedMs(key), cutoffMs)
 
 const three = [segment(0, 10), segment(10, 20), segment(20, 30)]
 
@@ -62,7 +62,7 @@ describe('the leading segments that are old enough', () => {
     assert.equal(trim(partitionOf(three), three, 0), undefined)
     const times = new Map([[three[0]?.key, 100]])
     assert.equal(
-      trimPartition(partitionOf(three), three, key => times.get(key) ?? 0, 50),
+      trimPartition(partitionOf(three), three, ({ key }) => times.get(key) ?? 0, 50),
       undefined,
     )
     assert.equal(

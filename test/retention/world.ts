@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { latestManifest, readManifest, scanManifests } from '../../src/archive/catalog.ts'
+import { newestState, readManifest, scanManifests } from '../../src/archive/catalog.ts'
 import { commitGeneration } from '../../src/archive/commit.ts'
 import { freshKey } from '../../src/archive/incarnation.ts'
 import { type FolderOf, segmentKey } from '../../src/archive/layout.ts'
@@ -91,7 +91,7 @@ export class World {
       startedMs = this.clock.now(),
       folderOf,
     } = spec
-    const previous = await latestManifest(storage, backupId, never)
+    const { manifest: previous } = await newestState(storage, backupId, never)
     const run = this.newRun()
     const fresh = new Map<string, Segment[]>()
     const partitions = []

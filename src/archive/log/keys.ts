@@ -43,6 +43,22 @@ export function packKey(backupId: string, run: string, number: number): string {
   return `${backupId}/packs/${run}-${number}.pack`
 }
 
+/** What a document of the log is, by its key, and the newest generation that it belongs to. A page is one of its checkpoint. */
+export function parseLogKey(
+  backupId: string,
+  key: string,
+): { kind: 'commit' | 'change' | 'rollup' | 'checkpoint' | 'page'; to: number } | undefined {
+  const generation = parseCommitKey(key)
+  if (generation !== undefined && key === commitKey(backupId, generation)) return { kind: 'commit', to: generation }
+  for (const kind of ['change', 'rollup', 'checkpoint'] as const) {
+    if (!isLogKey(key, backupId, kind)) continue
+    const [, number = ''] = /\/(?:[0-9]{12}-)?([0-9]{12})\.[^/]+$/.exec(key) ?? []
+    const isPage = kind === 'checkpoint' && /-[0-9]+\.json\.zst$/.test(key)
+    return { kind: isPage ? 'page' : kind, to: Number(number) }
+  }
+  return undefined
+}
+
 const classes = {
   change: /^changes\/[0-9]{12}\.[A-Za-z0-9-]+\.json\.zst$/,
   rollup: /^rollups\/[0-9]{12}-[0-9]{12}\.[A-Za-z0-9-]+\.json\.zst$/,

@@ -107,6 +107,11 @@ export class LogWriter {
     return this.#log?.checkpointKey !== before
   }
 
+  /** Of the newest generation, for the next commit to name. */
+  async checkpoint(signal: AbortSignal): Promise<void> {
+    await this.#log?.checkpoint(signal)
+  }
+
   async #begin(confirm: (keys: readonly string[]) => Promise<void>, signal: AbortSignal): Promise<CommitLog> {
     await confirm([])
     const { backupId, newRun } = this.#options

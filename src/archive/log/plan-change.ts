@@ -12,6 +12,8 @@ export interface ChangeFacts {
   added: ReadonlyMap<string, readonly Segment[]>
   /** Lists that begin again with these segments, which are all that they have. */
   replaced: ReadonlyMap<string, readonly Segment[]>
+  /** How many segments at the start of a list go. */
+  cut?: ReadonlyMap<string, number> | undefined
   /** How many segments the newest generation has of a list: merges make them fewer than the writer knows of. */
   countOf: (list: string) => number
 }
@@ -46,6 +48,8 @@ function changeOfList(list: string, row: ListRow, facts: ChangeFacts): ListChang
   const before = facts.before.lists.get(list)
   const whole = facts.replaced.get(list)
   if (whole) return newList(row, whole)
+  const cut = facts.cut?.get(list)
+  if (before && cut) return { isNew: false, row: diffRows(before, row), parts: [[cut, facts.countOf(list)]] }
   const added = facts.added.get(list) ?? []
   const known = row.segments - added.length
   if (!before || known !== before.segments) {

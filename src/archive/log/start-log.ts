@@ -25,7 +25,8 @@ export async function beginLog(
   return { generation, state, chain: { checkpoint: ref, rollups: [] }, previous: null, checkpointBytes: bytes, pages }
 }
 
-async function createMarker(
+/** From this generation on an older program refuses the backup. */
+export async function createMarker(
   storage: Storage,
   backupId: string,
   generation: number,

@@ -1,0 +1,43 @@
+import type { Storage } from '../../storage/storage.ts'
+import type { NewestState } from '../catalog.ts'
+import { commitGeneration, type Draft, lineageOf } from '../commit.ts'
+import type { Manifest } from '../manifest.ts'
+import { stateOf } from './as-manifest.ts'
+import { LogWriter } from './log-writer.ts'
+import { planChange } from './plan-change.ts'
+
+interface StateParts {
+  newRun: () => string
+  nowMs: () => number
+  /** Fails where the writer may no longer commit. */
+  confirm?: (() => Promise<void>) | undefined
+  /** Behind a checkpoint of the newest generation, so that this one can be opened without what came before. */
+  isCheckpoint?: boolean
+  /** How many segments at the start of lists go, in version 2. */
+  cut?: ReadonlyMap<string, number>
+}
+
+/** Commits a state without new segments as the next generation of a backup, in the version that it has. */
+export async function commitState(
+  storage: Storage,
+  base: NewestState,
+  manifest: Draft['manifest'],
+  { newRun, nowMs, confirm = async () => undefined, isCheckpoint = false, cut }: StateParts,
+  signal: AbortSignal,
+): Promise<Manifest> {
+  if (!base.isLog) {
+    const draft = { manifest, freshSegments: new Map(), attempt: 1, confirm }
+    return (await commitGeneration(storage, draft, signal)).manifest
+  }
+  const log = await LogWriter.open(storage, base, { backupId: manifest.backup_id, newRun, nowMs }, signal)
+  // What is rolled up counts from this commit on.
+  if (isCheckpoint) await log.checkpoint(signal)
+  else await log.tidy(signal)
+  const before = log.state
+  const after = stateOf({ ...manifest, ...lineageOf(manifest) })
+  const countOf = (list: string) => before.lists.get(list)?.segments ?? 0
+  const change = planChange({ before, after, added: new Map(), replaced: new Map(), cut, countOf })
+  const { tool_version, run, complete, created_at, started_at } = manifest
+  await log.commit({ tool_version, run, complete, created_at, started_at }, change, confirm, signal)
+  return log.newest as Manifest
+}

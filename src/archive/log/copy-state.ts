@@ -1,0 +1,67 @@
+import type { Storage } from '../../storage/storage.ts'
+import { freshKey, rereadKey } from '../incarnation.ts'
+import { listSegments } from '../indexes.ts'
+import type { Manifest } from '../manifest.ts'
+import { manifestFrom, stateOf } from './as-manifest.ts'
+import { type Change, type ListChange, noChange } from './change.ts'
+import { type CommitFacts, CommitLog, emptyStart, type LogStart } from './commit-log.ts'
+import { commitKey } from './keys.ts'
+import { createMarker } from './start-log.ts'
+import { stateAsChange, writeFirstCheckpoint } from './write-checkpoint.ts'
+
+interface CopyParts {
+  /** Those of the original. */
+  facts: CommitFacts
+  newWriter: () => string
+}
+
+/**
+ * Makes a generation of another location one of this backup, with the same number. All that it names is there. Its state is in a checkpoint
+ * right before it, so that it needs no generation that was not copied.
+ */
+export async function copyState(
+  storage: Storage,
+  { manifest: newest, isLog }: { manifest: Manifest | undefined; isLog: boolean },
+  manifest: Manifest,
+  { facts, newWriter }: CopyParts,
+  signal: AbortSignal,
+): Promise<Manifest> {
+  const { backup_id: backupId, generation } = manifest
+  const { start, change } =
+    generation === 1
+      ? { start: emptyStart, change: await wholeChange(storage, manifest, signal) }
+      : { start: await startBefore(storage, manifest, newWriter(), signal), change: noChange }
+  if (!isLog) await createMarker(storage, backupId, (newest?.generation ?? 0) + 1, signal)
+  const log = new CommitLog(storage, backupId, newWriter, start)
+  await log.commit(facts, change, signal)
+  return manifestFrom({ ...facts, backup_id: backupId, generation }, log.state, commitKey(backupId, generation))
+}
+
+async function startBefore(
+  storage: Storage,
+  manifest: Manifest,
+  writer: string,
+  signal: AbortSignal,
+): Promise<LogStart> {
+  const generation = manifest.generation - 1
+  const { state, ref, bytes, pages } = await writeFirstCheckpoint(storage, { ...manifest, generation }, writer, signal)
+  return { generation, state, chain: { checkpoint: ref, rollups: [] }, previous: null, checkpointBytes: bytes, pages }
+}
+
+/** The first generation has nothing before it. */
+async function wholeChange(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<Change> {
+  const change = stateAsChange(stateOf(manifest))
+  const lists = new Map<string, ListChange | null>(change.lists)
+  for (const topic of manifest.topics) {
+    for (const { reread, ...one } of topic.partitions) {
+      const own = [[freshKey(topic, one.partition), one] as const]
+      const all = reread ? [...own, [rereadKey(topic, one.partition), reread] as const] : own
+      for (const [list, partition] of all) {
+        const known = lists.get(list)
+        const parts = await listSegments(storage, topic, partition, signal)
+        if (known) lists.set(list, { ...known, parts })
+      }
+    }
+  }
+  return { ...change, lists }
+}

@@ -1,0 +1,37 @@
+import { hashOf } from '../archive/hash.ts'
+import { copyState } from '../archive/log/copy-state.ts'
+import type { OpenedGeneration } from '../archive/log/open-generation.ts'
+import type { Manifest } from '../archive/manifest.ts'
+import { renewCopies } from '../archive/newest-copies.ts'
+import { parseJson } from '../lib/json.ts'
+import type { CopyOptions, Sides } from './sides.ts'
+
+/** From here on the generation exists at the target. All that it names is there. */
+export async function commitCopy(
+  sides: Sides,
+  { commit: { tool_version, run, complete, created_at, started_at }, ref }: OpenedGeneration,
+  manifest: Manifest,
+  there: Parameters<typeof copyState>[1],
+  options: CopyOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  sides.assertHeld?.()
+  const facts = { tool_version, run, complete, created_at, started_at }
+  const { encryption: _, ...plain } = manifest
+  const adapted: Manifest = { ...plain, ...encryptionAt(sides, manifest) }
+  // A copy that was killed writes the same documents again.
+  const name = hashOf(Buffer.from(JSON.stringify([ref.blake3, adapted.encryption ?? null]))).slice(0, 12)
+  const newWriter = () => name
+  const copied = await copyState(sides.target, there, adapted, { facts, newWriter }, signal)
+  options.onProgress({ type: 'committed', generation: copied.generation, complete })
+  for (const message of await renewCopies(sides.target, copied, signal))
+    options.onProgress({ type: 'warning', message })
+}
+
+/** What the target says of its encryption. */
+function encryptionAt({ adaptManifest }: Sides, { encryption }: Manifest): Pick<Manifest, 'encryption'> {
+  if (!adaptManifest) return encryption ? { encryption } : {}
+  const adapted = adaptManifest(Buffer.from(JSON.stringify({ ...(encryption && { encryption }) })))
+  const { encryption: own } = parseJson(adapted.toString('utf8')) as Pick<Manifest, 'encryption'>
+  return own ? { encryption: own } : {}
+}

@@ -1,0 +1,85 @@
+import { newestState } from '../archive/catalog.ts'
+import { manifestOf } from '../archive/log/as-manifest.ts'
+import { listCommits, type OpenedGeneration, openGeneration } from '../archive/log/open-generation.ts'
+import type { Manifest } from '../archive/manifest.ts'
+import { listSizes } from '../archive/verify-objects.ts'
+import { commitCopy } from './commit-copy.ts'
+import { diverged } from './compare-histories.ts'
+import { assertTargetFits, noGeneration, planObjects } from './draft-copy.ts'
+import { logObjectsOf } from './log-objects.ts'
+import { copyObjects } from './run-copy.ts'
+import type { CopyOptions, CopyReport, Sides } from './sides.ts'
+
+/**
+ * Brings one generation of a backup of version 2 to the target: the newest one, or the one that is asked for. What it names is copied as it is. At
+ * the target it is a checkpoint and a commit, which need no other generation.
+ */
+export async function copyLog(
+  sides: Sides,
+  backupId: string,
+  options: CopyOptions,
+  signal: AbortSignal,
+): Promise<CopyReport> {
+  const opened = await openChosen(sides, backupId, options, signal)
+  const manifest = manifestOf(sides.source, opened)
+  const { generation } = manifest
+  const there = await newestState(sides.target, backupId, signal)
+  assertSameBackup(sides, manifest, there.manifest)
+  const isThere = (await listThere(sides, backupId, there.isLog, signal)).includes(generation)
+  const fresh = await logObjectsOf(sides.source, manifest, signal)
+  const sizes = await listSizes(sides.target, backupId, signal)
+  const survey = [{ generation, isDamaged: false, fresh }]
+  const { objects, existing, misfits } = planObjects(survey, isThere ? [] : [generation], sizes, options.verifyExisting)
+  assertTargetFits(sides, misfits)
+  const done = options.dryRun
+    ? { objects: objects.filter(one => one.action === 'copy'), problems: [] }
+    : await copyObjects(sides, objects, options.onProgress, signal)
+  const isCommitted = !isThere && done.problems.length === 0
+  if (isCommitted && !options.dryRun) await commitCopy(sides, opened, manifest, there, options, signal)
+  const newest = Math.max(there.manifest?.generation ?? 0, isCommitted || isThere ? generation : 0)
+  return {
+    backup_id: backupId,
+    from: sides.source.location,
+    to: sides.target.location,
+    ok: done.problems.length === 0,
+    dry_run: options.dryRun,
+    generations: isCommitted ? [generation] : [],
+    newest_generation: newest || null,
+    objects: done.objects.length,
+    bytes: done.objects.reduce((sum, { size }) => sum + size, 0),
+    existing_objects: existing.length,
+    existing_bytes: existing.reduce((sum, { size }) => sum + size, 0),
+    existing_verified: options.verifyExisting,
+    older_generations: [],
+    problems: done.problems,
+  }
+}
+
+async function openChosen(
+  { source }: Sides,
+  backupId: string,
+  { generation }: CopyOptions,
+  signal: AbortSignal,
+): Promise<OpenedGeneration> {
+  const commits = await listCommits(source, backupId, signal)
+  const chosen = typeof generation === 'number' ? generation : (commits.at(-1) ?? 0)
+  if (!commits.includes(chosen)) throw noGeneration(source, backupId, commits, chosen)
+  return openGeneration(source, backupId, chosen, signal)
+}
+
+async function listThere({ target }: Sides, backupId: string, isLog: boolean, signal: AbortSignal): Promise<number[]> {
+  return isLog ? listCommits(target, backupId, signal) : []
+}
+
+/** Refuses a target that holds another backup of the same id, or has commits that the source does not have. */
+function assertSameBackup(sides: Sides, ours: Manifest, theirs: Manifest | undefined): void {
+  if (!theirs) return
+  const { backup_id: backupId } = ours
+  if (ours.lineage !== theirs.lineage) {
+    const [one, other] = [theirs, ours].map(({ lineage = 'none' }) => lineage)
+    throw diverged(sides, backupId, `it has the lineage ${one}, and the source has ${other}`)
+  }
+  if (theirs.generation === ours.generation && theirs.run !== ours.run) {
+    throw diverged(sides, backupId, `its generation ${ours.generation} is another one`)
+  }
+}

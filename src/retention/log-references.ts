@@ -1,0 +1,129 @@
+import { writerManifestOf } from '../archive/log/as-manifest.ts'
+import { type Change, isBaseRange } from '../archive/log/change.ts'
+import { unpackDocument } from '../archive/log/document.ts'
+import { checkpointSchema } from '../archive/log/documents.ts'
+import { parseLogKey } from '../archive/log/keys.ts'
+import { firstCommitOf, openGeneration, readChange, readCommit, readParts } from '../archive/log/open-generation.ts'
+import { SegmentLists } from '../archive/log/segment-lists.ts'
+import { sectionObjectsOf } from '../archive/named-objects.ts'
+import type { Storage, StoredObject } from '../storage/storage.ts'
+
+/** A generation of version 2 before which nothing of the log is needed to open it, nor any later one. */
+export interface LogCut {
+  generation: number
+  /** Of its checkpoint; 0 without one. */
+  checkpoint: number
+}
+
+/**
+ * The newest cut at or before a generation; undefined without one. It lies behind a roll-up or a checkpoint, so that its commit
+ * needs no commit before it: what later ones need lies behind that, too.
+ */
+export async function findCut(
+  storage: Storage,
+  backupId: string,
+  objects: readonly StoredObject[],
+  atMost: number,
+  signal: AbortSignal,
+): Promise<LogCut | undefined> {
+  const commits = new Set<number>()
+  const ends = new Set<number>()
+  for (const { key } of objects) {
+    const parsed = parseLogKey(backupId, key)
+    if (parsed?.kind === 'commit') commits.add(parsed.to)
+    if (parsed?.kind === 'rollup' || parsed?.kind === 'checkpoint') ends.add(parsed.to)
+  }
+  const candidates = [...ends].map(end => end + 1).filter(one => one <= atMost && commits.has(one))
+  for (const generation of candidates.sort((a, b) => b - a)) {
+    const { commit } = await readCommit(storage, backupId, generation, signal)
+    if (firstCommitOf(commit) === generation) return { generation, checkpoint: commit.checkpoint?.generation ?? 0 }
+  }
+  return undefined
+}
+
+/** What the generations from the cut to the newest one name besides documents of the log: segments, packs, and files of sections. */
+export async function readLogReferences(
+  storage: Storage,
+  backupId: string,
+  { cut, newest }: { cut: number; newest: number },
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const keys = new Set<string>()
+  const opened = await openGeneration(storage, backupId, cut, signal)
+  for (const { key } of sectionObjectsOf(writerManifestOf(opened))) keys.add(key)
+  const lists = new SegmentLists(storage, opened)
+  for (const list of [...opened.state.lists.keys()].sort()) {
+    for (const { key } of await lists.read(list, signal)) keys.add(key)
+  }
+  for await (const change of changesSince(storage, backupId, cut, newest, signal)) {
+    for (const key of change.passing.keys()) keys.add(key)
+    for (const one of change.lists.values()) {
+      for (const part of one?.parts ?? []) if (!isBaseRange(part)) keys.add(part.key)
+    }
+  }
+  return keys
+}
+
+/**
+ * Changes that cover the generations behind the cut, and perhaps some before it. Roll-ups list what came and went inside them, so that few
+ * documents are read.
+ */
+async function* changesSince(
+  storage: Storage,
+  backupId: string,
+  cut: number,
+  newest: number,
+  signal: AbortSignal,
+): AsyncGenerator<Change> {
+  for (let generation = newest; generation > cut; ) {
+    const read = await readCommit(storage, backupId, generation, signal)
+    const { rollups, checkpoint } = read.commit
+    yield await readChange(storage, read, signal)
+    for (let one = firstCommitOf(read.commit); one < generation; one++) {
+      yield await readChange(storage, await readCommit(storage, backupId, one, signal), signal)
+    }
+    for (const { documents } of rollups) yield* await readParts(storage, backupId, documents, signal)
+    generation = checkpoint?.generation ?? 0
+  }
+}
+
+/** Whether a file of a section was written for a generation behind the cut: one in between may name it. */
+export function isSectionSince(backupId: string, key: string, cut: number): boolean {
+  const path = key.slice(backupId.length + 1)
+  const match = /^(?:kafka\/[a-z]+-|schema-registry\/generations\/)(\d+)\./.exec(path)
+  return match !== null && Number(match[1]) >= cut
+}
+
+/** The documents of the log that the cut and what follows it do not need. */
+export async function findOldDocuments(
+  storage: Storage,
+  backupId: string,
+  objects: readonly StoredObject[],
+  cut: LogCut,
+  signal: AbortSignal,
+): Promise<StoredObject[]> {
+  const old: StoredObject[] = []
+  const named = new Set<string>()
+  for (const object of objects) {
+    const parsed = parseLogKey(backupId, object.key)
+    if (!parsed) continue
+    const { kind, to } = parsed
+    const isOld =
+      kind === 'commit' || kind === 'change'
+        ? to < cut.generation
+        : kind === 'rollup'
+          ? to <= cut.checkpoint
+          : to < cut.checkpoint
+    if (isOld) old.push(object)
+    else if (kind === 'checkpoint') {
+      const { pages, parts } = await unpackDocument(
+        checkpointSchema,
+        await storage.read(object.key, signal),
+        object.key,
+      )
+      // A page without a change is named again by later checkpoints.
+      for (const { key } of [...pages, ...parts]) named.add(key)
+    }
+  }
+  return old.filter(({ key }) => !named.has(key))
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openBackup } from '../../src/archive/catalog.ts'
+import { verifyBackup } from '../../src/archive/verify.ts'
+import { copyBackup } from '../../src/copy/copy-backup.ts'
+import { hasCode } from '../../src/errors.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { never } from '../archive/sample-archive.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { Death, dying, momentsToTry } from '../retention/dying.ts'
+import { LogRun, readAllGenerations } from '../retention/log-world.ts'
+import { HOUR, World } from '../retention/world.ts'
+import { plain } from './copies.ts'
+
+const copy = (source: Storage, target: Storage, options: Partial<typeof plain> = {}) =>
+  copyBackup({ source, target }, 'a', { ...plain, ...options }, never)
+
+async function assertWhole(storage: Storage): Promise<void> {
+  const { problems } = await verifyBackup(storage, 'a', { deep: true, onProgress: () => undefined }, never)
+  assert.deepEqual(problems, [])
+}
+
+describe('a copy of a backup of version 2', () => {
+  test('has the newest generation, with the same records, and gets those that follow', async () => {
+    for (const rounds of [1, 10]) {
+      const world = new World()
+      const run = await LogRun.open(world, 'a')
+      await run.rounds(rounds, HOUR)
+      const target = openMemoryStorage()
+      const first = await copy(world.storage, target)
+      assert.deepEqual([first.ok, first.generations, first.newest_generation], [true, [rounds], rounds])
+      await run.rounds(10, HOUR)
+      assert.deepEqual((await copy(world.storage, target, { dryRun: true })).generations, [rounds + 10])
+      assert.deepEqual((await copy(world.storage, target)).generations, [rounds + 10])
+      assert.deepEqual((await copy(world.storage, target, { verifyExisting: true })).generations, [])
+      const there = await readAllGenerations(target, 'a')
+      assert.deepEqual(
+        [...there],
+        [
+          [rounds, 20 * rounds],
+          [rounds + 10, 20 * (rounds + 10)],
+        ],
+      )
+      await assertWhole(target)
+    }
+  })
+
+  test('of a backup that began with version 1 continues a copy of that', async () => {
+    const world = new World()
+    await world.commit('a')
+    await world.commit('a')
+    const target = openMemoryStorage()
+    assert.deepEqual((await copy(world.storage, target)).generations, [1, 2])
+    await (await LogRun.open(world, 'a')).rounds(5, HOUR)
+    assert.deepEqual((await copy(world.storage, target)).generations, [7])
+    assert.deepEqual([...(await readAllGenerations(target, 'a')).keys()], [1, 2, 7])
+    assert.deepEqual((await copy(world.storage, openMemoryStorage(), { generation: 2 })).generations, [2])
+    await assertWhole(target)
+  })
+
+  test('that is killed at any call is completed by the next one', async () => {
+    const world = new World()
+    await (await LogRun.open(world, 'a')).rounds(6, HOUR)
+    const calm = dying(openMemoryStorage(), Number.POSITIVE_INFINITY, 'kill-before')
+    await copy(world.storage, calm.storage)
+    for (const [nth, kind] of momentsToTry(calm.calls.length)) {
+      const target = openMemoryStorage()
+      await copy(world.storage, dying(target, nth, kind).storage).catch(error => {
+        if (!(error instanceof Death)) throw error
+      })
+      assert.ok((await copy(world.storage, target)).ok, `${kind} ${nth}`)
+      assert.deepEqual([...(await readAllGenerations(target, 'a')).keys()], [6], `${kind} ${nth}`)
+      await assertWhole(target)
+    }
+  })
+
+  test('is refused where the target has another backup of the same id', async () => {
+    const [world, other] = [new World(), new World()]
+    await (await LogRun.open(world, 'a')).rounds(2, HOUR)
+    await other.commit('a')
+    const before = other.keys()
+    await assert.rejects(copy(world.storage, other.storage), error => hasCode(error, 'WRITER_CONFLICT'))
+    assert.deepEqual(other.keys(), before)
+  })
+
+  test('without a pack that is damaged at the source does not appear at the target, and says so', async () => {
+    const world = new World()
+    await (await LogRun.open(world, 'a')).rounds(3, HOUR)
+    const [key = ''] = world.keys('a/packs/').slice(-1)
+    const bytes = Buffer.from(await world.storage.read(key, never))
+    bytes.writeUInt8(bytes.readUInt8(70) ^ 1, 70)
+    await world.storage.replace(key, bytes, never)
+    const target = openMemoryStorage()
+    const { ok, problems, generations } = await copy(world.storage, target)
+    assert.deepEqual([ok, problems.map(one => one.key), generations], [false, [key], []])
+    await assert.rejects(openBackup(target, 'a', never), error => hasCode(error, 'BACKUP_NOT_FOUND'))
+  })
+})

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { listGenerations, newestState, readGeneration } from '../../src/archive/catalog.ts'
+import { freshKey } from '../../src/archive/incarnation.ts'
+import { listSegments } from '../../src/archive/indexes.ts'
+import { stateOf } from '../../src/archive/log/as-manifest.ts'
+import { LogWriter } from '../../src/archive/log/log-writer.ts'
+import { planChange } from '../../src/archive/log/plan-change.ts'
+import { readSegment } from '../../src/archive/segment-reader.ts'
+import { emptyPartition, withSegment } from '../../src/archive/summary.ts'
+import { formatUtc } from '../../src/lib/clock.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { draftManifest, factsOf, never, topicOf } from '../archive/sample-archive.ts'
+import { encodeRun } from '../fakes/batches.ts'
+import type { World } from './world.ts'
+
+const owner = { id: 'id-orders' }
+
+/** A continuous run of version 2 in a world: ten records more in each of two partitions with every round. */
+export class LogRun {
+  readonly #world: World
+  readonly #log: LogWriter
+  readonly #storage: Storage
+
+  private constructor(world: World, log: LogWriter, storage: Storage) {
+    this.#world = world
+    this.#log = log
+    this.#storage = storage
+  }
+
+  static async open(world: World, backupId: string, storage: Storage = world.storage): Promise<LogRun> {
+    const base = await newestState(storage, backupId, never)
+    const pieces = { compression: 'none' as const, segmentBytes: 1 << 20, mergeAfterMs: 6 * 3_600_000 }
+    const options = { backupId, newRun: world.newRun, nowMs: world.clock.now, pieces }
+    return new LogRun(world, await LogWriter.open(storage, base, options, never), storage)
+  }
+
+  async rounds(count: number, betweenMs: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      await this.round()
+      await this.#log.tidy(never)
+      this.#world.clock.pass(betweenMs)
+    }
+  }
+
+  /** Writes the pack and the commit of a round. */
+  async round(complete = true): Promise<void> {
+    const run = this.#world.newRun()
+    const packs = this.#log.openPacks(run, never) ?? assert.fail()
+    const known = this.#log.newest?.topics[0]?.partitions ?? []
+    const handed = await Promise.all(
+      [0, 1].map(async number => {
+        const before = known[number] ?? emptyPartition(number, 0n)
+        const batch = encodeRun(before.end_offset, 10)
+        const writer = packs.open(freshKey(owner, number), false, () => assert.fail())
+        await writer.append([batch], factsOf([batch]), never)
+        return { before, ...(await writer.hand(never)) }
+      }),
+    )
+    await packs.flush()
+    const added = await Promise.all(handed.map(async ({ durable }) => [await durable]))
+    const partitions = handed.map(({ before }, i) => withSegment(before, added[i]?.[0] ?? assert.fail(), 0, []))
+    const topic = topicOf('orders', partitions, { effective_configs: { 'cleanup.policy': 'delete' } })
+    const now = formatUtc(this.#world.clock.now())
+    const facts = { tool_version: '0', run, complete, created_at: now, started_at: now }
+    const before = this.#log.state
+    const change = planChange({
+      before,
+      after: stateOf(draftManifest([topic], { backup_id: 'a' })),
+      added: new Map(added.map((some, i) => [freshKey(owner, i), some])),
+      replaced: new Map(),
+      countOf: list => before.lists.get(list)?.segments ?? 0,
+    })
+    await this.#log.commit(facts, change, async () => undefined, never)
+  }
+
+  get storage(): Storage {
+    return this.#storage
+  }
+}
+
+/** Reads all bytes of all generations that are listed; how many records each has. */
+export async function readAllGenerations(storage: Storage, backupId: string): Promise<Map<number, number>> {
+  const records = new Map<number, number>()
+  for (const generation of await listGenerations(storage, backupId, never)) {
+    const manifest = await readGeneration(storage, backupId, generation, never)
+    for (const topic of manifest.topics) {
+      for (const partition of topic.partitions) {
+        const bytes: Buffer[] = []
+        for (const segment of await listSegments(storage, topic, partition, never)) {
+          for await (const some of readSegment(storage, segment, never)) bytes.push(Buffer.from(some))
+        }
+        const expected = Array.from({ length: Number(partition.end_offset) / 10 }, (_, i) =>
+          encodeRun(BigInt(10 * i), 10),
+        )
+        assert.ok(Buffer.concat(bytes).equals(Buffer.concat(expected)), `generation ${generation}`)
+      }
+    }
+    records.set(
+      generation,
+      manifest.topics.flatMap(topic => topic.partitions).reduce((sum, one) => sum + one.records, 0),
+    )
+  }
+  return records
+}

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openBackup } from '../../src/archive/catalog.ts'
+import { verifyBackup } from '../../src/archive/verify.ts'
+import { hasCode } from '../../src/errors.ts'
+import { deleteBackup } from '../../src/retention/delete-backup.ts'
+import { never } from '../archive/sample-archive.ts'
+import { Death, dying, momentsToTry } from './dying.ts'
+import { LogRun, readAllGenerations } from './log-world.ts'
+import { DAY, HOUR, World } from './world.ts'
+
+const policy = { graceMs: 2 * HOUR }
+
+/** Four hours of rounds, one in ten minutes, on top of a backup of version 1 if wanted. */
+async function grown(before = 0): Promise<World> {
+  const world = new World()
+  for (let i = 0; i < before; i++) {
+    await world.commit('a')
+    world.clock.pass(HOUR)
+  }
+  await (await LogRun.open(world, 'a')).rounds(24, HOUR / 6)
+  return world
+}
+
+const isWhole = async (world: World) => {
+  const { problems } = await verifyBackup(world.storage, 'a', { deep: true, onProgress: () => undefined }, never)
+  assert.deepEqual(problems, [])
+}
+
+describe('a prune of a backup of version 2', () => {
+  test('removes generations whose grace period is over, and packs that no other names', async () => {
+    for (const before of [0, 3]) {
+      const world = await grown(before)
+      const packs = world.keys('a/packs/').length
+      const all = await readAllGenerations(world.storage, 'a')
+      // The first prune finds a cut or makes one.
+      for (let i = 0; i < 3; i++) {
+        await world.prune(policy)
+        await (await LogRun.open(world, 'a')).rounds(12, HOUR / 6)
+      }
+      const outcome = await world.pruneOne(policy)
+      assert.deepEqual([outcome.state, outcome.notes, outcome.unknown], ['kept', [], []])
+      const left = await readAllGenerations(world.storage, 'a')
+      assert.ok(![...left.keys()].some(generation => generation <= 24 + before), `${[...left.keys()]}`)
+      assert.ok(left.size < 24, `${left.size} generations are left`)
+      assert.ok(world.keys('a/packs/').length < 2 * packs)
+      assert.equal(Math.max(...left.values()), Math.max(...all.values()) + 3 * 12 * 20)
+      assert.ok(world.keys('a/manifests/').length === 1, 'the marker stays')
+      await isWhole(world)
+    }
+  })
+
+  test('that dies at any call leaves only generations that can be read, and the next one completes it', async () => {
+    const count = async () => {
+      const world = await grown(1)
+      await world.prune(policy)
+      world.clock.pass(3 * HOUR)
+      const { storage, calls } = dying(world.storage, Number.POSITIVE_INFINITY, 'kill-before')
+      await world.prune(policy, { storage })
+      return calls.length
+    }
+    for (const [nth, kind] of momentsToTry(await count())) {
+      const world = await grown(1)
+      await world.prune(policy)
+      world.clock.pass(3 * HOUR)
+      await world.prune(policy, { storage: dying(world.storage, nth, kind).storage }).catch(error => {
+        if (!(error instanceof Death)) throw error
+      })
+      await readAllGenerations(world.storage, 'a')
+      world.clock.pass(3 * HOUR)
+      await world.prune(policy)
+      const left = await readAllGenerations(world.storage, 'a')
+      assert.ok(left.size > 0 && left.size < 6, `${kind} ${nth}: ${[...left.keys()]}`)
+      await isWhole(world)
+    }
+  })
+
+  test('fences a writer that was paused before its commit: it gets WRITER_CONFLICT', async () => {
+    const world = await grown()
+    const asleep = await LogRun.open(world, 'a')
+    world.clock.pass(DAY)
+    await world.prune({ graceMs: 0 })
+    await assert.rejects(asleep.round(), error => hasCode(error, 'WRITER_CONFLICT'))
+    await readAllGenerations(world.storage, 'a')
+  })
+
+  test('changes nothing as a dry run, and says what it would remove', async () => {
+    const world = await grown()
+    await world.prune(policy)
+    world.clock.pass(3 * HOUR)
+    const before = world.keys()
+    const planned = await world.pruneOne(policy, true)
+    assert.deepEqual(world.keys(), before)
+    const { removed, generationsRemoved } = await world.pruneOne(policy)
+    assert.ok(removed.objects > 0)
+    assert.deepEqual([planned.removed, planned.generationsRemoved], [removed, generationsRemoved])
+  })
+
+  test('cuts off what was stored long ago, by the time at which it was stored and not at which it was merged', async () => {
+    const world = await grown()
+    const planned = await world.pruneOne({ ...policy, olderThanMs: 2.1 * HOUR }, true)
+    const { trimmed, notes } = await world.pruneOne({ ...policy, olderThanMs: 2.1 * HOUR })
+    assert.deepEqual(planned.trimmed, trimmed)
+    assert.deepEqual(notes, [])
+    assert.ok(trimmed.records > 0 && trimmed.records <= 20 * 12, `${trimmed.records} records`)
+    const { topics, generation } = await openBackup(world.storage, 'a', never)
+    assert.equal(generation, 25)
+    for (const { start_offset, end_offset, records } of topics.flatMap(topic => topic.partitions)) {
+      assert.deepEqual([end_offset, start_offset > 0n && start_offset <= 120n], [240n, true])
+      assert.equal(BigInt(records), end_offset - start_offset)
+    }
+    await isWhole(world)
+    await (await LogRun.open(world, 'a')).rounds(3, HOUR / 6)
+    await isWhole(world)
+  })
+
+  test('keeps held generations and those of retention.generations, and says which stay in between', async () => {
+    const world = await grown()
+    await world.storage.create('a/holds/000000000010.json', Buffer.from('{}'), never)
+    world.clock.pass(DAY)
+    const rules = { ...policy, generations: { keepLast: 3 } }
+    const { notes, generationsKept } = await world.pruneOne(rules)
+    assert.match(notes.join(), /generations that no rule keeps stay in between/)
+    assert.deepEqual(
+      generationsKept.map(({ generation }) => generation),
+      [22, 23, 24],
+    )
+    const left = [...(await readAllGenerations(world.storage, 'a')).keys()]
+    assert.deepEqual([left.includes(10), (left[0] ?? 0) <= 10], [true, true])
+    await isWhole(world)
+  })
+
+  test('removes the whole backup when the rules no longer keep it, and delete does so at once', async () => {
+    const world = await grown()
+    world.clock.pass(DAY)
+    await world.commit('b')
+    await world.prune({ keepLast: 1, graceMs: 0 })
+    assert.deepEqual(world.keys('a/'), [])
+    const other = await grown(2)
+    await deleteBackup('a', other.partsAt(), { isDryRun: false }, never)
+    assert.deepEqual(other.keys('a/'), [])
+  })
+})
