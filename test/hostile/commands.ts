@@ -68,6 +68,10 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
     { argv: place => ['hold', ...one(place)], changes: true },
     { argv: place => ['hold', '--release', '--generation', '1', ...one(place)], changes: true },
   ],
+  cat: [
+    { argv: place => ['cat', '--topic', '*', '--with-aborted', ...one(place)] },
+    { argv: place => ['cat', '--topic', '*', '--newest', '2', ...one(place)] },
+  ],
   diff: [{ argv: place => ['diff', '--from', '1', ...one(place)] }],
   check: [{ argv: place => ['check', '--config', place.restoreJob] }],
   backup: [
