@@ -32,6 +32,7 @@ export {
 } from './library/job.ts'
 export type { Encryption, Place } from './library/place.ts'
 export { type PruneOptions, prune } from './library/prune.ts'
+export { type RepairedBackup, repair } from './library/repair.ts'
 export {
   compare,
   findOffset,

@@ -17,7 +17,7 @@ const gap = z.strictObject({
   from: int64,
   /** The first offset that exists again; null if unknown. */
   to: int64.nullable(),
-  reason: z.enum(['retention', 'topic_deleted', 'topic_recreated', 'source_truncated', 'unreadable']),
+  reason: z.enum(['retention', 'topic_deleted', 'topic_recreated', 'source_truncated', 'unreadable', 'damaged']),
   found_at: z.string(),
 })
 

@@ -1,3 +1,4 @@
+import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -6,6 +7,7 @@ import type { Gap, Manifest, Segment } from './manifest.ts'
 import { type GenerationChoice, openSelected } from './select-generation.ts'
 import { totalsOf } from './summary.ts'
 import { judgeCopy } from './verify-copy.ts'
+import { type LogFindings, verifyLog } from './verify-log.ts'
 import { findMisfits, gatherSegments, listSizes, type Problem, uniqueProblems } from './verify-objects.ts'
 import { verifySections } from './verify-sections.ts'
 import { checkSegment } from './verify-segment.ts'
@@ -28,6 +30,8 @@ export interface VerifyReport {
   partitions: number
   records: number
   problems: Problem[]
+  /** Generations of format version 2 that cannot be opened; all are looked at with `deep`, or where the newest is one. */
+  unreadable_generations: { from: number; to: number }[]
   gaps: (Gap & { topic: string; partition: number })[]
   warnings: string[]
 }
@@ -41,7 +45,8 @@ export async function verifyBackup(
   { deep, onProgress, ...choice }: VerifyOptions,
   signal: AbortSignal,
 ): Promise<VerifyReport> {
-  const manifest = await openSelected(storage, backupId, choice, signal)
+  const manifest = await openOrJudge(storage, backupId, choice, signal)
+  if ('unreadable' in manifest) return unreadableReport(backupId, deep, manifest)
   const partitions = manifest.topics.flatMap(topic => topic.partitions.map(one => ({ topic, one })))
   const lists = partitions.flatMap(({ topic, one }) =>
     [one, ...(one.reread ? [one.reread] : [])].map(one => ({ topic, one })),
@@ -56,10 +61,10 @@ export async function verifyBackup(
   const lost = new Set(misfits.map(({ key }) => key))
   const present = segments.filter(({ key }) => !lost.has(key))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
-  const isNewest = choice.generation === undefined && choice.asOfMs === undefined
+  const unreadable = deep ? await judgeLog(storage, backupId, problems, signal) : []
   // The copy is that of the newest generation.
-  if (isNewest) warnings.push(...(await judgeCopy(storage, manifest, problems, signal)))
-  warnings.push(...sections.warnings)
+  if (choice.generation === undefined && choice.asOfMs === undefined)
+    warnings.push(...(await judgeCopy(storage, manifest, problems, signal)))
   const { generation, complete, topics } = manifest
   return {
     ok: problems.length === 0,
@@ -77,10 +82,66 @@ export async function verifyBackup(
     partitions: partitions.length,
     records: totalsOf(topics).records,
     problems: problems.sort((a, b) => (a.key < b.key ? -1 : 1)),
+    unreadable_generations: unreadable,
     gaps: partitions.flatMap(({ topic, one }) =>
       one.gaps.map(gap => ({ topic: topic.name, partition: one.partition, ...gap })),
     ),
-    warnings: [...warnings, ...deletedKeyWarnings(topics)],
+    warnings: [...warnings, ...sections.warnings, ...deletedKeyWarnings(topics)],
+  }
+}
+
+/** Adds what is wrong with documents of other generations, and returns those that cannot be opened. */
+async function judgeLog(
+  storage: Storage,
+  backupId: string,
+  problems: Problem[],
+  signal: AbortSignal,
+): Promise<LogFindings['unreadable']> {
+  const log = await verifyLog(storage, backupId, signal)
+  const known = new Set(problems.map(({ key }) => key))
+  problems.push(...(log?.problems ?? []).filter(({ key }) => !known.has(key)))
+  return log?.unreadable ?? []
+}
+
+/** A generation that cannot be opened is a finding, where the backup is of version 2: others may be intact. */
+async function openOrJudge(
+  storage: Storage,
+  backupId: string,
+  choice: GenerationChoice,
+  signal: AbortSignal,
+): Promise<Manifest | LogFindings> {
+  try {
+    return await openSelected(storage, backupId, choice, signal)
+  } catch (error) {
+    if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
+    const found = await verifyLog(storage, backupId, signal)
+    if (!found || found.problems.length === 0) throw error
+    return { ...found, newest: choice.generation ?? found.newest }
+  }
+}
+
+function unreadableReport(
+  backupId: string,
+  deep: boolean,
+  { newest, problems, unreadable }: LogFindings,
+): VerifyReport {
+  return {
+    ok: false,
+    backup_id: backupId,
+    generation: newest,
+    complete: false,
+    deep,
+    encrypted: false,
+    objects: 0,
+    bytes: 0,
+    partitions: 0,
+    records: 0,
+    problems,
+    unreadable_generations: unreadable,
+    gaps: [],
+    warnings: [
+      'the state cannot be read, so its records were not checked; `kafka-backup repair --dry-run` shows what can be saved',
+    ],
   }
 }
 

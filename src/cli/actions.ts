@@ -98,6 +98,10 @@ export const realActions = {
   /** Keeps an expired backup. */
   keepExpiredAt: lazy(prune, one => one.keepExpiredAt),
   /** Pins a generation. */
+  repairAt: lazy(
+    () => import('../jobs/repair.ts'),
+    one => one.repairAt,
+  ),
   holdAt: lazy(prune, one => one.holdAt),
   releaseAt: lazy(
     () => import('../retention/hold-generation.ts'),

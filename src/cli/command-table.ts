@@ -26,6 +26,7 @@ import {
   topic,
 } from './option-specs.ts'
 import { pruneCommand } from './prune-table.ts'
+import { repairCommand } from './repair-command.ts'
 import { registryCommand, schemasCommand } from './schema-commands.ts'
 import { commit, finish, prepare, restoreShard, shard, shards } from './shard-options.ts'
 import { topicsCommand } from './topics-command.ts'
@@ -206,6 +207,7 @@ export const commandTable: readonly CommandSpec[] = [
   holdCommand,
   pruneCommand,
   deleteCommand,
+  repairCommand,
   copyCommand,
   {
     name: 'compare',

@@ -131,6 +131,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   verify: () => import('./commands/verify.ts'),
   diff: () => import('./commands/diff.ts'),
   hold: () => import('./commands/hold.ts'),
+  repair: () => import('./commands/repair.ts'),
   cat: () => import('./commands/cat.ts'),
   prune: () => import('./commands/prune.ts'),
   delete: () => import('./commands/delete.ts'),

@@ -89,7 +89,7 @@ interface Opened {
   tell: NonNullable<RunOptions['onProgress']>
 }
 
-async function withStorage<T>(
+export async function withStorage<T>(
   place: Place & { backupId?: string | undefined },
   options: RunOptions,
   work: (storage: Storage, opened: Opened) => Promise<T>,
@@ -106,7 +106,7 @@ async function withStorage<T>(
   })
 }
 
-function named(backupId: string | undefined): string {
+export function named(backupId: string | undefined): string {
   if (backupId !== undefined) return backupId
   throw new KafkaBackupError('USAGE', 'say which backup, with backupId or a job')
 }

@@ -1,5 +1,11 @@
 /** Events of a long operation. Listeners turn them into a bar, log lines or metrics. */
-export type GapReason = 'retention' | 'topic_deleted' | 'topic_recreated' | 'source_truncated' | 'unreadable'
+export type GapReason =
+  | 'retention'
+  | 'topic_deleted'
+  | 'topic_recreated'
+  | 'source_truncated'
+  | 'unreadable'
+  | 'damaged'
 
 export type ProgressEvent =
   /** The generation that a run continues from. */

@@ -2,6 +2,7 @@ import type { BackupSummary, Description } from '../../src/archive/describe.ts'
 import type { GenerationDiff } from '../../src/archive/diff-generations.ts'
 import type { GenerationListing } from '../../src/archive/generations.ts'
 import type { Manifest, ManifestPartition } from '../../src/archive/manifest.ts'
+import type { RepairReport } from '../../src/archive/repair.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
 import type { VerifyReport } from '../../src/archive/verify.ts'
 import type { DryRun } from '../../src/backup/dry-run.ts'
@@ -255,8 +256,24 @@ export const verifyReport: VerifyReport = {
   partitions: 1,
   records: 1_500_000,
   problems: [],
+  unreadable_generations: [],
   gaps: [],
   warnings: [],
+}
+
+export const repairReport: RepairReport = {
+  backup_id: 'orders',
+  format_version: 2,
+  needed: true,
+  newest: 41,
+  generation: 42,
+  base: 39,
+  unreadable: [{ from: 41, to: 41 }],
+  lost_commits: [{ from: 40, to: 40 }],
+  lost: [{ topic: 'orders', partition: 0, from: 100n, to: 120n, at_end: false }],
+  problems: [{ key: 'orders/commits/000000000/000000000040.json.zst', problem: 'it is missing' }],
+  deep: false,
+  dry_run: true,
 }
 
 export const keyListing: KeyListing = {
@@ -485,6 +502,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     describeBackup: answer('describeBackup', description),
     verifyBackup: answer('verifyBackup', verifyReport),
     pruneAt: answer('pruneAt', pruneReport),
+    repairAt: answer('repairAt', repairReport),
     holdAt: answer('holdAt', holdReport),
     releaseAt: answer('releaseAt', { ...holdReport, held: false }),
     keepExpiredAt: answer('keepExpiredAt', undefined),

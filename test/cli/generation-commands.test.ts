@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { Actions } from '../../src/cli/actions.ts'
 import { formatAge } from '../../src/cli/commands/list-generations.ts'
 import { main } from '../../src/cli/main.ts'
-import { fakeActions, generationListing, holdReport } from './fake-actions.ts'
+import { fakeActions, generationListing, holdReport, repairReport } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 
 async function run(argv: string[], replaced: Partial<Actions> = {}, io = new FakeIo()) {
@@ -187,5 +187,41 @@ describe('hold', () => {
     for (const argv of [['--release'], ['--release', '--generation', '1', '--reason', 'x']]) {
       assert.equal((await run(['hold', ...one, ...argv])).code, 2)
     }
+  })
+})
+
+describe('repair', () => {
+  test('shows what is lost with --dry-run, and ends with 3 where a repair is needed', async () => {
+    const { code, out, calls } = await run(['repair', ...one, '--deep', '--dry-run'])
+    assert.equal(code, 3)
+    assert.match(out, /^orders: would commit generation 42, 1 range of offsets lost$/m)
+    assert.match(out, /^ {2}generations that cannot be read: 41$/m)
+    assert.match(out, /^orders +0 +100 +120 +a gap$/m)
+    const [, , request] = calls.repairAt ?? []
+    assert.equal((request as { isDryRun: boolean }).isDryRun, true)
+  })
+
+  test('writes nothing without a confirmation, and ends with 4 where something is lost', async () => {
+    const asked = await run(['repair', ...one])
+    assert.equal(asked.code, 2)
+    assert.match(asked.err, /nothing was repaired: no terminal to confirm on/)
+    const repairAt = async () => ({ ...repairReport, dry_run: false })
+    const { code, out } = await run(['repair', ...one, '--yes'], { repairAt })
+    assert.equal(code, 4)
+    assert.match(out, /committed generation 42, 1 range of offsets lost/)
+    assert.equal((await run(['repair', ...one, '--yes', '--dry-run'])).code, 2)
+  })
+
+  test('has nothing to do for version 1, and for an intact backup', async () => {
+    const intact = { ...repairReport, needed: false, generation: undefined, unreadable: [], lost_commits: [], lost: [] }
+    const first = await run(['repair', ...one], {
+      repairAt: async () => ({ ...intact, format_version: 1, problems: [] }),
+    })
+    assert.deepEqual(
+      [first.code, /in format version 1 each generation is complete by itself/.test(first.out)],
+      [0, true],
+    )
+    const second = await run(['repair', ...one], { repairAt: async () => ({ ...intact, problems: [] }) })
+    assert.deepEqual([second.code, second.out], [0, 'orders: nothing to repair; --deep reads every byte\n'])
   })
 })

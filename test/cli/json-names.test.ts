@@ -24,6 +24,7 @@ const commands: readonly string[][] = [
   ['hold', ...at, '--release', '--generation', '41'],
   ['diff', ...at, '--from', '41'],
   ['verify', ...at],
+  ['repair', ...at, '--dry-run'],
   ['compare', ...config],
   ['offset-map', ...config],
   ['key', 'new'],

@@ -64,6 +64,10 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
     { argv: place => ['verify', ...one(place)] },
     { argv: place => ['verify', '--deep', ...one(place)], provesDamage: true },
   ],
+  repair: [
+    { argv: place => ['repair', '--dry-run', '--deep', ...one(place)] },
+    { argv: place => ['repair', '--yes', ...one(place)], changes: true },
+  ],
   hold: [
     { argv: place => ['hold', ...one(place)], changes: true },
     { argv: place => ['hold', '--release', '--generation', '1', ...one(place)], changes: true },

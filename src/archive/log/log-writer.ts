@@ -107,9 +107,9 @@ export class LogWriter {
     return this.#log?.checkpointKey !== before
   }
 
-  /** Of the newest generation, for the next commit to name. */
+  /** Writes a checkpoint of the newest generation, for the next commit to name. */
   async checkpoint(signal: AbortSignal): Promise<void> {
-    await this.#log?.checkpoint(signal)
+    await (this.#merging ?? this.#log)?.checkpoint(signal)
   }
 
   async #begin(confirm: (keys: readonly string[]) => Promise<void>, signal: AbortSignal): Promise<CommitLog> {

@@ -11,6 +11,7 @@ const reasons: Record<GapReason, string> = {
   topic_recreated: 'the topic was deleted and created again',
   source_truncated: 'the source lost records that this backup holds',
   unreadable: 'the source cannot read these offsets',
+  damaged: 'objects of the backup were lost, and the backup was repaired without them',
 }
 
 /** A titled table of gaps; empty without gaps. */

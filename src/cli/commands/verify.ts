@@ -35,6 +35,7 @@ function formatReport(report: VerifyReport, style: OutputStyle): string[] {
   return [
     formatVerdict(report, style),
     ...formatText(formatExtent(report), style, '  '),
+    ...formatUnreadable(report),
     ...formatProblems(report.problems, style),
     ...formatGaps('Gaps: lost at the source; the backup itself is intact', report.gaps, style),
     ...formatWarnings(report.warnings, style),
@@ -50,6 +51,14 @@ function formatExtent({ deep, encrypted, objects, bytes, partitions, records }: 
   const extent = `${plural(objects, `${encrypted ? 'encrypted ' : ''}object`)}, ${formatBytes(bytes)}, ${plural(partitions, 'partition')}, ${plural(records, 'record')}`
   const depth = deep ? 'every byte was read' : 'presence, sizes and offsets; --deep reads every byte'
   return `${extent} (${depth})`
+}
+
+function formatUnreadable({ unreadable_generations: ranges }: VerifyReport): string[] {
+  return ranges.length === 0 ? [] : [`  generations that cannot be read: ${formatRanges(ranges)}`]
+}
+
+export function formatRanges(ranges: readonly { from: number; to: number }[]): string {
+  return ranges.map(({ from, to }) => (from === to ? `${from}` : `${from} to ${to}`)).join(', ')
 }
 
 export function formatProblems(problems: readonly Problem[], style: OutputStyle): string[] {

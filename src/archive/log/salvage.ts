@@ -1,0 +1,86 @@
+import type { Gap, Segment } from '../manifest.ts'
+import { earlier, later } from '../scalars.ts'
+import type { ListRow } from './row-change.ts'
+
+/** Offsets of a list that are no longer in the backup. */
+export interface LostRange {
+  from: bigint
+  to: bigint
+  /** True: they were at the end, and the next run copies them again if the source still has them. */
+  isEnd: boolean
+}
+
+export interface SalvagedList {
+  row: ListRow
+  segments: readonly Segment[]
+  lost: LostRange[]
+}
+
+/** Pure. From segments that may overlap, those that follow one another and hold the most, in the order of their offsets. */
+export function coverOf(candidates: readonly Segment[]): Segment[] {
+  const sorted = candidates.toSorted((a, b) =>
+    a.start_offset === b.start_offset ? compare(b.end_offset, a.end_offset) : compare(a.start_offset, b.start_offset),
+  )
+  const chosen: Segment[] = []
+  let position: bigint | undefined
+  for (const segment of sorted) {
+    if (position !== undefined && segment.start_offset < position) continue
+    chosen.push(segment)
+    position = segment.end_offset
+  }
+  return chosen
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Pure. A list with the segments that are left: holes between them are gaps, and it ends with the last of them. */
+export function salvageList(row: ListRow, segments: readonly Segment[], foundAt: string): SalvagedList {
+  const own = segments.filter(({ start_offset }) => start_offset >= row.start_offset)
+  const gaps: Gap[] = []
+  const lost: LostRange[] = []
+  let position = row.start_offset
+  for (const { start_offset, end_offset } of own) {
+    position = fillHole(position, start_offset, row.gaps, (from, to) => {
+      gaps.push({ from, to, reason: 'damaged', found_at: foundAt })
+      lost.push({ from, to, isEnd: false })
+    })
+    position = end_offset
+  }
+  const kept = row.gaps.filter(({ from, to }) => from < position || (from === position && to !== null))
+  const end = kept.reduce((at, { from, to }) => (from === at && to !== null && to > at ? to : at), position)
+  if (row.end_offset > end) lost.push({ from: end, to: row.end_offset, isEnd: true })
+  if (lost.length === 0 && own.length === row.segments) return { row, segments: own, lost }
+  const all = [...kept, ...gaps].sort((a, b) => compare(a.from, b.from))
+  return { row: { ...sumsOf(row, own), gaps: all, end_offset: end }, segments: own, lost }
+}
+
+/** Calls `onLost` for what lies between two offsets and is in no gap that is known. */
+function fillHole(from: bigint, to: bigint, known: readonly Gap[], onLost: (from: bigint, to: bigint) => void): bigint {
+  let position = from
+  const inside = known.filter(gap => gap.to !== null && gap.from < to && gap.to > from)
+  for (const gap of inside.toSorted((a, b) => compare(a.from, b.from))) {
+    if (gap.from > position) onLost(position, gap.from)
+    if (gap.to !== null && gap.to > position) position = gap.to
+  }
+  if (position < to) onLost(position, to)
+  return to
+}
+
+/** What the row says of segments, from those that are left. The last batch is not known any more. */
+function sumsOf(row: ListRow, segments: readonly Segment[]): ListRow {
+  const { last_batch: _, read_to: __, ...known } = row
+  const sum = (pick: (segment: Segment) => number) => segments.reduce((total, one) => total + pick(one), 0)
+  return {
+    ...known,
+    records: sum(one => one.records),
+    aborted_records: sum(one => one.aborted_records),
+    batches: sum(one => one.batches),
+    bytes: sum(one => one.plain_size),
+    stored_bytes: sum(one => one.size),
+    segments: segments.length,
+    first_timestamp: segments.reduce<bigint | null>((time, one) => earlier(time, one.first_timestamp), null),
+    last_timestamp: segments.reduce<bigint | null>((time, one) => later(time, one.last_timestamp), null),
+  }
+}

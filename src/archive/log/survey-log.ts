@@ -1,0 +1,152 @@
+import { hasCode } from '../../errors.ts'
+import { runPool } from '../../lib/pool.ts'
+import type { Storage } from '../../storage/storage.ts'
+import { problemOf } from '../damage.ts'
+import type { NamedObject } from '../manifest.ts'
+import { readDocument } from './document.ts'
+import { type Commit, changePartSchema } from './documents.ts'
+import { commitKey } from './keys.ts'
+import { firstCommitOf, readCheckpoint, readCommit } from './open-generation.ts'
+import { readPage } from './segment-lists.ts'
+
+const CONCURRENCY = 8
+
+export interface LogProblem {
+  key: string
+  problem: string
+}
+
+/** A commit that can be read, as far as other generations depend on it. */
+interface KnownCommit extends Pick<Commit, 'previous' | 'checkpoint' | 'rollups' | 'parts'> {
+  blake3: string
+}
+
+export interface LogSurvey {
+  /** The commits that are there, oldest first. */
+  generations: readonly number[]
+  /** Those that cannot be opened, or whose segments cannot all be listed. */
+  unreadable: number[]
+  problems: LogProblem[]
+  /** Whether a commit itself can be read. */
+  isReadable: (generation: number) => boolean
+  /** The newest generation that is whole, and the newest that can be opened although pages of its checkpoint are lost. */
+  bases: number[]
+}
+
+/** Reads every document that the generations of a log name, each once, and finds out which generations can be opened. */
+export async function surveyLog(
+  storage: Storage,
+  backupId: string,
+  generations: readonly number[],
+  signal: AbortSignal,
+): Promise<LogSurvey> {
+  const bad = new Map<string, string>()
+  const commits = new Map<number, KnownCommit>()
+  await runPool(generations, CONCURRENCY, async generation => {
+    const key = commitKey(backupId, generation)
+    await noteDamage(key, bad, async () => {
+      const { commit, ref } = await readCommit(storage, backupId, generation, signal)
+      const { previous, checkpoint, rollups, parts } = commit
+      commits.set(generation, { previous, checkpoint, rollups, parts, blake3: ref.blake3 })
+    })
+  })
+  const lacking = await surveyDocuments(storage, backupId, [...commits.values()], bad, signal)
+  const closed = new Set(generations.filter(one => !canOpen(one, commits, bad, backupId)))
+  const lacksPage = (one: number) => lacking.has(commits.get(one)?.checkpoint?.key ?? '')
+  const unreadable = generations.filter(one => closed.has(one) || lacksPage(one))
+  const whole = generations.findLast(one => !closed.has(one) && !lacksPage(one))
+  const opens = generations.findLast(one => !closed.has(one))
+  const bases = [...new Set([whole, opens])].filter(one => one !== undefined)
+  const problems = [...bad].map(([key, problem]) => ({ key, problem }))
+  return { generations, unreadable, problems, isReadable: one => isIntact(one, commits, bad), bases }
+}
+
+/** Returns the checkpoints with a page that cannot be read. */
+async function surveyDocuments(
+  storage: Storage,
+  backupId: string,
+  commits: readonly KnownCommit[],
+  bad: Map<string, string>,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const changes = new Map<string, NamedObject>()
+  const checkpoints = new Map<string, NonNullable<Commit['checkpoint']>>()
+  for (const { checkpoint, rollups, parts } of commits) {
+    if (checkpoint) checkpoints.set(checkpoint.key, checkpoint)
+    for (const one of [...parts, ...rollups.flatMap(({ documents }) => documents)]) changes.set(one.key, one)
+  }
+  await runPool(changes.values(), CONCURRENCY, one =>
+    noteDamage(one.key, bad, () => readDocument(storage, changePartSchema, one, signal)),
+  )
+  const pages = new Set<string>()
+  const lacking = new Set<string>()
+  for (const ref of checkpoints.values()) {
+    await noteDamage(ref.key, bad, async () => {
+      const { checkpoint } = await readCheckpoint(storage, backupId, ref, signal)
+      for (const page of checkpoint.pages) {
+        if (pages.has(page.key)) continue
+        pages.add(page.key)
+        await noteDamage(page.key, bad, () => readPage(storage, backupId, page, signal))
+      }
+      if (checkpoint.pages.some(page => bad.has(page.key))) lacking.add(ref.key)
+    })
+  }
+  return lacking
+}
+
+async function noteDamage(key: string, bad: Map<string, string>, read: () => Promise<unknown>): Promise<void> {
+  try {
+    await read()
+  } catch (error) {
+    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
+    const at = error.details.key ?? key
+    bad.set(at, problemOf(error, at))
+    if (at !== key) bad.set(key, `${at} cannot be read`)
+  }
+}
+
+/** The commit can be read, with all parts of its change. */
+function isIntact(
+  generation: number,
+  commits: ReadonlyMap<number, KnownCommit>,
+  bad: ReadonlyMap<string, string>,
+): boolean {
+  const commit = commits.get(generation)
+  return commit?.parts.every(({ key }) => !bad.has(key)) ?? false
+}
+
+/** Whether everything can be read that opening the generation takes. Notes commits that are missing, or are others. */
+function canOpen(
+  generation: number,
+  commits: ReadonlyMap<number, KnownCommit>,
+  bad: Map<string, string>,
+  backupId: string,
+): boolean {
+  const own = commits.get(generation)
+  if (!own || !isIntact(generation, commits, bad)) return false
+  const named = [...(own.checkpoint ? [own.checkpoint] : []), ...own.rollups.flatMap(({ documents }) => documents)]
+  let isFine = named.every(({ key }) => !bad.has(key))
+  let expected = own.previous
+  for (let before = generation - 1; before >= firstCommitOf(own); before--) {
+    const commit = commits.get(before)
+    const key = commitKey(backupId, before)
+    if (!commit || commit.blake3 !== expected?.blake3) {
+      if (!bad.has(key)) bad.set(key, commit ? 'it is not the commit that the next one follows' : 'it is missing')
+      return false
+    }
+    isFine &&= isIntact(before, commits, bad)
+    expected = commit.previous
+  }
+  return isFine
+}
+
+/** Pure. Numbers that follow one another as ranges, both ends included. */
+export function rangesOf(numbers: readonly number[]): { from: number; to: number }[] {
+  const ranges: { from: number; to: number }[] = []
+  for (const number of numbers) {
+    const last = ranges.at(-1)
+    if (last?.to === number - 1) last.to = number
+    else ranges.push({ from: number, to: number })
+  }
+  return ranges
+}

@@ -1,0 +1,102 @@
+import type { LostOffsets, RepairReport } from '../../archive/repair.ts'
+import { writerTermOf } from '../../jobs/prune.ts'
+import type { Storage } from '../../storage/storage.ts'
+import type { OutputStyle } from '../output-style.ts'
+import type { Session } from '../session.ts'
+import { formatTable } from '../table.ts'
+import { plural, printable } from '../text.ts'
+import { agrees, refuseDryRunWithYes } from './agree.ts'
+import { withBackup } from './backups-at.ts'
+import { formatProblems, formatRanges } from './verify.ts'
+
+const DAMAGE_FOUND = 3
+const PARTLY_DONE = 4
+
+export async function run(session: Session): Promise<number> {
+  refuseDryRunWithYes(session.options)
+  return withBackup(session, (storage, backupId, job) =>
+    repair(session, { storage, backupId, ...writerTermOf(job, { match: [backupId] }) }),
+  )
+}
+
+interface Place {
+  storage: Storage
+  backupId: string
+  writerTtlMs?: number
+}
+
+async function repair(session: Session, place: Place): Promise<number> {
+  const { dryRun, yes } = session.options
+  session.outcome.isAbout(place.backupId)
+  if (!yes) {
+    const plan = await act(session, place, true)
+    if (dryRun || !plan.needed) return show(session, plan)
+    const ask = () => session.confirm(questionOf(plan))
+    const formatted = (style: OutputStyle) => formatRepair(plan, style)
+    if (!(await agrees(session, { plan: formatted, ask, nothing: 'nothing was repaired' }))) return 0
+  }
+  return show(session, await act(session, place, false))
+}
+
+function act(session: Session, { storage, backupId, ...term }: Place, isDryRun: boolean): Promise<RepairReport> {
+  const { deep } = session.options
+  return session.withProgress('repair', 'reading the log', onProgress =>
+    session.actions.repairAt(storage, backupId, { deep, isDryRun, onProgress, ...term }, session.signal),
+  )
+}
+
+function questionOf({ lost, generation }: RepairReport): string {
+  const loss = lost.length === 0 ? 'Nothing is lost.' : `${plural(lost.length, 'range')} of offsets will be left out.`
+  return `${loss} Commit what is readable as generation ${generation}?`
+}
+
+function show(session: Session, report: RepairReport): number {
+  session.print(
+    () => formatRepair(report, session.style),
+    () => report,
+  )
+  if (!report.needed) return 0
+  if (report.dry_run) return DAMAGE_FOUND
+  return report.lost.length + report.lost_commits.length > 0 ? PARTLY_DONE : 0
+}
+
+function formatRepair(report: RepairReport, style: OutputStyle): string[] {
+  const { needed, unreadable, problems, lost } = report
+  const lines = [`${style.bold(printable(report.backup_id))}: ${verdictOf(report)}`]
+  if (unreadable.length > 0) lines.push(`  generations that cannot be read: ${formatRanges(unreadable)}`)
+  if (needed) lines.push(`  begins with generation ${report.base}`)
+  if (report.lost_commits.length > 0)
+    lines.push(
+      `  lost commits: ${formatRanges(report.lost_commits)}; the next run copies what they had added and no other one names`,
+    )
+  return [...lines, ...formatProblems(problems, style), ...formatLost(lost, style)]
+}
+
+function verdictOf({ format_version, needed, dry_run, generation, lost, deep }: RepairReport): string {
+  if (format_version === 1) {
+    return 'nothing to repair: in format version 1 each generation is complete by itself. If `verify` finds damage, restore an earlier one with --generation'
+  }
+  if (!needed) return `nothing to repair${deep ? '' : '; --deep reads every byte'}`
+  const loss = lost.length === 0 ? 'nothing is lost' : `${plural(lost.length, 'range')} of offsets lost`
+  return dry_run ? `would commit generation ${generation}, ${loss}` : `committed generation ${generation}, ${loss}`
+}
+
+function formatLost(lost: readonly LostOffsets[], style: OutputStyle): string[] {
+  if (lost.length === 0) return []
+  const rows = formatTable<LostOffsets>(
+    [
+      { title: 'TOPIC', cell: one => one.topic },
+      { title: 'PARTITION', cell: one => String(one.partition) },
+      { title: 'FROM', cell: one => String(one.from) },
+      { title: 'TO', cell: one => String(one.to) },
+      {
+        title: 'BECOMES',
+        wraps: true,
+        cell: one => (one.at_end ? 'the next run copies it if the source has it' : 'a gap'),
+      },
+    ],
+    lost,
+    style,
+  )
+  return ['', ...rows]
+}
