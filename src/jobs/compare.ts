@@ -80,14 +80,14 @@ export interface PlainRestore extends GivenKeys {
 
 /** The job of a restore of everything to a cluster without security. */
 export async function plainRestoreJob({ path, backupId, target, ...keys }: PlainRestore): Promise<LocatedRestoreJob> {
-  const { parseJob } = await import('../config/load-job.ts')
+  const { readJob } = await import('../config/load-job.ts')
   const document = {
     mode: 'restore',
     backup_id: backupId,
     target: { bootstrap_servers: target.split(',') },
     storage: { backend: 'filesystem', path: '.' },
   }
-  const job = parseJob(JSON.stringify(document), { source: 'the command line', env: {}, mode: 'restore' })
+  const job = readJob(document, { source: 'the command line', mode: 'restore' })
   return { ...job, storage: parseLocation(path), ...keysOf(keys) }
 }
 

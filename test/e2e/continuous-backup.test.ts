@@ -225,7 +225,13 @@ describe('a continuous backup', () => {
           said += chunk
         })
         await once(running.stderr, 'data')
-        for (let i = 0; i < 5; i++) {
+        const hasBegun = () =>
+          openBackup(openLocation(path), 'b1', never).then(
+            () => true,
+            () => false,
+          )
+        for (let i = 0; i < 5 || !(await hasBegun()); i++) {
+          assert.ok(i < 200 && running.exitCode === null, `nothing was committed: ${said}`)
           total.records += (await seed('stream', 2000, 2)).records
           await new Promise(resolve => setTimeout(resolve, 300))
         }

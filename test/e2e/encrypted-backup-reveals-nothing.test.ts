@@ -18,7 +18,7 @@ import { assertSameRecords } from '../oracle/records.ts'
 import { startS3 } from '../servers/versitygw.ts'
 import { allOf, findMarkers, type Planted, plantMarkers } from './planted-markers.ts'
 import { launcher, run } from './run-cli.ts'
-import { openRegistry, type WatchedRegistry } from './schema-world.ts'
+import { openRegistry, register, type WatchedRegistry } from './schema-world.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -175,12 +175,12 @@ describe('an encrypted backup', () => {
     assert.equal(JSON.parse(listed.stdout).data_keys.length, 1)
   })
 
-  test('that is continuous stays encrypted in every generation', async () => {
+  test('that is continuous stays encrypted in every generation, and ends with the schemas of its last records', async () => {
     const stop = new AbortController()
     const running = backUp(
       inFolder('running'),
       encryption(true),
-      { continuous: true, commit_interval: '1s' },
+      { continuous: true, commit_interval: '1s', poll_interval: '1h' },
       stop.signal,
     )
     running.catch(() => undefined)
@@ -199,10 +199,16 @@ describe('an encrypted backup', () => {
     }
     await until(2_450)
     const marker = `mkr-${randomBytes(8).toString('hex')}`
+    await register(registry.server.url, { subject: `${marker}-value`, type: 'AVRO', schema: '"long"' })
+    const requests = registry.requests.length
     await kafka.driver.produce(topic, [{ partition: 0, key: null, value: Buffer.from(marker) }])
     await until(2_451)
+    assert.deepEqual(registry.requests.slice(requests), [], 'a round between two polls asked the registry')
     stop.abort(new Error('stopped by the test'))
     await assert.rejects(running, /stopped by the test/)
+    const { carried_sections, schema_registry } = await withOpened(at, opened => openBackup(opened, 'b1', never))
+    assert.equal(carried_sections?.includes('schema_registry'), false)
+    assert.ok(schema_registry?.subjects.some(({ name }) => name === `${marker}-value`))
     await assertExact(at)
     assert.deepEqual(await findMarkers(at, new Set([...allOf(planted), marker])), new Set())
   })

@@ -78,6 +78,8 @@ const DONE = '.done'
 export class JournalBook {
   readonly #storage: Storage
   readonly #prefix: string
+  /** Where runs of versions that followed the order of the addresses have written. */
+  readonly #prefixes: readonly string[]
   readonly #clock: Clock
   readonly #newRun: () => string
   #open: string[] = []
@@ -90,8 +92,10 @@ export class JournalBook {
     this.#storage = storage
     this.#clock = clock
     this.#newRun = newRun
-    const name = createHash('sha256').update(registry).digest('hex').slice(0, 12)
-    this.#prefix = `${restoresPrefix(backupId)}registry-${name}/`
+    // The same registry, whatever the order in which a job lists its addresses.
+    const sorted = registry.split(', ').sort().join(', ')
+    this.#prefix = prefixOf(backupId, sorted)
+    this.#prefixes = [...new Set([this.#prefix, prefixOf(backupId, registry)])]
   }
 
   /**
@@ -100,7 +104,9 @@ export class JournalBook {
    */
   async read(signal: AbortSignal): Promise<Journaled> {
     const keys: string[] = []
-    for await (const { key } of this.#storage.list(this.#prefix, signal)) keys.push(key)
+    for (const prefix of this.#prefixes) {
+      for await (const { key } of this.#storage.list(prefix, signal)) keys.push(key)
+    }
     const done = new Set(keys.filter(key => key.endsWith(DONE)))
     const written = keys.filter(key => !key.endsWith(DONE)).sort()
     this.#open = written.filter(key => !done.has(`${key}${DONE}`))
@@ -163,6 +169,11 @@ export class JournalBook {
       throw new KafkaBackupError(cause.code, message, { cause, help })
     }
   }
+}
+
+function prefixOf(backupId: string, registry: string): string {
+  const name = createHash('sha256').update(registry).digest('hex').slice(0, 12)
+  return `${restoresPrefix(backupId)}registry-${name}/`
 }
 
 /** What was refused is not kept: the next run tries it again. */

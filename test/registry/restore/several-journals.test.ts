@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { JournalBook } from '../../../src/registry/restore/journal.ts'
 import { JumpingClock } from '../../fakes/jumping-clock.ts'
@@ -47,4 +48,29 @@ test('journals of runs that died are read together, also where the clock of the 
   const after = await bookAt(0, 'fourth').read(never)
   assert.equal(after.unfinished, undefined)
   assert.deepEqual([...after.imported], second.imported)
+})
+
+test('a journal is found whatever the order in which a job lists the addresses of the registry', async () => {
+  const storage = openMemoryStorage()
+  const bookOf = (registry: string, run: string) =>
+    new JournalBook({ storage, clock: new JumpingClock(), newRun: () => run }, { backupId: 'b', registry })
+  const nothing = {
+    settings: [],
+    emptyContexts: [],
+    createdSubjects: [],
+    modesNotRead: [],
+    registered: [],
+    fillers: [],
+  }
+  await bookOf('http://b:1, http://a:1', 'first').write({ ...nothing, imported: ['a@1#1'] }, never)
+  assert.deepEqual((await bookOf('http://a:1, http://b:1', 'second').read(never)).imported, new Set(['a@1#1']))
+  assert.equal((await bookOf('http://a:1', 'third').read(never)).unfinished, undefined)
+  const name = createHash('sha256').update('http://d:1, http://c:1').digest('hex').slice(0, 12)
+  const [[key = '', bytes = Buffer.alloc(0)] = []] = storage.objects
+  const older = key.replace(/registry-[0-9a-f]+/, `registry-${name}`)
+  storage.objects.set(older, bytes)
+  const book = bookOf('http://d:1, http://c:1', 'fourth')
+  assert.deepEqual((await book.read(never)).imported, new Set(['a@1#1']))
+  await book.close(never)
+  assert.ok(storage.objects.has(`${older}.done`))
 })
