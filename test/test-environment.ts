@@ -14,7 +14,7 @@ export const testFlags = ['--import', join(import.meta.dirname, 'untracked-promi
 export function prepareTestEnvironment(): void {
   // Compiled modules, and TypeScript without its types, are kept: a test with servers starts in a third of the CPU time.
   process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules/.cache/compiled')
-  // Servers written in Go collect garbage less often, since they run for a minute: a third of the CPU time of the API server.
+  // Servers written in Go collect garbage less often, since they run for a minute and memory is not what is short.
   process.env.GOGC ??= '400'
   process.env.TEST_DISK_FOLDER ??= tmpdir()
   if (isInMemory(MEMORY_FOLDER)) process.env.TMPDIR ??= MEMORY_FOLDER
@@ -22,7 +22,7 @@ export function prepareTestEnvironment(): void {
 
 /**
  * A folder for tests of what a disk does. Other tests create their files in the temporary folder, which is in memory where
- * that is possible: creating, syncing and deleting many small files on a disk takes a third of the time of `make unit`.
+ * that is possible: creating, syncing and deleting many small files takes much CPU time on a disk.
  */
 export function diskFolder(): string {
   return process.env.TEST_DISK_FOLDER ?? tmpdir()
