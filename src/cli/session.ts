@@ -15,6 +15,7 @@ import { terminalText } from './text.ts'
 
 /** Records are gathered, since a write for each would cost more than reading them. */
 const PRINTED_BYTES = 64 << 10
+const PRINTED_MS = 200
 
 /** A command: does its work through the session and answers with the exit code. */
 export type RunCommand = (session: Session) => Promise<number>
@@ -162,16 +163,29 @@ export class Session {
       this.#io.writeBytes(stdout.isTTY ? Buffer.from(terminalText(bytes.toString('utf8'))) : bytes)
     let held: Buffer[] = []
     let size = 0
-    for await (const piece of pieces) {
-      held.push(piece)
-      size += piece.length
-      // On a terminal people wait for each.
-      if (size < PRINTED_BYTES && !stdout.isTTY) continue
-      if (!(await write(Buffer.concat(held)))) return
+    let isRead = true
+    const flush = async () => {
+      const bytes = Buffer.concat(held)
       held = []
       size = 0
+      if (bytes.length > 0 && isRead) isRead = await write(bytes)
     }
-    if (size > 0) await write(Buffer.concat(held))
+    let flushedAt = this.clock.monotonic()
+    try {
+      for await (const piece of pieces) {
+        held.push(piece)
+        size += piece.length
+        // People on a terminal wait for each; records that are rarely found do not wait for others.
+        const isDue = stdout.isTTY || size >= PRINTED_BYTES || this.clock.monotonic() - flushedAt >= PRINTED_MS
+        if (!isDue) continue
+        await flush()
+        flushedAt = this.clock.monotonic()
+        if (!isRead) return
+      }
+    } finally {
+      // Also what came before damage, or before an interruption.
+      await flush()
+    }
   }
 
   /** The result as it may be kept elsewhere: without the secrets of the job. */

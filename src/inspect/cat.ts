@@ -1,6 +1,7 @@
 import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 import { findFault, parseSelector, selectBy } from '../archive/topic-selector.ts'
 import { KafkaBackupError } from '../errors.ts'
+import { parts } from '../registry/ids/schema-id.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { ShownRecord } from './print-format.ts'
 import { type Extent, type FoundRecord, openPartition, readForward, readNewest } from './read-records.ts'
@@ -40,10 +41,11 @@ export async function* catRecords(
     key: showPart(record, 'key', query.keyAs, decoder),
     value: showPart(record, 'value', query.valueAs, decoder),
   })
+  const decoded = parts.filter(part => (part === 'key' ? query.keyAs : query.valueAs) === 'auto')
   let left = query.limit ?? Number.POSITIVE_INFINITY
   for (const { topic, partition } of partitionsOf(manifest, query)) {
     for await (const record of readPartition(storage, topic, partition, query, decoder, signal)) {
-      await decoder.prepare(record, signal)
+      await decoder.prepare(record, decoded, signal)
       yield show(record)
       if (--left <= 0) return
     }
@@ -83,7 +85,7 @@ async function* readPartition(
   const { extent, newest } = query
   const isWanted = async (record: FoundRecord) => {
     if (!hasHeaders(record, query)) return false
-    if (query.key !== undefined) await decoder.prepare(record, signal)
+    if (query.key !== undefined && query.keyAs === 'auto') await decoder.prepare(record, ['key'], signal)
     return hasKey(record, query, decoder)
   }
   const source = await openPartition(storage, topic, partition, extent, signal)

@@ -1,11 +1,11 @@
 import protobuf from 'protobufjs'
-import { exactNumber } from '../registry/avro/read-avro.ts'
+import { exactNumber, showNumber } from '../registry/avro/read-avro.ts'
 
 /** Deeper messages are not decoded, so that untrusted bytes cannot exhaust the stack. */
 const MAX_DEPTH = 64
 
 /** A field, or the values of a map. */
-type ValueField = Pick<protobuf.Field, 'name' | 'type' | 'resolvedType'>
+type ValueField = Pick<protobuf.Field, 'id' | 'name' | 'type' | 'resolvedType'>
 
 const wire = { varint: 0, fixed64: 1, bytes: 2, groupStart: 3, groupEnd: 4, fixed32: 5 } as const
 
@@ -16,9 +16,7 @@ const wire = { varint: 0, fixed64: 1, bytes: 2, groupStart: 3, groupEnd: 4, fixe
  */
 export function readProto(type: protobuf.Type, bytes: Buffer): object {
   const reader = new ProtoReader(bytes)
-  const value = reader.message(type, 0)
-  if (!reader.isAtEnd) throw new RangeError('a group ends that did not begin')
-  return value
+  return reader.message(type, 0)
 }
 
 class ProtoReader {
@@ -34,31 +32,34 @@ class ProtoReader {
   }
 
   /** Up to the end of the bytes, or of the group. */
-  message(type: protobuf.Type, depth: number): object {
+  message(type: protobuf.Type, depth: number, groupId?: number): object {
     if (depth > MAX_DEPTH) throw new RangeError(`it is nested more than ${MAX_DEPTH} levels deep`)
     const found = new Map<string, unknown>()
+    let isGroupEnded = false
     while (!this.isAtEnd) {
       const tag = Number(this.varint())
       const [id, wireType] = [tag >>> 3, tag & 7]
       if (wireType === wire.groupEnd) {
-        if (depth === 0) throw new RangeError('a group ends that did not begin')
+        if (id !== groupId) throw new RangeError(`the group ${id} ends and did not begin`)
+        isGroupEnded = true
         break
       }
       if (id === 0) throw new RangeError('a field has the number 0')
       const field = type.fieldsById[id]
       if (field) this.#field(field, wireType, found, depth)
-      else add(found, String(id), [this.#unknown(wireType, depth)], found.has(String(id)))
+      else add(found, String(id), [this.#unknown(id, wireType, depth)], found.has(String(id)))
     }
-    return Object.fromEntries(found)
+    if (groupId !== undefined && !isGroupEnded) throw new RangeError(`the group ${groupId} does not end`)
+    return asObject(found)
   }
 
   #field(field: protobuf.Field, wireType: number, found: Map<string, unknown>, depth: number): void {
     const { name } = field
     if (field instanceof protobuf.MapField) {
       const [key, value] = this.#entry(field, wireType, depth)
-      const entries = (found.get(name) as object | undefined) ?? {}
-      // A map may have any key, also `__proto__`.
-      found.set(name, Object.fromEntries([...Object.entries(entries), [key, value]]))
+      const entries = found.get(name)
+      if (entries instanceof Map) entries.set(key, value)
+      else found.set(name, new Map([[key, value]]))
       return
     }
     const isPacked = field.repeated && wireType === wire.bytes && wireTypeOf(field) !== wire.bytes
@@ -74,7 +75,7 @@ class ProtoReader {
       const tag = Number(entry.varint())
       if (tag >>> 3 === 1) key = entry.#scalar(field.keyType, tag & 7, field)
       else if (tag >>> 3 === 2) value = entry.#value(field, tag & 7, depth)
-      else entry.#unknown(tag & 7, depth)
+      else entry.#unknown(tag >>> 3, tag & 7, depth)
     }
     return [String(key), value]
   }
@@ -94,7 +95,7 @@ class ProtoReader {
       return resolvedType.valuesById[number] ?? number
     }
     if (!(resolvedType instanceof protobuf.Type)) return this.#scalar(field.type, wireType, field)
-    if (wireType === wire.groupStart) return this.message(resolvedType, depth + 1)
+    if (wireType === wire.groupStart) return this.message(resolvedType, depth + 1, field.id)
     if (wireType !== wire.bytes) throw wrongType(field, wireType)
     const inner = new ProtoReader(this.#take(Number(this.varint())))
     return inner.message(resolvedType, depth + 1)
@@ -110,9 +111,9 @@ class ProtoReader {
       case 'bool':
         return this.varint() !== 0n
       case 'double':
-        return this.#take(8).readDoubleLE(0)
+        return showNumber(this.#take(8).readDoubleLE(0))
       case 'float':
-        return this.#take(4).readFloatLE(0)
+        return showNumber(this.#take(4).readFloatLE(0))
       case 'fixed32':
         return this.#take(4).readUInt32LE(0)
       case 'sfixed32':
@@ -136,7 +137,7 @@ class ProtoReader {
   }
 
   /** What the bytes tell without a schema; those of unknown length as base64. */
-  #unknown(wireType: number, depth: number): unknown {
+  #unknown(id: number, wireType: number, depth: number): unknown {
     switch (wireType) {
       case wire.varint:
         return exactNumber(this.varint())
@@ -147,7 +148,7 @@ class ProtoReader {
       case wire.bytes:
         return this.#take(Number(this.varint())).toString('base64')
       case wire.groupStart:
-        return this.message(new protobuf.Type('Unknown'), depth + 1)
+        return this.message(new protobuf.Type('Unknown'), depth + 1, id)
       default:
         throw new RangeError(`a field has the unknown wire type ${wireType}`)
     }
@@ -182,6 +183,11 @@ function wireTypeOf({ resolvedType, type }: ValueField): number {
 
 function wrongType({ name, type }: ValueField, wireType: number): RangeError {
   return new RangeError(`field ${name} of type ${type} has the wire type ${wireType}`)
+}
+
+/** Maps and messages may have any name, also `__proto__`, which `fromEntries` makes a plain property of. */
+function asObject(found: ReadonlyMap<string, unknown>): object {
+  return Object.fromEntries([...found].map(([name, value]) => [name, value instanceof Map ? asObject(value) : value]))
 }
 
 /** Of a field that is not repeated the last value counts. */

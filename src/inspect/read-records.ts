@@ -77,13 +77,20 @@ export async function readNewest(
     const found: FoundRecord[] = []
     for await (const record of readOne(storage, source, segment, extent, signal)) {
       if (!(await isWanted(record))) continue
-      found.push(record)
+      found.push(detached(record))
       if (found.length >= 2 * count) found.splice(0, found.length - count)
     }
     newest = [...found, ...newest].slice(-count)
     if (newest.length === count) break
   }
   return newest
+}
+
+/** The bytes of a record are a part of its batch, which must not stay in memory for its sake. */
+function detached(record: FoundRecord): FoundRecord {
+  const copy = (bytes: Buffer | null) => bytes && Buffer.from(bytes)
+  const headers = record.headers.map(([name, bytes]): [string, Buffer | null] => [name, copy(bytes)])
+  return { ...record, key: copy(record.key), value: copy(record.value), headers }
 }
 
 async function* readOne(

@@ -1,6 +1,7 @@
 import { DEFAULT_CONTEXT, type SchemaVersion, splitSubject, versionKey } from '../archive/registry-model.ts'
 import type { KafkaRecord } from '../batch/records.ts'
-import { parseJson } from '../lib/json.ts'
+import { hasCode } from '../errors.ts'
+import { isTooDeep, parseJson } from '../lib/json.ts'
 import type { AvroSchema } from '../registry/avro/avro-schema.ts'
 import { parseAvro } from '../registry/avro/parse-avro.ts'
 import { readAvro } from '../registry/avro/read-avro.ts'
@@ -12,7 +13,6 @@ import {
   KEY_HEADER,
   LONG_BYTES,
   type Part,
-  parts,
   readSchemaGuid,
   readSchemaId,
   VALUE_HEADER,
@@ -52,10 +52,12 @@ export class SchemaDecoder {
   /** Those that were asked for, whether or not they are there. */
   readonly #asked = new Set<number>()
   #hasAll = false
+  /** What is wrong with schemas that could not be read. */
+  #damage: string | undefined
   readonly #byPlace = new Map<string, SchemaVersion>()
   readonly #byId = new Map<string, SchemaVersion>()
   readonly #byGuid = new Map<string, SchemaVersion>()
-  readonly #decoders = new Map<SchemaVersion, Decode>()
+  readonly #decoders = new Map<SchemaVersion, Decode | string>()
 
   /** In the context of the topic, which is the default one unless it is given. */
   constructor(source: SchemaSource, context = DEFAULT_CONTEXT) {
@@ -63,18 +65,32 @@ export class SchemaDecoder {
     this.#context = context
   }
 
-  /** Reads the schemas that a record names, if they were not read before. `decode` needs them. */
-  async prepare(record: Pick<KafkaRecord, 'key' | 'value' | 'headers'>, signal: AbortSignal): Promise<void> {
-    for (const part of parts) {
+  /** Reads the schemas that these parts of a record name, if they were not read before. `decode` needs them. */
+  async prepare(
+    record: Pick<KafkaRecord, 'key' | 'value' | 'headers'>,
+    decoded: readonly Part[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const part of decoded) {
       const frame = frameOf(record, part)
       const id = frame ? readSchemaId(frame, 0, frame.length) : 0
       if (frame && id > 0 && !this.#asked.has(id)) {
         this.#asked.add(id)
-        this.#learn(await this.#source.ofId(this.#context, id, signal))
+        await this.#read(() => this.#source.ofId(this.#context, id, signal))
       } else if (frame && id === 0 && !this.#hasAll && hasSchemaGuid(frame, 0, frame.length)) {
         this.#hasAll = true
-        this.#learn(await this.#source.all(signal))
+        await this.#read(() => this.#source.all(signal))
       }
+    }
+  }
+
+  /** Damage of a schema is a reason to show records as they are, and not to end. */
+  async #read(read: () => Promise<SchemaVersion[]>): Promise<void> {
+    try {
+      this.#learn(await read())
+    } catch (error) {
+      if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
+      this.#damage = messageOf(error)
     }
   }
 
@@ -108,13 +124,24 @@ export class SchemaDecoder {
     const isGuid = id === 0 && hasSchemaGuid(frame, 0, frame.length)
     const named = isGuid ? `schema GUID ${readSchemaGuid(frame, 0)}` : `schema ID ${id}`
     const found = isGuid ? this.#byGuid.get(readSchemaGuid(frame, 0)) : this.#find(id)
-    if (!found) return { kind: 'raw', bytes, reason: `the backup has no ${named}` }
+    if (!found) {
+      const reason = this.#damage ? `${named} cannot be read: ${this.#damage}` : `the backup has no ${named}`
+      return { kind: 'raw', bytes, reason }
+    }
+    const { subject, version, schemaType } = found
+    const decode = this.#decoderOf(found)
+    if (typeof decode === 'string') {
+      return { kind: 'raw', bytes, reason: `${named} (${subject} version ${version}) cannot be understood: ${decode}` }
+    }
     try {
-      const schema = { id: found.id, subject: found.subject, version: found.version, type: found.schemaType }
-      return { kind: 'decoded', schema, value: this.#decoderOf(found)(payload) }
+      const schema = { id: found.id, subject, version, type: schemaType }
+      return { kind: 'decoded', schema, value: decode(payload) }
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
-      return { kind: 'raw', bytes, reason: `${named} (${found.subject} version ${found.version}) does not fit: ${why}` }
+      return {
+        kind: 'raw',
+        bytes,
+        reason: `${named} (${subject} version ${version}) does not fit: ${messageOf(error)}`,
+      }
     }
   }
 
@@ -122,10 +149,16 @@ export class SchemaDecoder {
     return this.#byId.get(`${this.#context}/${id}`)
   }
 
-  #decoderOf(version: SchemaVersion): Decode {
+  /** Or why there is none. Both are remembered: there may be millions of records. */
+  #decoderOf(version: SchemaVersion): Decode | string {
     const known = this.#decoders.get(version)
-    if (known) return known
-    const made = this.#make(version)
+    if (known !== undefined) return known
+    let made: Decode | string
+    try {
+      made = this.#make(version)
+    } catch (error) {
+      made = messageOf(error)
+    }
     this.#decoders.set(version, made)
     return made
   }
@@ -138,7 +171,7 @@ export class SchemaDecoder {
         return avroDecoder(parseAvro(schema, needed))
       }
       case 'JSON':
-        return payload => parseJson(payload.toString('utf8'))
+        return decodeJson
       case 'PROTOBUF': {
         const imports = referredBy(version, this.#byPlace).map(one => ({ name: one.name, text: one.schema }))
         const messages = new ProtoMessages(schema, imports)
@@ -148,6 +181,16 @@ export class SchemaDecoder {
         return schemaType satisfies never
     }
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function decodeJson(payload: Buffer): unknown {
+  const value = parseJson(payload.toString('utf8'))
+  if (isTooDeep(value)) throw new RangeError('it is nested too deep')
+  return value
 }
 
 /** The bytes that name the schema, if any do. */

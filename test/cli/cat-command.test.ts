@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
 import type { ShownRecord } from '../../src/inspect/print-format.ts'
 import type { FoundRecord } from '../../src/inspect/read-records.ts'
 import { fakeActions } from './fake-actions.ts'
@@ -112,6 +113,18 @@ PARTITION  OFFSET        TIME                      KEY               VALUE
       assert.match(err, message)
     })
   }
+
+  test('prints what it found before damage', async () => {
+    async function* damagedLater(): AsyncGenerator<ShownRecord> {
+      yield shown()
+      throw new KafkaBackupError('ARCHIVE_DAMAGED', 'a segment is damaged')
+    }
+    const io = new FakeIo()
+    const actions = fakeActions({ catAt: async (...[, , , , , work]) => work(damagedLater()) })
+    const place = ['--path', '/backups', '--backup-id', 'b', '--topic', 'orders']
+    assert.equal(await main(['cat', ...place, '--print', '%o\\n'], io, actions), 3)
+    assert.equal(io.stdout.text, '1500\n')
+  })
 
   test('stops reading when nobody reads its output', async () => {
     let taken = 0

@@ -86,6 +86,25 @@ describe('a message of a Protobuf schema', () => {
     })
   }
 
+  test('may have a map of many entries', () => {
+    const maps = new ProtoMessages('syntax = "proto3"; message M { map<int32, double> m = 1; }', [])
+    const entry = (key: number) => [0x0a, 12, 0x08, 0x80 | (key & 0x7f), key >> 7, 0x11, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f]
+    const bytes = Buffer.from(Array.from({ length: 16_000 }, (_, at) => entry(at)).flat())
+    const { m } = readProto(maps.find([0]), bytes) as { m: object }
+    assert.equal(Object.keys(m).length, 16_000)
+    assert.deepEqual(Object.values(m).slice(0, 2), ['NaN', 'NaN'])
+  })
+
+  test('ends a group with its number, and nowhere else', () => {
+    const groups = new ProtoMessages(
+      'syntax = "proto3"; message M { N n = 1; } message N { int32 a = 1; int32 b = 2; }',
+      [],
+    )
+    assert.throws(() => readProto(groups.find([0]), Buffer.from('0a0508010c1002', 'hex')), /group 1 ends and did not/)
+    assert.throws(() => readProto(groups.find([0]), Buffer.from('4b0801', 'hex')), /group 9 does not end/)
+    assert.deepEqual(readProto(groups.find([0]), Buffer.from('4b08014c', 'hex')), { 9: { 1: 1 } })
+  })
+
   test('nested deeper than any stack is refused', () => {
     const deep = new ProtoMessages('syntax = "proto3"; message Node { Node next = 1; }', [])
     let bytes = Buffer.alloc(0)

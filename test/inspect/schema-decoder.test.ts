@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { damaged } from '../../src/archive/damage.ts'
 import type { SchemaVersion } from '../../src/archive/registry-model.ts'
 import { SchemaDecoder, type SchemaSource } from '../../src/inspect/schema-decoder.ts'
 import { versionOf } from '../fakes/registry-snapshots.ts'
@@ -51,7 +52,7 @@ function frame(id: number, payload: Buffer | string): Buffer {
 async function decode(value: Buffer | null, headers: [string, Buffer | null][] = [], context?: string) {
   const decoder = new SchemaDecoder(sourceOf(), context)
   const record = { key: null, value, headers }
-  await decoder.prepare(record, never)
+  await decoder.prepare(record, ['value'], never)
   return decoder.decode(record, 'value')
 }
 
@@ -119,7 +120,19 @@ describe('the value of a record', () => {
   test('that names a schema which is not in the backup, or cannot be understood, is shown as it is', async () => {
     const unknown = await decode(frame(99, ann))
     assert.deepEqual(unknown.kind === 'raw' && unknown.reason, 'the backup has no schema ID 99')
-    assert.equal((await decode(frame(6, Buffer.from([0])))).kind, 'raw')
+    const broken = await decode(frame(6, Buffer.from([0])))
+    assert.match(broken.kind === 'raw' ? broken.reason : '', /\(broken-value version 1\) cannot be understood: /)
+  })
+
+  test('is shown as it is where its schema is damaged, or where it is JSON nested too deep to be shown', async () => {
+    const source: SchemaSource = { ...sourceOf(), ofId: () => Promise.reject(damaged('v1.json', 'is missing')) }
+    const decoder = new SchemaDecoder(source)
+    const record = { key: null, value: frame(2, ann), headers: [] }
+    await decoder.prepare(record, ['value'], never)
+    const found = decoder.decode(record, 'value')
+    assert.match(found.kind === 'raw' ? found.reason : '', /schema ID 2 cannot be read: .*v1\.json is missing/)
+    const deep = await decode(frame(3, '['.repeat(5000) + ']'.repeat(5000)))
+    assert.match(deep.kind === 'raw' ? deep.reason : '', /nested too deep/)
   })
 
   test('that is a number of eight bytes is not taken for one with an unknown schema', async () => {
@@ -138,6 +151,8 @@ describe('the value of a record', () => {
 test('a schema is asked for once, however many records name it', async () => {
   const asked: string[] = []
   const decoder = new SchemaDecoder(sourceOf(asked))
-  for (const id of [2, 2, 99, 99, 2]) await decoder.prepare({ key: null, value: frame(id, ann), headers: [] }, never)
+  for (const id of [2, 2, 99, 99, 2]) {
+    await decoder.prepare({ key: null, value: frame(id, ann), headers: [] }, ['key', 'value'], never)
+  }
   assert.deepEqual(asked, ['./2', './99'])
 })

@@ -2,7 +2,7 @@ import { parseTime } from '../../config/scalar-leaves.ts'
 import { usageError } from '../../errors.ts'
 import type { CatQuery } from '../../inspect/cat.ts'
 import { parsePrintFormat, type ShownRecord } from '../../inspect/print-format.ts'
-import { recordDocument, type Showing, showings, textOfPart, timeOf } from '../../inspect/show-record.ts'
+import { headerPart, recordDocument, type Showing, showings, textOfPart, timeOf } from '../../inspect/show-record.ts'
 import { formatJson } from '../../lib/json.ts'
 import type { CommandOptions } from '../option-specs.ts'
 import type { OutputStyle } from '../output-style.ts'
@@ -66,7 +66,9 @@ function formatRecord({ record, key, value }: ShownRecord, style: OutputStyle): 
     ...(value.reason === undefined ? [] : [`value not decoded: ${value.reason}`]),
     ...(headers.length === 0
       ? []
-      : [`headers: ${headers.map(([name, bytes]) => `${name}=${bytes ?? 'null'}`).join(', ')}`]),
+      : [
+          `headers: ${headers.map(([name, bytes]) => `${name}=${bytes === null ? 'null' : textOfPart(headerPart(bytes))}`).join(', ')}`,
+        ]),
   ]
   return [
     row([String(partition), String(offset), time, ...content], style),

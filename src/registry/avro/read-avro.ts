@@ -2,8 +2,8 @@ import { type AvroSchema, describeAvro } from './avro-schema.ts'
 
 /** Nothing of a registry is deeper, and a circle of types ends. */
 const MAX_DEPTH = 64
-/** Items that take no bytes, such as nulls, could be claimed without end. */
-const MAX_EMPTY_ITEMS = 100_000
+/** Values that take no bytes, such as nulls and records of nothing, could be claimed without end. */
+const MAX_VALUES = 100_000
 
 /**
  * Pure. The value of buffer[start, end) in Avro's binary encoding, as JSON can show it: bytes as a string with one character
@@ -21,16 +21,19 @@ class AvroValueReader {
   position: number
   readonly #buffer: Buffer
   readonly #end: number
-  #emptyItems = 0
+  /** How many more values may be read: each byte adds to what a payload may claim. */
+  #left: number
 
   constructor(buffer: Buffer, start: number, end: number) {
     this.#buffer = buffer
     this.position = start
     this.#end = end
+    this.#left = MAX_VALUES + (end - start)
   }
 
   read(schema: AvroSchema, depth: number): unknown {
     if (depth > MAX_DEPTH) throw new RangeError(`it is nested more than ${MAX_DEPTH} levels deep`)
+    if (--this.#left < 0) throw new RangeError(`it has more than ${MAX_VALUES} values without bytes`)
     switch (schema.type) {
       case 'null':
         return null
@@ -40,9 +43,9 @@ class AvroValueReader {
       case 'long':
         return this.#long()
       case 'float':
-        return this.#take(4).readFloatLE(0)
+        return showNumber(this.#take(4).readFloatLE(0))
       case 'double':
-        return this.#take(8).readDoubleLE(0)
+        return showNumber(this.#take(8).readDoubleLE(0))
       case 'bytes':
         return this.#take(this.#length()).toString('latin1')
       case 'string':
@@ -100,13 +103,7 @@ class AvroValueReader {
         count = -count
         this.#length()
       }
-      for (let i = 0; i < count; i++) {
-        const before = this.position
-        readItem()
-        if (this.position === before && ++this.#emptyItems > MAX_EMPTY_ITEMS) {
-          throw new RangeError(`it has more than ${MAX_EMPTY_ITEMS} items without bytes`)
-        }
-      }
+      for (let i = 0; i < count; i++) readItem()
     }
   }
 
@@ -130,6 +127,11 @@ class AvroValueReader {
     }
     throw new RangeError('an integer has more than ten bytes')
   }
+}
+
+/** JSON has no NaN and no infinity; they are texts, as in the JSON of Protobuf. */
+export function showNumber(value: number): number | string {
+  return Number.isFinite(value) ? value : String(value)
 }
 
 /** As a number where that is exact. */

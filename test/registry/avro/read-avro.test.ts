@@ -50,6 +50,11 @@ describe('a value of an Avro schema', () => {
     assert.equal(read('long', Buffer.from('ffffffffffffffffff01', 'hex')), -9_223_372_036_854_775_808n)
   })
 
+  test('that JSON has no number for is a text', () => {
+    assert.equal(read('double', Buffer.from('000000000000f87f', 'hex')), 'NaN')
+    assert.equal(read('float', Buffer.from('000080ff', 'hex')), '-Infinity')
+  })
+
   test('may be in blocks that say how long they are', () => {
     // Two items in a block of four bytes, one in another without a length.
     const bytes = Buffer.from([3, 4, 2, 4, 2, 6, 0])
@@ -70,7 +75,19 @@ describe('bytes that are no value of the schema are refused:', () => {
     name: 'Node',
     fields: [{ name: 'next', type: ['null', 'Node'] }],
   }
+  const doubling = Array.from({ length: 40 }).reduce<unknown>(
+    (inner, _, at) => ({
+      type: 'record',
+      name: `R${at}`,
+      fields: [
+        { name: 'a', type: inner },
+        { name: 'b', type: at === 0 ? inner : `R${at - 1}` },
+      ],
+    }),
+    'null',
+  )
   const cases: [string, unknown, Buffer, RegExp][] = [
+    ['a schema that doubles with each level', doubling, Buffer.alloc(0), /more than 100000 values without bytes/],
     ['a boolean of 2', 'boolean', Buffer.from([2]), /2 is not a boolean/],
     ['bytes that end too early', 'string', Buffer.from([10, 65]), /end too early/],
     ['bytes that are left over', 'int', Buffer.from([2, 2]), /1 bytes are left over/],
@@ -82,7 +99,7 @@ describe('bytes that are no value of the schema are refused:', () => {
       'a list of a billion nulls',
       { type: 'array', items: 'null' },
       Buffer.from('80a8d6b907', 'hex'),
-      /more than 100000 items without bytes/,
+      /more than 100000 values without bytes/,
     ],
   ]
   for (const [what, schema, bytes, message] of cases) {
