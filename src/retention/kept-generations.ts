@@ -27,7 +27,7 @@ export async function findKept(
   return new Set([...held, ...kept, ...(newestComplete === undefined ? [] : [newestComplete])])
 }
 
-/** All manifests are read, and one that is damaged counts for no rule. */
+/** All manifests are read. One that is damaged ends the work: it may be the one that a rule keeps, and its segments may be intact. */
 async function keepByRules(
   { parts, backupId, policy }: PruneContext,
   manifests: ReadonlyMap<number, StoredObject>,
@@ -40,7 +40,7 @@ async function keepByRules(
       const { complete, created_at } = await readFacts(parts.storage, backupId, generation, key, signal)
       return { generation, complete, timeMs: commitTimeMs(created_at, modifiedMs) }
     } catch (error) {
-      if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
+      if (!hasCode(error, 'ARCHIVE_TOO_NEW')) throw error
       return { generation, complete: false, timeMs: modifiedMs }
     }
   })
