@@ -1,3 +1,4 @@
+import type { Manifest } from '../archive/manifest.ts'
 import type { RegistrySnapshot } from '../archive/registry-model.ts'
 import type { GenerationChoice } from '../archive/select-generation.ts'
 import type { ClusterlessJob, SchemaRestoreJob } from '../config/load-job.ts'
@@ -110,7 +111,14 @@ export async function findBackedUp(
   const name = `generation ${manifest.generation} of the backup ${backupId} at ${storage.location}`
   const nothing = () => new KafkaBackupError('SCHEMAS_NOT_FOUND', `${name} holds no schemas`)
   if (!manifest.schema_registry) throw nothing()
-  const read = async () => (await readRegistryAt(storage, manifest, signal)) ?? Promise.reject(nothing())
+  // It lists every version: it must not stay in memory while they are restored.
+  let unread: Manifest | undefined = manifest
+  const read = async () => {
+    const snapshot = unread && (await readRegistryAt(storage, unread, signal))
+    unread = undefined
+    if (!snapshot) throw nothing()
+    return snapshot
+  }
   return { name, generation: manifest.generation, read }
 }
 
