@@ -179,7 +179,7 @@ describe('a continuous run with its own interval of polling', () => {
     assert.deepEqual(await idsAt(storage, fourth), { ids: [], notice: undefined })
   })
 
-  test('whose registry fails at its end warns, and readers of the last generation are told', async () => {
+  test('whose registry fails at its end warns, and so does a reader of the last generation', async () => {
     const storage = openMemoryStorage()
     const registry = new ScriptedRegistry()
     const { events, error } = await play({

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { listGenerations, openBackup } from '../../src/archive/catalog.ts'
+import { listGenerations, newestState, openBackup } from '../../src/archive/catalog.ts'
+import { noChange } from '../../src/archive/log/change.ts'
+import { LogWriter } from '../../src/archive/log/log-writer.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { runContinuous } from '../../src/backup/run-continuous.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
@@ -15,9 +17,8 @@ import { withFaults } from '../fakes/faulty-storage.ts'
 import type { JumpingClock } from '../fakes/jumping-clock.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { numbersToTry } from '../full.ts'
-import { append, fixed, play, RoundClock, runs, stopped } from './continuous-scene.ts'
+import { append, fixed, never, play as playScene, RoundClock, runs, type Scene, stopped } from './continuous-scene.ts'
 
-const never = new AbortController().signal
 /** As a broker answers that has just learned of the deletion. */
 function encodeUnknownConfigs(topic: string): Writer {
   const writer = new Writer().int32(0)
@@ -31,354 +32,389 @@ function encodeUnknownConfigs(topic: string): Writer {
 const verify = (storage: Storage) => verifyBackup(storage, 'b1', { deep: true, onProgress: () => undefined }, never)
 const committed = (events: ProgressEvent[]) => events.filter(event => event.type === 'committed').length
 
-describe('a continuous run', () => {
-  test('commits what is new in each round, and nothing where nothing is', async () => {
-    const storage = openMemoryStorage()
-    const { events, error } = await play({
-      topics: [fakeTopic('orders', [runs(0, 2)])],
-      storage,
-      between: [state => append(state, 0, runs(2, 3)), () => undefined, state => append(state, 0, runs(5, 1))],
+/** What differs between the versions of the archive. */
+interface Format {
+  version: 1 | 2
+  /** The object that commits generation 2. */
+  secondCommit: RegExp
+  /** As another process does. */
+  commitUnchanged: (storage: Storage, run: string) => Promise<void>
+}
+
+const formats: readonly Format[] = [
+  {
+    version: 1,
+    secondCommit: /manifests\/00000002/,
+    commitUnchanged: async (storage, run) => {
+      await commitAgain(storage, await openBackup(storage, 'b1', never), { run, toolVersion: '0' }, never)
+    },
+  },
+  {
+    version: 2,
+    secondCommit: /commits\/.*000000000002/,
+    commitUnchanged: async (storage, run) => {
+      const base = await newestState(storage, 'b1', never)
+      const log = await LogWriter.open(storage, base, { backupId: 'b1', newRun: () => run, nowMs: () => 0 }, never)
+      const { created_at, started_at, complete } = log.newest ?? assert.fail('nothing is committed')
+      await log.commit(
+        { tool_version: '0', run, complete, created_at, started_at },
+        noChange,
+        async () => undefined,
+        never,
+      )
+    },
+  },
+]
+
+for (const { version, secondCommit, commitUnchanged } of formats)
+  describe(`a continuous run of version ${version}`, () => {
+    const begins = { beginsLog: version === 2 }
+    const play = (scene: Scene) => playScene({ ...scene, options: { ...scene.options, ...begins } })
+
+    test('commits what is new in each round, and nothing where nothing is', async () => {
+      const storage = openMemoryStorage()
+      const { events, error } = await play({
+        topics: [fakeTopic('orders', [runs(0, 2)])],
+        storage,
+        between: [state => append(state, 0, runs(2, 3)), () => undefined, state => append(state, 0, runs(5, 1))],
+      })
+      assert.equal(error, stopped)
+      assert.deepEqual(await listGenerations(storage, 'b1', never), [1, 2, 3])
+      assert.equal(events.filter(event => event.type === 'round' && event.ok).length, 4)
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.records, report.complete, report.warnings], [[], 60, true, []])
     })
-    assert.equal(error, stopped)
-    assert.deepEqual(await listGenerations(storage, 'b1', never), [1, 2, 3])
-    assert.equal(events.filter(event => event.type === 'round' && event.ok).length, 4)
-    const report = await verify(storage)
-    assert.deepEqual([report.problems, report.records, report.complete, report.warnings], [[], 60, true, []])
-  })
 
-  test('on a quiet cluster commits now and then all the same, to say that it is up to date', async () => {
-    const storage = openMemoryStorage()
-    const anHour = (_: FakeState, clock: JumpingClock) => clock.pass(3_600_000)
-    await play({ topics: [fakeTopic('orders', [runs(0, 2)])], storage, between: [() => undefined, anHour] })
-    assert.deepEqual(await listGenerations(storage, 'b1', never), [1, 2])
-  })
-
-  test('commits a changed selection, though it finds nothing new', async () => {
-    const storage = openMemoryStorage()
-    const topics = [fakeTopic('orders', [runs(0, 2)])]
-    await play({ topics, storage, between: [] })
-    await play({ topics, storage, between: [], options: { topics: { include: ['orders'], exclude: [] } } })
-    const { generation, selection } = await openBackup(storage, 'b1', never)
-    assert.deepEqual([generation, selection.include], [2, ['orders']])
-  })
-
-  test('takes in topics and partitions that appear', async () => {
-    const storage = openMemoryStorage()
-    await play({
-      topics: [fakeTopic('orders', [runs(0, 2)])],
-      storage,
-      between: [
-        state => {
-          state.topics.push(fakeTopic('late', [runs(0, 1)]))
-          state.topics[0]?.partitions.push(fakePartition(runs(0, 4)))
-        },
-      ],
+    test('on a quiet cluster commits now and then all the same, to say that it is up to date', async () => {
+      const storage = openMemoryStorage()
+      const anHour = (_: FakeState, clock: JumpingClock) => clock.pass(3_600_000)
+      await play({ topics: [fakeTopic('orders', [runs(0, 2)])], storage, between: [() => undefined, anHour] })
+      assert.deepEqual(await listGenerations(storage, 'b1', never), [1, 2])
     })
-    const { topics } = await openBackup(storage, 'b1', never)
-    assert.deepEqual(
-      topics.map(({ name, partitions }) => [name, partitions.map(({ records }) => records)]),
-      [
-        ['late', [10]],
-        ['orders', [20, 40]],
-      ],
-    )
-    assert.deepEqual((await verify(storage)).problems, [])
-  })
 
-  test('tells a topic that was re-created apart by its id, though its offsets begin anew', async () => {
-    const storage = openMemoryStorage()
-    const { events } = await play({
-      topics: [fakeTopic('orders', [runs(0, 2)])],
-      storage,
-      between: [
-        state => {
-          state.topics = [fakeTopic('orders', [runs(0, 3)], { id: 'f'.repeat(32) })]
-        },
-      ],
+    test('commits a changed selection, though it finds nothing new', async () => {
+      const storage = openMemoryStorage()
+      const topics = [fakeTopic('orders', [runs(0, 2)])]
+      await play({ topics, storage, between: [] })
+      await play({ topics, storage, between: [], options: { topics: { include: ['orders'], exclude: [] } } })
+      const { generation, selection } = await openBackup(storage, 'b1', never)
+      assert.deepEqual([generation, selection.include], [2, ['orders']])
     })
-    const { topics } = await openBackup(storage, 'b1', never)
-    assert.deepEqual(
-      topics.map(({ state, partitions }) => [
-        state,
-        partitions[0]?.records,
-        partitions[0]?.gaps.map(gap => gap.reason),
-      ]),
-      [
-        ['replaced', 20, ['topic_recreated']],
-        ['current', 30, []],
-      ],
-    )
-    const report = await verify(storage)
-    assert.deepEqual([report.problems, report.records], [[], 50])
-    assert.ok(events.some(event => event.type === 'warning' && /created again/.test(event.message)))
-  })
 
-  test('goes on when a topic is deleted, keeps what it has of it, and records that there may have been more', async () => {
-    const storage = openMemoryStorage()
-    const { error } = await play({
-      topics: [fakeTopic('orders', [runs(0, 2)]), fakeTopic('other', [runs(0, 1)])],
-      storage,
-      options: { topics: { include: ['orders', 'other'], exclude: [] } },
-      between: [state => void state.topics.shift(), state => append(state, 0, runs(1, 1))],
-    })
-    assert.equal(error, stopped)
-    const { topics, generation } = await openBackup(storage, 'b1', never)
-    assert.deepEqual(
-      topics.map(({ name, state, partitions }) => [name, state, partitions[0]?.records, partitions[0]?.gaps.length]),
-      [
-        ['orders', 'absent', 20, 1],
-        ['other', 'current', 20, 0],
-      ],
-    )
-    assert.equal(generation, 3)
-    assert.deepEqual((await verify(storage)).problems, [])
-  })
-
-  test('records what retention removed between two rounds as a gap', async () => {
-    const storage = openMemoryStorage()
-    const { events } = await play({
-      topics: [fakeTopic('orders', [runs(0, 2)])],
-      storage,
-      between: [
-        state => {
-          append(state, 0, runs(5, 2))
-          Object.assign(state.topics[0]?.partitions[0] ?? {}, { logStart: 50n })
-        },
-      ],
-    })
-    const report = await verify(storage)
-    assert.deepEqual([report.problems, report.records], [[], 40])
-    assert.deepEqual(
-      report.gaps.map(({ from, to, reason }) => [from, to, reason]),
-      [[20n, 50n, 'retention']],
-    )
-    assert.ok(events.some(event => event.type === 'bounds'))
-  })
-
-  test('whose broker is in trouble for a while goes on when that is over', async () => {
-    const storage = openMemoryStorage()
-    const { events, error } = await play({
-      topics: [fakeTopic('orders', [runs(0, 2)])],
-      storage,
-      between: [
-        state => {
-          append(state, 0, runs(2, 1))
-          state.fetchError = () => 5
-        },
-        state => {
-          state.fetchError = () => 0
-        },
-      ],
-    })
-    assert.equal(error, stopped)
-    assert.deepEqual(
-      events.flatMap(event => (event.type === 'round' ? [event.ok] : [])),
-      [true, false, true],
-    )
-    assert.deepEqual([(await verify(storage)).problems, (await verify(storage)).records], [[], 30])
-  })
-
-  test('knows its own commit again when only the answer to it was lost', async () => {
-    const memory = openMemoryStorage()
-    const storage = withFaults(memory, [
-      { on: 'create', key: /manifests\/00000002/, nth: 1, effect: { kind: 'throw-after' } },
-    ])
-    const { error } = await play({
-      topics: [fakeTopic('orders', [runs(0, 2)])],
-      storage,
-      between: [state => append(state, 0, runs(2, 1)), state => append(state, 0, runs(3, 1))],
-    })
-    assert.equal(error, stopped)
-    storage.verifyAllFaultsExercised()
-    const report = await verify(memory)
-    assert.deepEqual([report.problems, report.records], [[], 40])
-  })
-
-  for (const kind of ['throw-before', 'throw-after'] as const) {
-    test(`loses and repeats nothing, whichever call to the store fails (${kind})`, async () => {
-      const scene = () => ({
-        topics: [fakeTopic('orders', [runs(0, 2), runs(0, 3)]), fakeTopic('other', [runs(0, 1)])],
+    test('takes in topics and partitions that appear', async () => {
+      const storage = openMemoryStorage()
+      await play({
+        topics: [fakeTopic('orders', [runs(0, 2)])],
+        storage,
         between: [
-          (state: FakeState) => append(state, 0, runs(2, 1)),
-          (state: FakeState) => append(state, 1, runs(1, 1)),
-          (state: FakeState) => append(state, 0, runs(3, 1)),
+          state => {
+            state.topics.push(fakeTopic('late', [runs(0, 1)]))
+            state.topics[0]?.partitions.push(fakePartition(runs(0, 4)))
+          },
+        ],
+      })
+      const { topics } = await openBackup(storage, 'b1', never)
+      assert.deepEqual(
+        topics.map(({ name, partitions }) => [name, partitions.map(({ records }) => records)]),
+        [
+          ['late', [10]],
+          ['orders', [20, 40]],
+        ],
+      )
+      assert.deepEqual((await verify(storage)).problems, [])
+    })
+
+    test('tells a topic that was re-created apart by its id, though its offsets begin at 0 again', async () => {
+      const storage = openMemoryStorage()
+      const { events } = await play({
+        topics: [fakeTopic('orders', [runs(0, 2)])],
+        storage,
+        between: [
+          state => {
+            state.topics = [fakeTopic('orders', [runs(0, 3)], { id: 'f'.repeat(32) })]
+          },
+        ],
+      })
+      const { topics } = await openBackup(storage, 'b1', never)
+      assert.deepEqual(
+        topics.map(({ state, partitions }) => [
+          state,
+          partitions[0]?.records,
+          partitions[0]?.gaps.map(gap => gap.reason),
+        ]),
+        [
+          ['replaced', 20, ['topic_recreated']],
+          ['current', 30, []],
+        ],
+      )
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.records], [[], 50])
+      assert.ok(events.some(event => event.type === 'warning' && /created again/.test(event.message)))
+    })
+
+    test('continues when a topic is deleted, keeps what it has of it, and records that there may have been more', async () => {
+      const storage = openMemoryStorage()
+      const { error } = await play({
+        topics: [fakeTopic('orders', [runs(0, 2)]), fakeTopic('other', [runs(0, 1)])],
+        storage,
+        options: { topics: { include: ['orders', 'other'], exclude: [] } },
+        between: [state => void state.topics.shift(), state => append(state, 0, runs(1, 1))],
+      })
+      assert.equal(error, stopped)
+      const { topics, generation } = await openBackup(storage, 'b1', never)
+      assert.deepEqual(
+        topics.map(({ name, state, partitions }) => [name, state, partitions[0]?.records, partitions[0]?.gaps.length]),
+        [
+          ['orders', 'absent', 20, 1],
+          ['other', 'current', 20, 0],
+        ],
+      )
+      assert.equal(generation, 3)
+      assert.deepEqual((await verify(storage)).problems, [])
+    })
+
+    test('records what retention removed between two rounds as a gap', async () => {
+      const storage = openMemoryStorage()
+      const { events } = await play({
+        topics: [fakeTopic('orders', [runs(0, 2)])],
+        storage,
+        between: [
+          state => {
+            append(state, 0, runs(5, 2))
+            Object.assign(state.topics[0]?.partitions[0] ?? {}, { logStart: 50n })
+          },
+        ],
+      })
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.records], [[], 40])
+      assert.deepEqual(
+        report.gaps.map(({ from, to, reason }) => [from, to, reason]),
+        [[20n, 50n, 'retention']],
+      )
+      assert.ok(events.some(event => event.type === 'bounds'))
+    })
+
+    test('whose broker is in trouble for a while continues when that is over', async () => {
+      const storage = openMemoryStorage()
+      const { events, error } = await play({
+        topics: [fakeTopic('orders', [runs(0, 2)])],
+        storage,
+        between: [
+          state => {
+            append(state, 0, runs(2, 1))
+            state.fetchError = () => 5
+          },
+          state => {
+            state.fetchError = () => 0
+          },
+        ],
+      })
+      assert.equal(error, stopped)
+      assert.deepEqual(
+        events.flatMap(event => (event.type === 'round' ? [event.ok] : [])),
+        [true, false, true],
+      )
+      assert.deepEqual([(await verify(storage)).problems, (await verify(storage)).records], [[], 30])
+    })
+
+    test('knows its own commit again when only the answer to it was lost', async () => {
+      const memory = openMemoryStorage()
+      const storage = withFaults(memory, [{ on: 'create', key: secondCommit, nth: 1, effect: { kind: 'throw-after' } }])
+      const { error } = await play({
+        topics: [fakeTopic('orders', [runs(0, 2)])],
+        storage,
+        between: [state => append(state, 0, runs(2, 1)), state => append(state, 0, runs(3, 1))],
+      })
+      assert.equal(error, stopped)
+      storage.verifyAllFaultsExercised()
+      const report = await verify(memory)
+      assert.deepEqual([report.problems, report.records], [[], 40])
+    })
+
+    for (const kind of ['throw-before', 'throw-after'] as const) {
+      test(`loses and repeats nothing, whichever call to the store fails (${kind})`, async () => {
+        const scene = () => ({
+          topics: [fakeTopic('orders', [runs(0, 2), runs(0, 3)]), fakeTopic('other', [runs(0, 1)])],
+          between: [
+            (state: FakeState) => append(state, 0, runs(2, 1)),
+            (state: FakeState) => append(state, 1, runs(1, 1)),
+            (state: FakeState) => append(state, 0, runs(3, 1)),
+            () => undefined,
+          ],
+        })
+        const calm = withFaults(openMemoryStorage(), [])
+        await play({ ...scene(), storage: calm })
+        for (const nth of numbersToTry(calm.calls.length, kind === 'throw-before' ? 0 : 1)) {
+          const memory = openMemoryStorage()
+          const { error } = await play({ ...scene(), storage: withFaults(memory, [{ nth, effect: { kind } }]) })
+          assert.equal(error, stopped, `call ${nth}`)
+          const report = await verify(memory)
+          const state = [report.problems, report.gaps, report.records, report.complete]
+          assert.deepEqual(state, [[], [], 90, true], `call ${nth}`)
+          // A writer that was never returned cannot be aborted.
+          if (kind === 'throw-before') assert.deepEqual([...memory.openWriters], [], `call ${nth}`)
+        }
+      })
+    }
+
+    test('ends with WRITER_CONFLICT when another process extends the same backup', async () => {
+      const storage = openMemoryStorage()
+      const { error } = await play({
+        topics: [fakeTopic('orders', [runs(0, 2)])],
+        storage,
+        between: [
+          async state => {
+            append(state, 0, runs(2, 1))
+            await commitUnchanged(storage, 'other')
+          },
+        ],
+      })
+      assert.equal((error as { code?: string }).code, 'WRITER_CONFLICT')
+    })
+
+    test('continues after its own prune has committed and then failed', async () => {
+      const storage = openMemoryStorage()
+      let times = 0
+      const { error } = await play({
+        topics: [fakeTopic('orders', [runs(0, 2)])],
+        storage,
+        between: [state => append(state, 0, runs(2, 1)), () => undefined],
+        afterRound: async newest => {
+          if (++times > 1) return newest
+          await commitUnchanged(storage, 'prune')
+          throw new KafkaBackupError('STORAGE_UNAVAILABLE', 'the store is away')
+        },
+      })
+      assert.equal(error, stopped)
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.records], [[], 30])
+    })
+
+    test('whose generations are gone after trouble ends with that, and does not begin a new backup in silence', async () => {
+      const memory = openMemoryStorage()
+      const storage = withFaults(memory, [
+        { on: 'create', key: secondCommit, nth: 1, effect: { kind: 'throw-before' } },
+      ])
+      const { error } = await play({
+        topics: [fakeTopic('orders', [runs(0, 2)])],
+        storage,
+        between: [
+          state => append(state, 0, runs(2, 1)),
+          // As when a volume is unmounted and its empty mount point is left.
+          () => memory.objects.clear(),
           () => undefined,
         ],
       })
-      const calm = withFaults(openMemoryStorage(), [])
-      await play({ ...scene(), storage: calm })
-      for (const nth of numbersToTry(calm.calls.length, kind === 'throw-before' ? 0 : 1)) {
-        const memory = openMemoryStorage()
-        const { error } = await play({ ...scene(), storage: withFaults(memory, [{ nth, effect: { kind } }]) })
-        assert.equal(error, stopped, `call ${nth}`)
-        const report = await verify(memory)
-        const state = [report.problems, report.gaps, report.records, report.complete]
-        assert.deepEqual(state, [[], [], 90, true], `call ${nth}`)
-        // A writer that nobody was given cannot be aborted.
-        if (kind === 'throw-before') assert.deepEqual([...memory.openWriters], [], `call ${nth}`)
-      }
+      assert.equal((error as { code?: string }).code, 'ARCHIVE_DAMAGED')
+      assert.match((error as Error).message, /generation 1 of backup `b1`/)
+      assert.equal(memory.objects.size, 0)
     })
-  }
 
-  test('ends with WRITER_CONFLICT when another process extends the same backup', async () => {
-    const storage = openMemoryStorage()
-    const { error } = await play({
-      topics: [fakeTopic('orders', [runs(0, 2)])],
-      storage,
-      between: [
-        async state => {
-          append(state, 0, runs(2, 1))
-          const first = storage.objects.get('b1/manifests/00000001.json') ?? assert.fail()
-          storage.objects.set('b1/manifests/00000002.json', first.subarray())
-          const { sealJson } = await import('../../src/archive/seal.ts')
-          const { parseManifest } = await import('../../src/archive/manifest.ts')
-          const other = { ...parseManifest(first, 'k'), generation: 2, run: 'other' }
-          storage.objects.set('b1/manifests/00000002.json', sealJson(other))
-        },
-      ],
-    })
-    assert.equal((error as { code?: string }).code, 'WRITER_CONFLICT')
-  })
-
-  test('goes on where a prune of its own has committed, and has then failed', async () => {
-    const storage = openMemoryStorage()
-    let times = 0
-    const { error } = await play({
-      topics: [fakeTopic('orders', [runs(0, 2)])],
-      storage,
-      between: [state => append(state, 0, runs(2, 1)), () => undefined],
-      afterRound: async newest => {
-        if (++times > 1) return newest
-        await commitAgain(storage, newest, { run: 'prune', toolVersion: '0' }, never)
-        throw new KafkaBackupError('STORAGE_UNAVAILABLE', 'the store is away')
-      },
-    })
-    assert.equal(error, stopped)
-    const report = await verify(storage)
-    assert.deepEqual([report.problems, report.records], [[], 30])
-  })
-
-  test('whose generations are gone after trouble ends with that, and does not begin a new backup in silence', async () => {
-    const memory = openMemoryStorage()
-    const storage = withFaults(memory, [
-      { on: 'create', key: /manifests\/00000002/, nth: 1, effect: { kind: 'throw-before' } },
-    ])
-    const { error } = await play({
-      topics: [fakeTopic('orders', [runs(0, 2)])],
-      storage,
-      between: [
-        state => append(state, 0, runs(2, 1)),
-        // As when a volume is unmounted and its empty mount point is left.
-        () => memory.objects.clear(),
-        () => undefined,
-      ],
-    })
-    assert.equal((error as { code?: string }).code, 'ARCHIVE_DAMAGED')
-    assert.match((error as Error).message, /generation 1 of backup `b1`/)
-    assert.equal(memory.objects.size, 0)
-  })
-
-  test('goes on when a topic is deleted while the cluster is being looked at', async () => {
-    const storage = openMemoryStorage()
-    let described = 0
-    const { error, events } = await play({
-      topics: [fakeTopic('orders', [runs(0, 2)]), fakeTopic('other', [runs(0, 1)])],
-      storage,
-      between: [
-        state => {
-          state.intercept = ({ key }) =>
-            key === API.describeConfigs && described++ === 0 ? encodeUnknownConfigs('orders') : undefined
-        },
-        state => void state.topics.shift(),
-      ],
-    })
-    assert.equal(error, stopped)
-    assert.deepEqual(
-      events.flatMap(event => (event.type === 'round' ? [event.ok] : [])),
-      [true, false, true],
-    )
-  })
-
-  test('whose topic is hidden for a while has all of it afterwards, and no gap', async () => {
-    const storage = openMemoryStorage()
-    let hidden: FakeTopic | undefined
-    const { events } = await play({
-      topics: [fakeTopic('orders', [runs(0, 2)]), fakeTopic('other', [runs(0, 1)])],
-      storage,
-      between: [
-        state => {
-          hidden = state.topics.shift()
-        },
-        state => {
-          state.topics.unshift(hidden ?? assert.fail())
-        },
-      ],
-    })
-    assert.equal(events.filter(event => event.type === 'gap').length, 1)
-    const { topics } = await openBackup(storage, 'b1', never)
-    assert.deepEqual(
-      topics.map(({ state }) => state),
-      ['current', 'current'],
-    )
-    const report = await verify(storage)
-    assert.deepEqual([report.problems, report.gaps, report.records], [[], [], 30])
-  })
-
-  test('begins its next round in time, though its looks at the cluster in between take long', async () => {
-    const times: number[] = []
-    await play({
-      topics: [fakeTopic('orders', [runs(0, 2)])],
-      storage: openMemoryStorage(),
-      between: [
-        (state, clock) => {
-          times.push(clock.now())
-          state.intercept = ({ key }) => void (key === API.listOffsets && clock.pass(10_000))
-        },
-        (_, clock) => void times.push(clock.now()),
-      ],
-    })
-    // One rest of a minute, and a round whose own look takes thirty seconds.
-    assert.equal((times[1] ?? 0) - (times[0] ?? 0), 90_000)
-  })
-
-  test('commits by the hour also when the last generation bears a time to come', async () => {
-    const storage = openMemoryStorage()
-    const back = (_: FakeState, clock: RoundClock) => {
-      clock.setMs = -7 * 24 * 3_600_000
-    }
-    await play({ topics: [fakeTopic('orders', [runs(0, 2)])], storage, between: [back] })
-    assert.deepEqual(await listGenerations(storage, 'b1', never), [1, 2])
-  })
-
-  test('that is stopped in the middle of a round commits what is durable', async () => {
-    const storage = openMemoryStorage()
-    const topics = [fakeTopic('orders', [runs(0, 2)])]
-    const fake = await startFakeCluster(topics)
-    const controller = new AbortController()
-    fake.state.intercept = ({ key, nth }) => {
-      if (key === API.fetch && nth === 1) controller.abort(stopped)
-      return undefined
-    }
-    topics[0]?.partitions.push(
-      fakePartition(Array.from({ length: 60 }, (_, i) => encodeRun(BigInt(i * 10), 10, { valueBytes: 20_000 }))),
-    )
-    try {
-      const parts = {
-        cluster: await fake.open(),
+    test('continues when a topic is deleted while the cluster is observed', async () => {
+      const storage = openMemoryStorage()
+      let described = 0
+      const { error, events } = await play({
+        topics: [fakeTopic('orders', [runs(0, 2)]), fakeTopic('other', [runs(0, 1)])],
         storage,
-        clock: new RoundClock(async () => undefined),
-        toolVersion: '0',
+        between: [
+          state => {
+            state.intercept = ({ key }) =>
+              key === API.describeConfigs && described++ === 0 ? encodeUnknownConfigs('orders') : undefined
+          },
+          state => void state.topics.shift(),
+        ],
+      })
+      assert.equal(error, stopped)
+      assert.deepEqual(
+        events.flatMap(event => (event.type === 'round' ? [event.ok] : [])),
+        [true, false, true],
+      )
+    })
+
+    test('whose topic is hidden for a while has all of it afterwards, and no gap', async () => {
+      const storage = openMemoryStorage()
+      let hidden: FakeTopic | undefined
+      const { events } = await play({
+        topics: [fakeTopic('orders', [runs(0, 2)]), fakeTopic('other', [runs(0, 1)])],
+        storage,
+        between: [
+          state => {
+            hidden = state.topics.shift()
+          },
+          state => {
+            state.topics.unshift(hidden ?? assert.fail())
+          },
+        ],
+      })
+      assert.equal(events.filter(event => event.type === 'gap').length, 1)
+      const { topics } = await openBackup(storage, 'b1', never)
+      assert.deepEqual(
+        topics.map(({ state }) => state),
+        ['current', 'current'],
+      )
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.gaps, report.records], [[], [], 30])
+    })
+
+    test('begins its next round in time, though its looks at the cluster in between take long', async () => {
+      const times: number[] = []
+      await play({
+        topics: [fakeTopic('orders', [runs(0, 2)])],
+        storage: openMemoryStorage(),
+        between: [
+          (state, clock) => {
+            times.push(clock.now())
+            state.intercept = ({ key }) => void (key === API.listOffsets && clock.pass(10_000))
+          },
+          (_, clock) => void times.push(clock.now()),
+        ],
+      })
+      // One rest of a minute, and a round whose own look takes thirty seconds.
+      assert.equal((times[1] ?? 0) - (times[0] ?? 0), 90_000)
+    })
+
+    test('commits by the hour also when the last generation bears a time to come', async () => {
+      const storage = openMemoryStorage()
+      const back = (_: FakeState, clock: RoundClock) => {
+        clock.setMs = -7 * 24 * 3_600_000
       }
-      const events: ProgressEvent[] = []
-      const onProgress = (event: ProgressEvent) => void events.push(event)
-      const run = runContinuous(fixed, { ...parts, newRun: () => 'r', onProgress }, controller.signal)
-      await assert.rejects(run, error => error === stopped)
-      assert.equal(committed(events), 1)
-    } finally {
-      await fake.close()
-    }
-    const report = await verify(storage)
-    assert.deepEqual([report.problems, report.complete], [[], false])
-    assert.ok(report.records > 0)
+      await play({ topics: [fakeTopic('orders', [runs(0, 2)])], storage, between: [back] })
+      assert.deepEqual(await listGenerations(storage, 'b1', never), [1, 2])
+    })
+
+    test('that is stopped in the middle of a round commits what is durable', async () => {
+      const storage = openMemoryStorage()
+      const topics = [fakeTopic('orders', [runs(0, 2)])]
+      const fake = await startFakeCluster(topics)
+      const controller = new AbortController()
+      fake.state.intercept = ({ key, nth }) => {
+        if (key === API.fetch && nth === 1) controller.abort(stopped)
+        return undefined
+      }
+      topics[0]?.partitions.push(
+        fakePartition(Array.from({ length: 60 }, (_, i) => encodeRun(BigInt(i * 10), 10, { valueBytes: 20_000 }))),
+      )
+      try {
+        const parts = {
+          cluster: await fake.open(),
+          storage,
+          clock: new RoundClock(async () => undefined),
+          toolVersion: '0',
+        }
+        const events: ProgressEvent[] = []
+        const onProgress = (event: ProgressEvent) => void events.push(event)
+        const run = runContinuous(
+          { ...fixed, ...begins },
+          { ...parts, newRun: () => 'r', onProgress },
+          controller.signal,
+        )
+        await assert.rejects(run, error => error === stopped)
+        assert.equal(committed(events), 1)
+      } finally {
+        await fake.close()
+      }
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.complete], [[], false])
+      assert.ok(report.records > 0)
+    })
   })
-})

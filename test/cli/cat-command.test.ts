@@ -126,7 +126,7 @@ PARTITION  OFFSET        TIME                      KEY               VALUE
     assert.equal(io.stdout.text, '1500\n')
   })
 
-  test('stops reading when nobody reads its output', async () => {
+  test('stops reading when the reader of its output is gone', async () => {
     let taken = 0
     async function* endless(): AsyncGenerator<ShownRecord> {
       for (;;) {

@@ -130,7 +130,7 @@ describe('a restore that is not prepared', () => {
     assert.throws(() => refuseMissing(plan, begun, 'r1'), { code: 'RESTORE_REFUSED', message: /one process has begun/ })
   })
 
-  test('is told from one that is, also where a part is filled without a shard', () => {
+  test('is distinguished from one that is, also where a part is filled without a shard', () => {
     assert.equal(findUnprepared(plan, prepared(plan), sharing), undefined)
     const filled = prepared(plan, one => (one.partition === 1 ? { isFilled: true } : {}))
     assert.equal(findUnprepared(plan, filled, sharing), undefined)
