@@ -13,6 +13,7 @@ import {
   KEY_HEADER,
   LONG_BYTES,
   type Part,
+  readMessageIndexes,
   readSchemaGuid,
   readSchemaId,
   VALUE_HEADER,
@@ -210,36 +211,21 @@ function avroDecoder(schema: AvroSchema): Decode {
   return payload => readAvro(schema, payload, 0, payload.length)
 }
 
+/** Messages are not nested deeper, and a long list must not become a long reason. */
+const MAX_INDEXES = 64
+
 /** Indexes of the message, zigzag or, of old clients, plain; then the message. */
 function decodeProto(messages: ProtoMessages, payload: Buffer): unknown {
   let failure: unknown
   for (const isZigzag of [true, false]) {
     try {
-      const { indexes, rest } = readIndexes(payload, isZigzag)
-      return readProto(messages.find(indexes), rest)
+      const found = readMessageIndexes(payload, isZigzag)
+      if (!found) throw new RangeError('it does not say which message it is')
+      if (found.indexes.length > MAX_INDEXES) throw new RangeError(`it claims ${found.indexes.length} indexes of messages`)
+      return readProto(messages.find(found.indexes), payload.subarray(found.end))
     } catch (error) {
       failure ??= error
     }
   }
   throw failure
-}
-
-const MAX_INDEXES = 64
-
-function readIndexes(payload: Buffer, isZigzag: boolean): { indexes: number[]; rest: Buffer } {
-  let position = 0
-  const next = () => {
-    let raw = 0
-    for (let shift = 0; shift < 28; shift += 7) {
-      const byte = payload[position++]
-      if (byte === undefined) throw new RangeError('the bytes end too early')
-      raw |= (byte & 0x7f) << shift
-      if (byte < 0x80) return isZigzag ? (raw >>> 1) ^ -(raw & 1) : raw
-    }
-    throw new RangeError('an index of a message is too large')
-  }
-  const count = next()
-  if (count < 0 || count > MAX_INDEXES) throw new RangeError(`it claims ${count} indexes of messages`)
-  const indexes = count === 0 ? [0] : Array.from({ length: count }, next)
-  return { indexes, rest: payload.subarray(position) }
 }

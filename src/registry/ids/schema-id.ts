@@ -68,27 +68,39 @@ export function isPlausiblePayload(framed: Buffer, schemaType: string): boolean 
   return true
 }
 
+export interface MessageIndexes {
+  indexes: readonly number[]
+  /** Where the message begins. */
+  end: number
+}
+
 /**
- * A number of indexes and that many of them, which lead to one of the messages of a file; a single 0 is the first.
- * They are zigzag integers; some old clients have written plain ones.
+ * A number of indexes and that many of them, which lead to one of the messages of a file; none is the first. They are zigzag
+ * integers; some old clients have written plain ones. Undefined if the payload does not begin like that.
  */
-export function hasMessageIndexes(payload: Buffer): boolean {
-  const isRead = (decode: (raw: number) => number): boolean => {
-    let position = 0
-    const next = (): number => {
-      let raw = 0
-      for (let shift = 0; shift < 28; shift += 7) {
-        const byte = payload[position++]
-        if (byte === undefined) return -1
-        raw |= (byte & 0x7f) << shift
-        if (byte < 0x80) return decode(raw)
-      }
-      return -1
+export function readMessageIndexes(payload: Buffer, isZigzag: boolean): MessageIndexes | undefined {
+  let end = 0
+  const next = (): number => {
+    let raw = 0
+    for (let shift = 0; shift < 28; shift += 7) {
+      const byte = payload[end++]
+      if (byte === undefined) return -1
+      raw |= (byte & 0x7f) << shift
+      if (byte < 0x80) return isZigzag ? (raw >>> 1) ^ -(raw & 1) : raw
     }
-    const count = next()
-    if (count < 0) return false
-    for (let i = 0; i < count; i++) if (next() < 0) return false
-    return true
+    return -1
   }
-  return isRead(raw => (raw >>> 1) ^ -(raw & 1)) || isRead(raw => raw)
+  const count = next()
+  if (count < 0) return undefined
+  const indexes: number[] = []
+  while (indexes.length < count) {
+    const index = next()
+    if (index < 0) return undefined
+    indexes.push(index)
+  }
+  return { indexes: count === 0 ? [0] : indexes, end }
+}
+
+export function hasMessageIndexes(payload: Buffer): boolean {
+  return readMessageIndexes(payload, true) !== undefined || readMessageIndexes(payload, false) !== undefined
 }
