@@ -221,7 +221,8 @@ function decodeProto(messages: ProtoMessages, payload: Buffer): unknown {
     try {
       const found = readMessageIndexes(payload, isZigzag)
       if (!found) throw new RangeError('it does not say which message it is')
-      if (found.indexes.length > MAX_INDEXES) throw new RangeError(`it claims ${found.indexes.length} indexes of messages`)
+      if (found.indexes.length > MAX_INDEXES)
+        throw new RangeError(`it claims ${found.indexes.length} indexes of messages`)
       return readProto(messages.find(found.indexes), payload.subarray(found.end))
     } catch (error) {
       failure ??= error
