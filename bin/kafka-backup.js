@@ -13,5 +13,7 @@ if (Number(major) < 24) {
   module.enableCompileCache()
   // Otherwise the space for new objects grows with the number of partitions: by 100 MB for 5,000 of them, mostly empty.
   v8.setFlagsFromString('--semi-space-growth-factor=1')
+  // Otherwise a heap of 40 MB grows to 120 MB before it is collected: a restore of 10,000 schemas takes 240 MB, not 175.
+  v8.setFlagsFromString('--heap-growing-percent=50')
   await import('../dist/kafka-backup.js')
 }
