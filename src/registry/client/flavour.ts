@@ -49,11 +49,15 @@ async function detect(
   if (asList(await client.call({ path: '/subjects', query: { limit: 1 } }, signal)) === undefined) {
     throw new KafkaBackupError('REGISTRY_PROTOCOL', `${client.name} does not answer with a list of subjects`)
   }
-  const listed = asList(await client.probe({ path: '/contexts' }, signal, onDenied)) ?? []
+  const [contextList, versionAnswer] = await Promise.all([
+    client.probe({ path: '/contexts' }, signal, onDenied),
+    client.probe({ path: '/v1/metadata/version' }, signal),
+  ])
+  const listed = asList(contextList) ?? []
   const contexts = parseContexts(listed)
   const identity = (flavour: RegistryFlavour, version: string | null) => ({ flavour, version, contexts })
 
-  const reported = asRecord(await client.probe({ path: '/v1/metadata/version' }, signal))
+  const reported = asRecord(versionAnswer)
   if (typeof reported?.commitId === 'string') return identity('confluent', asText(reported.version))
   if (reported !== undefined && ('commit' in reported || 'build_time' in reported))
     return identity('axonops', asText(reported.version))

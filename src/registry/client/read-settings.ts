@@ -7,11 +7,16 @@ import type { Identity } from './flavour.ts'
 import { asObject, asRecord } from './parse-answers.ts'
 import type { RegistryError } from './registry-error.ts'
 
-export interface AllSettings {
+/** Settings that count for all subjects, or for those of a context. */
+export interface OuterSettings {
   global: RegistrySettings
-  subjects: Map<string, RegistrySettings>
-  contextSettings: Map<string, RegistrySettings>
-  warnings: string[]
+  contextSettings: ReadonlyMap<string, RegistrySettings>
+  warnings: readonly string[]
+}
+
+export interface SubjectSettings {
+  subjects: ReadonlyMap<string, RegistrySettings>
+  warnings: readonly string[]
 }
 
 /** A default of Confluent for all contexts, kept as if it were one. */
@@ -22,26 +27,37 @@ const NOWHERE = { context: '.kafka-backup-nowhere', name: '' }
 
 interface AskedSettings {
   subjects: readonly string[]
+  /** The mode of the registry; where it has none, subjects have none either. */
+  global: RegistrySettings
   /** One that is not asked for is taken as unset. */
-  isModeAsked?: (subject: string, outer: Pick<AllSettings, 'global' | 'contextSettings'>) => boolean
+  isModeAsked?: (subject: string) => boolean
 }
 
 /** What is set, where it is set: nothing is filled in from a wider scope, so unset stays unset. */
-export async function readSettings(
+export async function readOuterSettings(
   client: RegistryClient,
   identity: Identity,
-  { subjects, isModeAsked = () => true }: AskedSettings,
   signal: AbortSignal,
-): Promise<AllSettings> {
+): Promise<OuterSettings> {
   const denied: string[] = []
   const global = await readGlobal(client, signal, error => {
     denied.push(`modes cannot be read and are left out: ${error.message}`)
   })
-  const reader = new SettingsReader(client, identity, global)
   const contexts = [
     ...identity.contexts.filter(context => context !== DEFAULT_CONTEXT),
     ...(identity.flavour === 'confluent' ? [ACROSS_CONTEXTS] : []),
   ]
+  const { contextSettings, warnings } = await readContextSettings(client, identity, { contexts, global }, signal)
+  return { global, contextSettings, warnings: [...denied, ...warnings] }
+}
+
+export async function readContextSettings(
+  client: RegistryClient,
+  identity: Identity,
+  { contexts, global }: { contexts: readonly string[]; global: RegistrySettings },
+  signal: AbortSignal,
+): Promise<Omit<OuterSettings, 'global'>> {
+  const reader = new SettingsReader(client, identity, global)
   const contextSettings = new Map<string, RegistrySettings>()
   const mayFake = identity.flavour !== 'confluent' && contexts.length > 0
   const faked = mayFake ? await reader.ofSubject(joinSubject(NOWHERE), true, signal) : unset
@@ -49,16 +65,21 @@ export async function readSettings(
     const found = withoutFaked(await reader.ofSubject(joinSubject({ context, name: '' }), true, signal), faked)
     if (!isUnset(found)) contextSettings.set(context, found)
   }
-  const outer = { global, contextSettings }
+  return { contextSettings, warnings: [...reader.warnings] }
+}
+
+export async function readSubjectSettings(
+  client: RegistryClient,
+  identity: Identity,
+  { subjects, global, isModeAsked = () => true }: AskedSettings,
+  signal: AbortSignal,
+): Promise<SubjectSettings> {
+  const reader = new SettingsReader(client, identity, global)
   const own = await runPool(subjects, client.concurrency, subject =>
-    reader.ofSubject(subject, isModeAsked(subject, outer), signal),
+    reader.ofSubject(subject, isModeAsked(subject), signal),
   )
-  return {
-    global,
-    subjects: new Map(subjects.map((subject, at) => [subject, own[at] ?? unset])),
-    contextSettings,
-    warnings: [...denied, ...reader.warnings],
-  }
+  const settings = new Map(subjects.map((subject, at) => [subject, own[at] ?? unset]))
+  return { subjects: settings, warnings: [...reader.warnings] }
 }
 
 async function readGlobal(

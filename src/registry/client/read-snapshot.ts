@@ -10,7 +10,7 @@ import type { RegistryClient } from './client.ts'
 import { detectFlavour, type Identity } from './flavour.ts'
 import { type Inventory, readInventory } from './inventory.ts'
 import { asRecord } from './parse-answers.ts'
-import { readSettings } from './read-settings.ts'
+import { type OuterSettings, readOuterSettings, readSubjectSettings } from './read-settings.ts'
 import { everything, isSelected, type Selection, selectVersions, withoutSensitive } from './select-versions.ts'
 
 /** What is read of a registry: settings of all subjects, where nothing else is said. */
@@ -20,11 +20,12 @@ type Reading = Partial<Selection> & {
   holdings?: Promise<Holdings> | undefined
 }
 
-/** What a registry holds, without settings. */
+/** What a registry holds, without the settings of subjects. */
 export interface Holdings {
   takenAt: string
   identity: Identity
   inventory: Inventory
+  outer: OuterSettings
 }
 
 /**
@@ -37,14 +38,15 @@ export async function readSnapshot(
   signal: AbortSignal,
 ): Promise<RegistrySnapshot> {
   const wanted = { ...everything, ...selection }
-  const { takenAt, identity, inventory } = await (holdings ?? readHoldings(client, signal, isSelected(wanted)))
+  const { takenAt, identity, inventory, outer } = await (holdings ?? readHoldings(client, signal, isSelected(wanted)))
   const selected = selectVersions(inventory.versions, wanted)
   const cleared = selected.versions.map(withoutSensitive)
   const versions = cleared.map(({ version }) => version)
   const aliases = inventory.aliases.filter(isSelected(wanted))
   const subjects = [...new Set([...versions.map(({ subject }) => subject), ...aliases])]
+  const asked = { subjects: subjects.filter(isSettingsAsked), global: outer.global }
   const [settings, maxIds] = await Promise.all([
-    readSettings(client, identity, { subjects: subjects.filter(isSettingsAsked) }, signal),
+    readSubjectSettings(client, identity, asked, signal),
     readMaxIds(client, identity, inventory.versions, signal),
   ])
   return {
@@ -54,8 +56,8 @@ export async function readSnapshot(
     contexts: identity.contexts,
     versions,
     subjects: settings.subjects,
-    contextSettings: settings.contextSettings,
-    global: settings.global,
+    contextSettings: outer.contextSettings,
+    global: outer.global,
     maxIds,
     skippedDeleted: selected.skippedDeleted,
     warnings: [
@@ -63,7 +65,7 @@ export async function readSnapshot(
       ...inventory.warnings,
       ...selected.warnings,
       ...cleared.flatMap(({ warning }) => warning ?? []),
-      ...settings.warnings,
+      ...new Set([...outer.warnings, ...settings.warnings]),
     ],
   }
 }
@@ -76,7 +78,11 @@ export async function readHoldings(
 ): Promise<Holdings> {
   const takenAt = formatUtc(client.clock.now())
   const identity = await detectFlavour(client, signal)
-  return { takenAt, identity, inventory: await readInventory(client, identity, isWanted, signal) }
+  const [inventory, outer] = await Promise.all([
+    readInventory(client, identity, isWanted, signal),
+    readOuterSettings(client, identity, signal),
+  ])
+  return { takenAt, identity, inventory, outer }
 }
 
 /** Asked along with a schema, any of the context. The highest may be one that no version has any more. */

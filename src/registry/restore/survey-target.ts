@@ -7,7 +7,7 @@ import {
 } from '../../archive/registry-model.ts'
 import type { RegistryClient } from '../client/client.ts'
 import { identityOf } from '../client/flavour.ts'
-import { type AllSettings, readSettings } from '../client/read-settings.ts'
+import { readContextSettings, readSubjectSettings } from '../client/read-settings.ts'
 import { type Holdings, readSnapshot } from '../client/read-snapshot.ts'
 import { lessonsFor, mergeLessons, noLessons } from './plan/lessons.ts'
 import { RESERVE_SUBJECT } from './plan/plan-ids.ts'
@@ -133,23 +133,20 @@ async function readTarget(
   const contexts = [...new Set([...[...named].map(subject => splitSubject(subject).context), ...backup.contexts])]
   const unlisted = contexts.filter(context => !target.contexts.includes(context))
   if (subjects.length === 0 && unlisted.length === 0) return { target, modesNotRead }
+  const { global } = target
   const identity = { ...identityOf(target), contexts: [DEFAULT_CONTEXT, ...unlisted] }
-  const isAsked = asksAllModes ? () => true : modesToAsk(backup, request, target)
-  const isModeAsked = (subject: string, outer: Outer) => {
-    const asks = isAsked(subject, outer)
+  const found = await readContextSettings(client, identity, { contexts: unlisted, global }, signal)
+  const contextSettings = new Map([...target.contextSettings, ...found.contextSettings])
+  const isAsked = asksAllModes ? () => true : modesToAsk(backup, request, { ...target, contextSettings })
+  const isModeAsked = (subject: string) => {
+    const asks = isAsked(subject)
     if (!asks) modesNotRead.add(subject)
     return asks
   }
-  const found = await readSettings(client, identity, { subjects, isModeAsked }, signal)
-  const whole: RegistrySnapshot = {
-    ...target,
-    subjects: new Map([...target.subjects, ...[...found.subjects].filter(([, settings]) => isSet(settings))]),
-    contextSettings: new Map([...target.contextSettings, ...found.contextSettings]),
-  }
-  return { target: whole, modesNotRead }
+  const own = await readSubjectSettings(client, identity, { subjects, global, isModeAsked }, signal)
+  const set = [...own.subjects].filter(([, settings]) => isSet(settings))
+  return { target: { ...target, subjects: new Map([...target.subjects, ...set]), contextSettings }, modesNotRead }
 }
-
-type Outer = Pick<AllSettings, 'global' | 'contextSettings'>
 
 /** The subjects of the backup under the names of the target, and those of an unfinished run. */
 function namesOf(backup: RegistrySnapshot, { subjectMapping, unfinished }: TargetRequest): Set<string> {
@@ -174,10 +171,9 @@ function modesToAsk(backup: RegistrySnapshot, request: TargetRequest, target: Re
     ...moded.map(([subject]) => subjectMapping.get(subject) ?? subject),
     ...journaledSubjects(unfinished),
   ])
-  return (subject: string, { global, contextSettings }: Outer) => {
-    const outer = [global, ...target.contextSettings.values(), ...contextSettings.values()]
-    return isEach || some.has(subject) || outer.some(({ mode }) => mode !== null && mode !== 'READWRITE')
-  }
+  const outer = [target.global, ...target.contextSettings.values()]
+  const isRestricted = outer.some(({ mode }) => mode !== null && mode !== 'READWRITE')
+  return (subject: string) => isEach || isRestricted || some.has(subject)
 }
 
 function isSet({ compatibility, mode, config }: RegistrySettings): boolean {
