@@ -41,50 +41,70 @@ export async function findCut(
   return undefined
 }
 
-/** What the generations from the cut to the newest one name besides documents of the log: segments, packs, and files of sections. */
+/**
+ * What the generations from the cut to the newest one name besides documents of the log: segments, packs, and files of sections. `commits` are
+ * the generations that are there, in their order.
+ */
 export async function readLogReferences(
   storage: Storage,
   backupId: string,
-  { cut, newest }: { cut: number; newest: number },
+  { cut, commits }: { cut: number; commits: readonly number[] },
   signal: AbortSignal,
 ): Promise<Set<string>> {
   const keys = new Set<string>()
-  const opened = await openGeneration(storage, backupId, cut, signal)
-  for (const { key } of sectionObjectsOf(writerManifestOf(opened))) keys.add(key)
-  const lists = new SegmentLists(storage, opened)
-  for (const list of [...opened.state.lists.keys()].sort()) {
-    for (const { key } of await lists.read(list, signal)) keys.add(key)
-  }
-  for await (const change of changesSince(storage, backupId, cut, newest, signal)) {
-    for (const key of change.passing.keys()) keys.add(key)
-    for (const one of change.lists.values()) {
-      for (const part of one?.parts ?? []) if (!isBaseRange(part)) keys.add(part.key)
+  await addState(storage, backupId, cut, keys, signal)
+  let generation = commits.at(-1) ?? cut
+  while (generation > cut) {
+    for await (const change of changesOf(storage, backupId, generation, signal)) addChange(change, keys)
+    const base = (await readCommit(storage, backupId, generation, signal)).commit.checkpoint?.generation ?? 0
+    if (base < cut) break
+    const { commit } = await readCommit(storage, backupId, base + 1, signal)
+    if (commit.previous) generation = base
+    else {
+      // A copy or a repair: its state is in the checkpoint, whatever the commits before it say.
+      await addState(storage, backupId, base + 1, keys, signal)
+      generation = commits.findLast(one => one <= base) ?? cut
     }
   }
   return keys
 }
 
-/**
- * Changes that cover the generations behind the cut, and perhaps some before it. Roll-ups list what came and went inside them, so that few
- * documents are read.
- */
-async function* changesSince(
+/** All that one generation names. */
+async function addState(
   storage: Storage,
   backupId: string,
-  cut: number,
-  newest: number,
+  generation: number,
+  keys: Set<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  const opened = await openGeneration(storage, backupId, generation, signal)
+  for (const { key } of sectionObjectsOf(writerManifestOf(opened))) keys.add(key)
+  const lists = new SegmentLists(storage, opened)
+  for (const list of [...opened.state.lists.keys()].sort()) {
+    for (const { key } of await lists.read(list, signal)) keys.add(key)
+  }
+}
+
+function addChange(change: Change, keys: Set<string>): void {
+  for (const key of change.passing.keys()) keys.add(key)
+  for (const one of change.lists.values()) {
+    for (const part of one?.parts ?? []) if (!isBaseRange(part)) keys.add(part.key)
+  }
+}
+
+/** Changes that cover the generations behind a checkpoint. Roll-ups list what came and went inside them, so that few documents are read. */
+async function* changesOf(
+  storage: Storage,
+  backupId: string,
+  generation: number,
   signal: AbortSignal,
 ): AsyncGenerator<Change> {
-  for (let generation = newest; generation > cut; ) {
-    const read = await readCommit(storage, backupId, generation, signal)
-    const { rollups, checkpoint } = read.commit
-    yield await readChange(storage, read, signal)
-    for (let one = firstCommitOf(read.commit); one < generation; one++) {
-      yield await readChange(storage, await readCommit(storage, backupId, one, signal), signal)
-    }
-    for (const { documents } of rollups) yield* await readParts(storage, backupId, documents, signal)
-    generation = checkpoint?.generation ?? 0
+  const read = await readCommit(storage, backupId, generation, signal)
+  yield await readChange(storage, read, signal)
+  for (let one = firstCommitOf(read.commit); one < generation; one++) {
+    yield await readChange(storage, await readCommit(storage, backupId, one, signal), signal)
   }
+  for (const { documents } of read.commit.rollups) yield* await readParts(storage, backupId, documents, signal)
 }
 
 /** Whether a file of a section was written for a generation behind the cut: one in between may name it. */

@@ -2,6 +2,7 @@ import { readManifest, scanManifests } from '../archive/catalog.ts'
 import { parseLogKey } from '../archive/log/keys.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { readShards, segmentsOf } from '../archive/shard.ts'
+import { hasCode } from '../errors.ts'
 import type { StoredObject } from '../storage/storage.ts'
 import { findKept } from './kept-generations.ts'
 import { findCut, findOldDocuments, isSectionSince, type LogCut, readLogReferences } from './log-references.ts'
@@ -53,14 +54,20 @@ export async function tidyLog(
   const old = documents.filter(({ key }) => parseLogKey(backupId, key)?.kind !== 'commit')
   outcome.waiting = amountOf([...orphans, ...shards].filter(object => !over.includes(object)))
   outcome.unknown = objects.filter(({ key }) => classify(backupId, key) === 'unknown').map(({ key }) => key)
-  if ((over.length > 0 || kept.isStuck) && !trim && !context.isDryRun) await commitLogAgain(context, undefined, signal)
+  // What generations named that have just gone is not what a writer that sleeps may want to name.
+  const hasStrays = over.some(({ key }) => classify(backupId, key) === 'data' && !kept.freed.has(key))
+  if ((hasStrays || kept.isStuck) && !trim && !context.isDryRun) await commitLogAgain(context, undefined, signal)
   await context.remove([...over, ...old], signal)
   await context.removeDeadLeases(objects, signal)
 }
 
 interface KeptGenerations {
   cut: LogCut
+  /** From the cut on. */
+  commits: number[]
   manifests: number[]
+  /** What generations named that have gone. */
+  freed: ReadonlySet<string>
   /** Generations could go, and no cut lies behind them. */
   isStuck: boolean
 }
@@ -91,6 +98,7 @@ async function removeGenerations(
   // Those of version 1 go one by one; commits only up to the cut.
   const oldManifests = [...manifests].filter(([generation]) => superseded.has(generation))
   const oldCommits = [...commits].filter(goes).reverse()
+  const freed = await readFreed(context, oldCommits.length > 0 ? [...commits.keys()] : [], signal)
   for (const [, object] of [...oldCommits, ...oldManifests]) await context.remove([object], signal)
   outcome.generationsRemoved = oldCommits.length + oldManifests.length
   const gone = new Set(oldManifests.map(([generation]) => generation))
@@ -99,7 +107,24 @@ async function removeGenerations(
     outcome.notes.push('the store protects generations that could go, and so all that they name stays')
     return undefined
   }
-  return { cut, manifests: left, isStuck: cut.generation < firstKept && firstKept > oldest }
+  const later = [...commits.keys()].filter(one => one >= cut.generation)
+  return { cut, commits: later, manifests: left, freed, isStuck: cut.generation < firstKept && firstKept > oldest }
+}
+
+/** All that these generations name; where one of them is damaged, nothing is known of them. */
+async function readFreed(
+  { parts: { storage }, backupId }: PruneContext,
+  commits: readonly number[],
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const [cut] = commits
+  if (cut === undefined) return new Set()
+  try {
+    return await readLogReferences(storage, backupId, { cut, commits }, signal)
+  } catch (error) {
+    if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
+    return new Set()
+  }
 }
 
 /** Both versions by generation, oldest first; without the marker, which is not a generation. */
@@ -127,11 +152,11 @@ async function isInUse(context: PruneContext, signal: AbortSignal): Promise<bool
 
 async function readNamed(
   { parts: { storage }, backupId }: PruneContext,
-  { cut, manifests }: KeptGenerations,
+  { cut, commits, manifests }: KeptGenerations,
   newest: number,
   signal: AbortSignal,
 ): Promise<Set<string>> {
-  const named = await readLogReferences(storage, backupId, { cut: cut.generation, newest }, signal)
+  const named = await readLogReferences(storage, backupId, { cut: cut.generation, commits }, signal)
   const reader = new ReferenceReader(storage)
   for (const generation of manifests) {
     const manifest = await readManifest(storage, backupId, generation, signal)

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openBackup } from '../../src/archive/catalog.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
+import { copyBackup } from '../../src/copy/copy-backup.ts'
 import { hasCode } from '../../src/errors.ts'
 import { deleteBackup } from '../../src/retention/delete-backup.ts'
 import { never } from '../archive/sample-archive.ts'
+import { plain } from '../copy/copies.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { Death, dying, momentsToTry } from './dying.ts'
 import { LogRun, readAllGenerations } from './log-world.ts'
 import { DAY, HOUR, World } from './world.ts'
@@ -139,5 +142,30 @@ describe('a prune of a backup of version 2', () => {
     const other = await grown(2)
     await deleteBackup('a', other.partsAt(), { isDryRun: false }, never)
     assert.deepEqual(other.keys('a/'), [])
+  })
+
+  test('of a copy keeps what each copied generation names, also of those that follow no other', async () => {
+    const world = new World()
+    const run = await LogRun.open(world, 'a')
+    const target = openMemoryStorage({ now: world.clock.now })
+    const copied: number[] = []
+    const rules = { graceMs: HOUR, generations: { keepLast: 100 } }
+    for (const rounds of [1, 1, 1, 7, 1, 2]) {
+      await run.rounds(rounds, HOUR / 6)
+      const sides = { source: world.storage, target }
+      copied.push(...(await copyBackup(sides, 'a', plain, never)).generations)
+      world.clock.pass(DAY)
+      const before = await readAllGenerations(target, 'a')
+      const { backups } = await world.prune(rules, { storage: target })
+      assert.equal(backups[0]?.state, 'kept')
+      assert.deepEqual(await readAllGenerations(target, 'a'), before)
+    }
+    assert.deepEqual(copied, [1, 2, 3, 10, 11, 13])
+    // A generation of the prune's own would be one that the source does not have.
+    const { backups } = await world.prune({ graceMs: HOUR }, { storage: target })
+    assert.ok((backups[0]?.removed.objects ?? 0) > 10, 'it removes what the others named')
+    assert.deepEqual([...(await readAllGenerations(target, 'a')).keys()], [13])
+    await run.rounds(1, HOUR / 6)
+    assert.deepEqual((await copyBackup({ source: world.storage, target }, 'a', plain, never)).generations, [14])
   })
 })
