@@ -6,6 +6,7 @@ import { damaged } from './damage.ts'
 import { ownerOf } from './log/as-manifest.ts'
 import type { State } from './log/change.ts'
 import { commitKey } from './log/keys.ts'
+import { zeroRow } from './log/row-change.ts'
 import { type SalvagedList, salvageList } from './log/salvage.ts'
 import { type Salvaged, salvageLog } from './log/salvage-log.ts'
 import { type LogSurvey, rangesOf, surveyLog } from './log/survey-log.ts'
@@ -79,9 +80,9 @@ export async function planRepair(
     const salvaged = await salvageLog(storage, backupId, { ...survey, base }, signal)
     return { salvaged, ...(await salvageLists(storage, backupId, salvaged, options, signal)) }
   })
-  const { salvaged, lists, problems, lost } = found.reduce((a, b) => (lossOf(b.lost) < lossOf(a.lost) ? b : a))
+  const { salvaged, lists, problems, lost } = found.reduce((a, b) => (isBetter(b, a) ? b : a))
   const state = { ...salvaged.state, lists: rowsOf(lists) }
-  const isNeeded = survey.unreadable.includes(newest) || lost.length > 0
+  const isNeeded = survey.unreadable.includes(newest) || lost.length > 0 || salvaged.lostCommits.length > 0
   const report: RepairReport = {
     ...facts,
     ...nothingToDo,
@@ -107,8 +108,21 @@ const nothingToDo = {
   problems: [],
 }
 
-function lossOf(lost: readonly LostOffsets[]): bigint {
-  return lost.reduce((sum, { from, to }) => sum + to - from, 0n)
+type Found = SalvagedLists & { salvaged: Salvaged }
+
+/** The state that holds the most records; a lost commit may have added some that nothing else shows to be lost. */
+function isBetter(one: Found, other: Found): boolean {
+  const difference = heldBy(one) - heldBy(other)
+  if (difference !== 0n) return difference > 0n
+  return one.salvaged.lostCommits.length < other.salvaged.lostCommits.length
+}
+
+function heldBy({ lists }: Found): bigint {
+  let sum = 0n
+  for (const [list, { segments }] of lists) {
+    if (!ownerOf(list).isReread) for (const { start_offset, end_offset } of segments) sum += end_offset - start_offset
+  }
+  return sum
 }
 
 function problemsOf(survey: LogSurvey, others: readonly Problem[]): Problem[] {
@@ -126,36 +140,57 @@ function rowsOf(lists: ReadonlyMap<string, SalvagedList>): State['lists'] {
 
 const CONCURRENCY = 4
 
+interface SalvagedLists {
+  lists: Map<string, SalvagedList>
+  problems: Problem[]
+  lost: LostOffsets[]
+}
+
 /** Each list without the segments whose objects are lost. A reread that has lost something begins again. */
 async function salvageLists(
   storage: Storage,
   backupId: string,
-  { state, read }: Salvaged,
-  { deep, foundAt, onProgress }: RepairOptions & { foundAt: string },
+  salvaged: Salvaged,
+  options: RepairOptions & { foundAt: string },
   signal: AbortSignal,
-): Promise<{ lists: Map<string, SalvagedList>; problems: Problem[]; lost: LostOffsets[] }> {
+): Promise<SalvagedLists> {
+  const { state } = salvaged
   const sizes = await listSizes(storage, backupId, signal)
-  const lists = new Map<string, SalvagedList>()
-  const problems: Problem[] = []
-  const lost: LostOffsets[] = []
+  const found: SalvagedLists = { lists: new Map(), problems: [], lost: [] }
   let checked = 0
-  for (const [list, row] of state.lists) {
+  for (const list of state.lists.keys()) {
     const { isReread, topic, partition, fresh } = ownerOf(list)
-    const name = state.topics.get(topic)?.name
-    if (name === undefined || (isReread && !state.lists.has(fresh))) continue
-    const segments = await read(list, signal)
-    const misfits = findMisfits(segments, sizes)
-    problems.push(...misfits)
-    const gone = new Set(misfits.map(({ key }) => key))
-    const there = segments.filter(({ key }) => !gone.has(key))
-    const left = deep ? await intactOf(storage, there, problems, signal) : there
-    onProgress({ type: 'checked', objects: ++checked, bytes: 0, totalObjects: state.lists.size, totalBytes: 0 })
-    const salvaged = salvageList(row, left, foundAt)
-    if (isReread && salvaged.lost.length > 0) continue
-    lists.set(list, salvaged)
-    for (const { from, to, isEnd } of salvaged.lost) lost.push({ topic: name, partition, from, to, at_end: isEnd })
+    if (isReread && !(state.lists.has(fresh) && state.topics.has(topic))) continue
+    const one = await salvageOne(storage, list, salvaged, { ...options, sizes }, found.problems, signal)
+    options.onProgress({ type: 'checked', objects: ++checked, bytes: 0, totalObjects: state.lists.size, totalBytes: 0 })
+    if (isReread && one.lost.length > 0) continue
+    const { name = topic } = state.topics.get(topic) ?? {}
+    const { start_offset, end_offset } = one.row
+    // Only a lost commit has said what the topic is called: the next run copies it from the start.
+    const lost = state.topics.has(topic) ? one.lost : [{ from: start_offset, to: end_offset, isEnd: true }]
+    if (state.topics.has(topic)) found.lists.set(list, one)
+    for (const { from, to, isEnd } of lost) found.lost.push({ topic: name, partition, from, to, at_end: isEnd })
   }
-  return { lists, problems, lost }
+  return found
+}
+
+async function salvageOne(
+  storage: Storage,
+  list: string,
+  { state, read, lostCommits, openBefore }: Salvaged,
+  { deep, foundAt, sizes }: RepairOptions & { foundAt: string; sizes: ReadonlyMap<string, number> },
+  problems: Problem[],
+  signal: AbortSignal,
+): Promise<SalvagedList> {
+  const segments = await read(list, signal)
+  const misfits = findMisfits(segments, sizes)
+  problems.push(...misfits)
+  const gone = new Set(misfits.map(({ key }) => key))
+  const there = segments.filter(({ key }) => !gone.has(key))
+  const left = deep ? await intactOf(storage, there, problems, signal) : there
+  const dropped = segments.filter(one => !left.includes(one))
+  const losses = { foundAt, dropped, openBefore: openBefore.get(list), isInexact: lostCommits.length > 0 }
+  return salvageList(state.lists.get(list) ?? zeroRow, left, losses)
 }
 
 async function intactOf(

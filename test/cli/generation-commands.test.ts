@@ -194,7 +194,7 @@ describe('repair', () => {
   test('shows what is lost with --dry-run, and ends with 3 where a repair is needed', async () => {
     const { code, out, calls } = await run(['repair', ...one, '--deep', '--dry-run'])
     assert.equal(code, 3)
-    assert.match(out, /^orders: would commit generation 42, 1 range of offsets lost$/m)
+    assert.match(out, /^orders: would commit generation 42, 1 range of offsets lost, 1 commit lost$/m)
     assert.match(out, /^ {2}generations that cannot be read: 41$/m)
     assert.match(out, /^orders +0 +100 +120 +a gap$/m)
     const [, , request] = calls.repairAt ?? []
@@ -210,6 +210,14 @@ describe('repair', () => {
     assert.equal(code, 4)
     assert.match(out, /committed generation 42, 1 range of offsets lost/)
     assert.equal((await run(['repair', ...one, '--yes', '--dry-run'])).code, 2)
+  })
+
+  test('does not say that nothing is lost where a commit is', async () => {
+    const repairAt = async () => ({ ...repairReport, lost: [], dry_run: false })
+    const { code, out } = await run(['repair', ...one, '--yes'], { repairAt })
+    assert.equal(code, 4)
+    assert.match(out, /committed generation 42, 1 commit lost$/m)
+    assert.doesNotMatch(out, /nothing is lost/)
   })
 
   test('has nothing to do for version 1, and for an intact backup', async () => {

@@ -1,6 +1,6 @@
 import { hasCode } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
-import type { Segment } from '../manifest.ts'
+import type { AbortedTransaction, Segment } from '../manifest.ts'
 import { applyChange, applyParts, type Change, isBaseRange, type ListChange, noChange, type State } from './change.ts'
 import { type OpenedGeneration, openGeneration, readChange, readCommit } from './open-generation.ts'
 import { applyRowChange, type ListRow, zeroRow } from './row-change.ts'
@@ -12,10 +12,18 @@ import type { LogSurvey } from './survey-log.ts'
 export interface Salvaged {
   /** The generation that it begins with. */
   base: number
-  /** Commits behind it that could not be used. */
+  /** Generations behind it whose changes could not be used. */
   lostCommits: number[]
   state: State
   read: (list: string, signal: AbortSignal) => Promise<readonly Segment[]>
+  /** Of lists that have changed behind a lost commit. */
+  openBefore: ReadonlyMap<string, OpenBefore>
+}
+
+/** Transactions that were rolled back, and whose markers had not been read where the first lost commit begins. */
+export interface OpenBefore {
+  at: bigint
+  open: readonly AbortedTransaction[]
 }
 
 /**
@@ -30,17 +38,25 @@ export async function salvageLog(
 ): Promise<Salvaged> {
   const opened = await openGeneration(storage, backupId, base, signal)
   const salvage = new Salvage(storage, opened)
-  const lostCommits: number[] = []
+  const lostCommits = new Set<number>()
+  let before = opened.ref.blake3
   for (let generation = base + 1; generation <= (survey.generations.at(-1) ?? 0); generation++) {
     if (!survey.isReadable(generation)) {
-      lostCommits.push(generation)
+      lostCommits.add(generation)
       continue
     }
     const read = await readCommit(storage, backupId, generation, signal)
-    const change = await readChange(storage, read, signal)
-    await salvage.add(change, lostCommits.length === 0, signal)
+    const { previous } = read.commit
+    // One that follows no other is that of a copy or a repair: its state was in its checkpoint, and is lost with it.
+    if (previous === null) for (const one of lostCommits) if (!survey.generations.includes(one)) lostCommits.delete(one)
+    if (previous === null) lostCommits.add(generation)
+    else if (previous.blake3 !== before) lostCommits.add(generation - 1)
+    before = read.ref.blake3
+    await salvage.add(await readChange(storage, read, signal), lostCommits.size === 0, signal)
   }
-  return { base, lostCommits, state: salvage.state, read: (list, own) => salvage.read(list, own) }
+  const { state, openBefore } = salvage
+  const sorted = [...lostCommits].sort((a, b) => a - b)
+  return { base, lostCommits: sorted, state, openBefore, read: (list, own) => salvage.read(list, own) }
 }
 
 class Salvage {
@@ -49,6 +65,7 @@ class Salvage {
   #state: State
   /** Of lists that have changed since the base. */
   readonly #segments = new Map<string, readonly Segment[]>()
+  readonly openBefore = new Map<string, OpenBefore>()
 
   constructor(storage: Storage, opened: OpenedGeneration) {
     this.#base = new SegmentLists(storage, opened)
@@ -95,7 +112,12 @@ class Salvage {
     const cover = coverOf([...segments, ...addedBy(change)])
     this.#segments.set(list, cover)
     const known = before ?? { ...zeroRow, start_offset: cover[0]?.start_offset ?? 0n }
-    return rowOf({ ...known, ...difference.set }, cover)
+    const { open_aborted, end_offset: at } = known
+    const open = open_aborted.filter(({ last_offset }) => last_offset === null)
+    if (!this.openBefore.has(list)) this.openBefore.set(list, { at, open })
+    // Whether these are still open is not known; what a readable commit says of it is.
+    const closed = open_aborted.filter(({ last_offset }) => last_offset !== null)
+    return rowOf({ ...known, open_aborted: closed, ...difference.set }, cover)
   }
 }
 

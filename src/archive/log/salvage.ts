@@ -1,6 +1,7 @@
-import type { Gap, Segment } from '../manifest.ts'
+import type { AbortedTransaction, Gap, Segment } from '../manifest.ts'
 import { earlier, later } from '../scalars.ts'
 import type { ListRow } from './row-change.ts'
+import type { OpenBefore } from './salvage-log.ts'
 
 /** Offsets of a list that are no longer in the backup. */
 export interface LostRange {
@@ -35,15 +36,27 @@ function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Pure. A list with the segments that are left: holes between them are gaps, and it ends with the last of them. */
-export function salvageList(row: ListRow, segments: readonly Segment[], foundAt: string): SalvagedList {
+interface Losses {
+  foundAt: string
+  /** Segments whose objects are lost. */
+  dropped: readonly Segment[]
+  openBefore?: OpenBefore | undefined
+  /** Commits are lost, which may have changed the list. */
+  isInexact: boolean
+}
+
+/**
+ * Pure. A list with the segments that are left: holes between them are gaps, and it ends with the last of them. Transactions whose markers
+ * are lost stay rolled back. A compacted list may have lost tombstones.
+ */
+export function salvageList(row: ListRow, segments: readonly Segment[], losses: Losses): SalvagedList {
   const own = segments.filter(({ start_offset }) => start_offset >= row.start_offset)
   const gaps: Gap[] = []
   const lost: LostRange[] = []
   let position = row.start_offset
   for (const { start_offset, end_offset } of own) {
     position = fillHole(position, start_offset, row.gaps, (from, to) => {
-      gaps.push({ from, to, reason: 'damaged', found_at: foundAt })
+      gaps.push({ from, to, reason: 'damaged', found_at: losses.foundAt })
       lost.push({ from, to, isEnd: false })
     })
     position = end_offset
@@ -51,9 +64,36 @@ export function salvageList(row: ListRow, segments: readonly Segment[], foundAt:
   const kept = row.gaps.filter(({ from, to }) => from < position || (from === position && to !== null))
   const end = kept.reduce((at, { from, to }) => (from === at && to !== null && to > at ? to : at), position)
   if (row.end_offset > end) lost.push({ from: end, to: row.end_offset, isEnd: true })
-  if (lost.length === 0 && own.length === row.segments) return { row, segments: own, lost }
+  const known = suspectedOf(row, losses.isInexact || lost.length > 0)
+  const open_aborted = [...row.open_aborted, ...closedBy(own, lost, losses)]
+  if (lost.length === 0 && own.length === row.segments) return { row: { ...known, open_aborted }, segments: own, lost }
   const all = [...kept, ...gaps].sort((a, b) => compare(a.from, b.from))
-  return { row: { ...sumsOf(row, own), gaps: all, end_offset: end }, segments: own, lost }
+  return { row: { ...sumsOf(known, own), open_aborted, gaps: all, end_offset: end }, segments: own, lost }
+}
+
+/** Transactions whose markers were in what is lost, with the offsets up to which that is known. */
+function closedBy(
+  left: readonly Segment[],
+  lost: readonly LostRange[],
+  { dropped, openBefore }: Losses,
+): AbortedTransaction[] {
+  const known = new Set(left.flatMap(({ aborted = [] }) => aborted.map(idOf)))
+  const named = dropped.flatMap(({ aborted = [] }) => aborted).filter(one => !known.has(idOf(one)))
+  const { at, open = [] } = openBefore ?? {}
+  const others = new Set([...known, ...named.map(idOf)])
+  const hole = lost.find(({ from, to }) => at !== undefined && from <= at && at < to)
+  const closed = open.map(one => ({ ...one, last_offset: hole && !hole.isEnd ? hole.to - 1n : null }))
+  return [...named, ...closed.filter(one => !others.has(idOf(one)))]
+}
+
+function idOf({ producer_id, first_offset }: AbortedTransaction): string {
+  return `${producer_id}@${first_offset}`
+}
+
+/** The next run then reads the partition again from the start of its log. */
+function suspectedOf(row: ListRow, isSuspect: boolean): ListRow {
+  if (!row.compaction || !isSuspect) return row
+  return { ...row, compaction: { ...row.compaction, may_hold_deleted_keys: true } }
 }
 
 /** Calls `onLost` for what lies between two offsets and is in no gap that is known. */

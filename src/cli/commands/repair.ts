@@ -45,9 +45,10 @@ function act(session: Session, { storage, backupId, ...term }: Place, isDryRun: 
   )
 }
 
-function questionOf({ lost, generation }: RepairReport): string {
-  const loss = lost.length === 0 ? 'Nothing is lost.' : `${plural(lost.length, 'range')} of offsets will be left out.`
-  return `${loss} Commit what is readable as generation ${generation}?`
+function questionOf(report: RepairReport): string {
+  const { generation } = report
+  const loss = lossOf(report)
+  return `${loss.charAt(0).toUpperCase()}${loss.slice(1)}. Commit what is readable as generation ${generation}?`
 }
 
 function show(session: Session, report: RepairReport): number {
@@ -72,13 +73,23 @@ function formatRepair(report: RepairReport, style: OutputStyle): string[] {
   return [...lines, ...formatProblems(problems, style), ...formatLost(lost, style)]
 }
 
-function verdictOf({ format_version, needed, dry_run, generation, lost, deep }: RepairReport): string {
+function verdictOf(report: RepairReport): string {
+  const { format_version, needed, dry_run, generation, deep } = report
   if (format_version === 1) {
     return 'nothing to repair: in format version 1 each generation is complete by itself. If `verify` finds damage, restore an earlier one with --generation'
   }
   if (!needed) return `nothing to repair${deep ? '' : '; --deep reads every byte'}`
-  const loss = lost.length === 0 ? 'nothing is lost' : `${plural(lost.length, 'range')} of offsets lost`
+  const loss = lossOf(report)
   return dry_run ? `would commit generation ${generation}, ${loss}` : `committed generation ${generation}, ${loss}`
+}
+
+function lossOf({ lost, lost_commits }: RepairReport): string {
+  const commits = lost_commits.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+  const losses = [
+    ...(lost.length > 0 ? [`${plural(lost.length, 'range')} of offsets lost`] : []),
+    ...(commits > 0 ? [`${plural(commits, 'commit')} lost`] : []),
+  ]
+  return losses.join(', ') || 'nothing is lost'
 }
 
 function formatLost(lost: readonly LostOffsets[], style: OutputStyle): string[] {

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openBackup } from '../../../src/archive/catalog.ts'
+import { commitRepair } from '../../../src/archive/commit-repair.ts'
+import { noChange, type TopicRow } from '../../../src/archive/log/change.ts'
+import { commitKey } from '../../../src/archive/log/keys.ts'
+import { LogWriter } from '../../../src/archive/log/log-writer.ts'
+import { diffRows, type ListRow, zeroRow } from '../../../src/archive/log/row-change.ts'
+import type { ManifestPartition, Segment } from '../../../src/archive/manifest.ts'
+import { planRepair, type RepairReport } from '../../../src/archive/repair.ts'
+import { copyBackup } from '../../../src/copy/copy-backup.ts'
+import type { Storage } from '../../../src/storage/storage.ts'
+import { plain } from '../../copy/copies.ts'
+import { encodeRun } from '../../fakes/batches.ts'
+import { openMemoryStorage } from '../../fakes/memory-storage.ts'
+import { LogRun } from '../../retention/log-world.ts'
+import { HOUR, World } from '../../retention/world.ts'
+import { never, storeSegment } from '../sample-archive.ts'
+
+const now = '2026-11-15T10:13:45.239Z'
+const facts = { tool_version: '0', run: '0a0b0c0d', complete: true, created_at: now, started_at: now }
+const common = { state: 'current' as const, internal: false, replication_factor: 1, configs: {} }
+const compaction = { began_at: now, current_at: now, current_end: 10n, may_hold_deleted_keys: false }
+
+/** What a commit adds to a list: ten records, and what is said of them. */
+interface Step {
+  list: string
+  aborted?: Segment['aborted']
+  row?: Partial<ListRow>
+}
+
+/** One commit for each array of steps; without checkpoints. The segments by the name of list and number. */
+async function writeLog(storage: Storage, commits: readonly (readonly Step[])[]): Promise<Map<string, Segment>> {
+  let names = 0
+  const newRun = () => (names++).toString(16).padStart(8, '0')
+  const options = { backupId: 'b', newRun, nowMs: () => Date.parse(now) }
+  const log = await LogWriter.open(storage, { manifest: undefined }, options, never)
+  const stored = new Map<string, Segment>()
+  for (const steps of commits) {
+    const topics = new Map<string, TopicRow>()
+    const lists = new Map()
+    for (const { list, aborted, row } of steps) {
+      const [id = ''] = list.split('/')
+      const before = log.state.lists.get(list) ?? zeroRow
+      const from = before.end_offset
+      const key = `b/kafka/${id}/0/${String(from).padStart(20, '0')}.${newRun()}.log`
+      const plainSegment = await storeSegment(storage, key, [encodeRun(from, 10)], false)
+      const segment = { ...plainSegment, ...(aborted && { aborted }) }
+      stored.set(`${list}#${before.segments}`, segment)
+      const sums = { records: before.records + 10, batches: before.batches + 1, segments: before.segments + 1 }
+      const bytes = { bytes: before.bytes + segment.plain_size, stored_bytes: before.stored_bytes + segment.size }
+      const end = { end_offset: from + 10n, high_watermark: from + 10n, last_stable_offset: from + 10n, last_epoch: 0 }
+      const after = { ...before, ...sums, ...bytes, ...end, ...row }
+      const parts = before.segments > 0 ? [[0, before.segments], segment] : [segment]
+      lists.set(list, { isNew: before.segments === 0, row: diffRows(before, after), parts })
+      if (before.segments === 0) topics.set(id, { name: `topic-${id}`, id, ...common })
+    }
+    await log.commit(facts, { ...noChange, topics, lists }, async () => undefined, never)
+  }
+  return stored
+}
+
+async function repair(storage: Storage, backupId = 'b'): Promise<RepairReport> {
+  const options = { deep: false, onProgress: () => undefined, foundAt: now }
+  const plan = await planRepair(storage, backupId, options, never)
+  if (!plan.state) assert.fail('version 1')
+  if (!plan.report.needed) return plan.report
+  let names = 0
+  const own = { toolVersion: '0', run: 'r', now, newName: () => `repair${names++}`, confirm: async () => undefined }
+  return commitRepair(storage, plan, own, never)
+}
+
+async function partitionOf(storage: Storage, topic: string): Promise<ManifestPartition> {
+  const { topics } = await openBackup(storage, 'b', never)
+  return topics.find(one => one.id === topic)?.partitions[0] ?? assert.fail()
+}
+
+describe('a repair', () => {
+  test('keeps transactions rolled back whose marker is in a segment that is lost', async () => {
+    const storage = openMemoryStorage()
+    const aborted = [{ producer_id: 7n, first_offset: 5n, last_offset: 15n }]
+    const stored = await writeLog(storage, [
+      [{ list: 'a/0', row: { open_aborted: [{ ...aborted[0], last_offset: null } as never] } }],
+      [{ list: 'a/0', aborted, row: { open_aborted: [] } }],
+      [{ list: 'a/0' }],
+    ])
+    await storage.remove(stored.get('a/0#1')?.key ?? '', never)
+    await repair(storage)
+    assert.deepEqual((await partitionOf(storage, 'a')).open_aborted, aborted)
+  })
+
+  test('keeps transactions rolled back whose marker was named by a lost commit, up to the end of the hole', async () => {
+    const storage = openMemoryStorage()
+    const open = { producer_id: 7n, first_offset: 5n, last_offset: null }
+    await writeLog(storage, [
+      [{ list: 'a/0', row: { open_aborted: [open] } }],
+      [{ list: 'a/0', aborted: [{ ...open, last_offset: 15n }], row: { open_aborted: [] } }],
+      [{ list: 'a/0' }],
+    ])
+    await storage.remove(commitKey('b', 2), never)
+    const { lost } = await repair(storage)
+    assert.deepEqual(lost, [{ topic: 'topic-a', partition: 0, from: 10n, to: 20n, at_end: false }])
+    const { open_aborted, end_offset } = await partitionOf(storage, 'a')
+    assert.deepEqual([open_aborted, end_offset], [[{ ...open, last_offset: 19n }], 30n])
+  })
+
+  test('says that compacted partitions may hold deleted keys when records or commits are lost', async () => {
+    for (const damage of ['segment', 'commit', 'last segment'] as const) {
+      const storage = openMemoryStorage()
+      const stored = await writeLog(storage, [
+        [
+          { list: 'a/0', row: { compaction } },
+          { list: 'c/0', row: { compaction } },
+        ],
+        [{ list: 'a/0' }, { list: 'c/0' }],
+        [{ list: 'a/0' }],
+      ])
+      const segment = stored.get(damage === 'segment' ? 'a/0#1' : 'a/0#2')?.key ?? ''
+      await storage.remove(damage === 'commit' ? commitKey('b', 2) : segment, never)
+      await repair(storage)
+      const suspect = (topic: string) => partitionOf(storage, topic).then(one => one.compaction?.may_hold_deleted_keys)
+      assert.equal(await suspect('a'), true, damage)
+      // Of the other one only a lost commit may have lost something.
+      assert.equal(await suspect('c'), damage === 'commit', damage)
+    }
+  })
+
+  test('reports lists whose topic was named by a lost commit only, instead of dropping them', async () => {
+    const storage = openMemoryStorage()
+    await writeLog(storage, [[{ list: 'a/0' }], [{ list: 'a/0' }, { list: 'd/0' }], [{ list: 'a/0' }, { list: 'd/0' }]])
+    await storage.remove(commitKey('b', 2), never)
+    const { lost } = await repair(storage)
+    const ofList = lost.filter(({ topic }) => topic !== 'topic-a')
+    assert.deepEqual(ofList, [{ topic: 'd', partition: 0, from: 10n, to: 20n, at_end: true }])
+  })
+
+  test('of a copy says that a copied generation is lost, though its commit can be read', async () => {
+    const world = new World()
+    const run = await LogRun.open(world, 'a')
+    const target = openMemoryStorage()
+    for (const rounds of [3, 1, 4]) {
+      await run.rounds(rounds, HOUR)
+      await copyBackup({ source: world.storage, target }, 'a', plain, never)
+    }
+    // The copies are generations 3, 4 and 8; the checkpoint of the last is lost.
+    const checkpoint = [...target.objects.keys()].find(key => /checkpoints\/000000000007\.\w+\.json/.test(key))
+    await target.remove(checkpoint ?? assert.fail(), never)
+    const { lost_commits, base, generation } = await repair(target, 'a')
+    assert.deepEqual({ lost_commits, base, generation }, { lost_commits: [{ from: 8, to: 8 }], base: 4, generation: 9 })
+    const { topics, complete } = await openBackup(target, 'a', never)
+    assert.deepEqual([topics[0]?.partitions[0]?.end_offset, complete], [40n, false])
+  })
+})
