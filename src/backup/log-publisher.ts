@@ -7,6 +7,7 @@ import type { CommitFacts } from '../archive/log/commit-log.ts'
 import type { LogWriter } from '../archive/log/log-writer.ts'
 import type { PackSet } from '../archive/log/pack-set.ts'
 import { planChange } from '../archive/log/plan-change.ts'
+import type { ListRow } from '../archive/log/row-change.ts'
 import type { Manifest, Segment } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { formatUtc } from '../lib/clock.ts'
@@ -20,6 +21,7 @@ import { confirmLease, type Published, type Publisher } from './session.ts'
 type PublisherParts = Pick<BackupParts, 'storage' | 'clock' | 'newRun' | 'toolVersion' | 'encryption' | 'lease'>
 
 interface PublisherOptions {
+  /** Segments of shards, which this run only commits. */
   carried?: ReadonlyMap<string, readonly Segment[]>
   /** So long after the last generation, one that would say nothing new is not made. */
   quietMs?: number
@@ -32,6 +34,7 @@ export class LogPublisher implements Publisher {
   readonly run: string
   readonly packs: PackSet | undefined
   carried: ReadonlyMap<string, readonly Segment[]>
+  readonly #isGathered: boolean
   readonly #log: LogWriter
   readonly #options: BackupOptions
   readonly #prepared: Prepared
@@ -51,11 +54,12 @@ export class LogPublisher implements Publisher {
     options: BackupOptions,
     prepared: Prepared,
     parts: PublisherParts,
-    { carried = new Map(), quietMs = 0, afterCommit }: PublisherOptions = {},
+    { carried, quietMs = 0, afterCommit }: PublisherOptions = {},
   ) {
     this.run = parts.newRun()
     this.packs = log.openPacks(this.run, this.#storeSignal)
-    this.carried = carried
+    this.carried = carried ?? new Map()
+    this.#isGathered = carried !== undefined
     this.#log = log
     this.#options = options
     this.#prepared = prepared
@@ -78,7 +82,7 @@ export class LogPublisher implements Publisher {
     if (known && saysNothingNew(draft, known, quiet)) return `generation ${known.generation}`
     const added = draftSegments(this.carried, state)
     const next = stateOf(draft)
-    const replaced = await this.#findSwitched(state)
+    const replaced = await this.#findSwitched(state, next, added)
     const countOf = (list: string) => this.#log.state.lists.get(list)?.segments ?? 0
     const change = planChange({ before: this.#published, after: next, added, replaced, countOf })
     const confirm = (merged: readonly string[]) =>
@@ -103,7 +107,11 @@ export class LogPublisher implements Publisher {
   }
 
   /** Lists that were read again to their end take the place of the partitions' own: with all that they have, stored and new. */
-  async #findSwitched({ rereads }: Published): Promise<Map<string, readonly Segment[]>> {
+  async #findSwitched(
+    { rereads }: Published,
+    next: State,
+    added: ReadonlyMap<string, readonly Segment[]>,
+  ): Promise<Map<string, readonly Segment[]>> {
     const switched = new Map<string, readonly Segment[]>()
     for (const { identity, partition, isCaughtUp, hasGap, durable, fresh } of rereads) {
       const list = freshKey(identity, partition)
@@ -112,6 +120,10 @@ export class LogPublisher implements Publisher {
       const isStored = durable.segments > fresh.length
       const stored = isStored ? await this.#log.readList(rereadKey(identity, partition), this.#storeSignal) : []
       switched.set(list, [...stored, ...fresh])
+    }
+    for (const list of this.#isGathered ? findGathered(this.#published, next, added) : []) {
+      const stored = await this.#log.readList(`reread/${list}`, this.#storeSignal)
+      switched.set(list, [...stored, ...(added.get(list) ?? [])])
     }
     return switched
   }
@@ -132,4 +144,34 @@ export class LogPublisher implements Publisher {
 
 function factsOf({ tool_version, run, complete, created_at, started_at }: Draft['manifest']): CommitFacts {
   return { tool_version, run, complete, created_at, started_at }
+}
+
+/**
+ * Pure. Lists that a shard has read again to their end, where an earlier run has begun that: the shard's document says what the list is now, not
+ * where it comes from. Its sums are those of the reread and what is new.
+ */
+export function findGathered(
+  before: State,
+  after: State,
+  added: ReadonlyMap<string, readonly Segment[]>,
+): readonly string[] {
+  return [...after.lists].flatMap(([list, row]) => {
+    const [own, reread] = [before.lists.get(list), before.lists.get(`reread/${list}`)]
+    if (!own || !reread || after.lists.has(`reread/${list}`)) return []
+    const fresh = added.get(list) ?? []
+    if (!isSumOf(row, reread, fresh)) return []
+    const isEither = isSumOf(row, own, fresh) && row.compaction?.began_at === own.compaction?.began_at
+    return isEither ? [] : [list]
+  })
+}
+
+function isSumOf(row: ListRow, base: ListRow, fresh: readonly Segment[]): boolean {
+  const sum = (pick: (segment: Segment) => number) => fresh.reduce((total, one) => total + pick(one), 0)
+  return (
+    row.start_offset === base.start_offset &&
+    row.segments === base.segments + fresh.length &&
+    row.records === base.records + sum(one => one.records) &&
+    row.batches === base.batches + sum(one => one.batches) &&
+    row.bytes === base.bytes + sum(one => one.plain_size)
+  )
 }

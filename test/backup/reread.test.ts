@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openBackup, readManifest } from '../../src/archive/catalog.ts'
+import { newestState, openBackup, readManifest } from '../../src/archive/catalog.ts'
+import { noChange } from '../../src/archive/log/change.ts'
+import { LogWriter } from '../../src/archive/log/log-writer.ts'
 import type { ManifestPartition } from '../../src/archive/manifest.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import type { BackupOptions } from '../../src/backup/backup-options.ts'
@@ -99,13 +101,16 @@ async function newestOf(storage: Storage): Promise<ManifestPartition> {
   return topics[0]?.partitions[0] ?? assert.fail('there is no partition')
 }
 
-async function offsetsOf(storage: Storage, { indexes }: Pick<ManifestPartition, 'indexes'>): Promise<bigint[]> {
+async function offsetsOf(
+  storage: Storage,
+  { indexes, list }: Pick<ManifestPartition, 'indexes' | 'list'>,
+): Promise<bigint[]> {
   const offsets: bigint[] = []
-  for (const ref of indexes) {
-    for (const { key } of (await indexAt(storage, ref)).segments) {
-      const bytes = await storage.read(key, never)
-      for (let at = 0; at < bytes.length; at += 12 + bytes.readInt32BE(at + 8)) offsets.push(bytes.readBigInt64BE(at))
-    }
+  const listed = await Promise.all(indexes.map(ref => indexAt(storage, ref)))
+  const segments = (await list?.read(never)) ?? listed.flatMap(one => one.segments)
+  for (const { key } of segments) {
+    const bytes = await storage.read(key, never)
+    for (let at = 0; at < bytes.length; at += 12 + bytes.readInt32BE(at + 8)) offsets.push(bytes.readBigInt64BE(at))
   }
   return offsets
 }
@@ -115,15 +120,15 @@ async function assertIntact(storage: Storage): Promise<void> {
   assert.deepEqual(problems, [])
 }
 
-/** Stops the run when it has read what is new, and the first two batches again. */
-function stopWhileReading(fake: FakeCluster): AbortSignal {
+/** Stops the run when it has read what is new, and the first batches again. */
+function stopWhileReading(fake: FakeCluster, count = 2): AbortSignal {
   const stop = new AbortController()
   const log = fake.state.topics[0]?.partitions[0] ?? assert.fail('there is no partition')
   const { batches } = log
   let fetches = 0
   fake.state.fetchError = () => {
     fetches++
-    log.batches = fetches === 2 ? batches.slice(0, 2) : batches
+    log.batches = fetches === 2 ? batches.slice(0, count) : batches
     if (fetches === 3) stop.abort(new Error('stopped'))
     return 0
   }
@@ -279,6 +284,29 @@ describe('a compacted partition whose tombstones may have been missed', () => {
       assert.equal((await newestOf(storage)).compaction?.may_hold_deleted_keys, false)
       await assertIntact(storage)
     }))
+
+  for (const again of [1, 2, 3]) {
+    test(`is read to the end by a shard, after a pause with ${again} segments of a backup of version 2`, () =>
+      withStage(async ({ fake, clock, storage, parts, backUp }) => {
+        compact(fake)
+        clock.pass(10 * MINUTE)
+        // Each batch is a segment: the list has one of before and two that are new.
+        await assert.rejects(backUp({ segmentBytes: 1 }, stopWhileReading(fake, again)), /stopped/)
+        const paused = await newestOf(storage)
+        assert.deepEqual([paused.segments, paused.reread?.segments], [3, again])
+        const base = await newestState(storage, 'b1', never)
+        const own = { backupId: 'b1', newRun: parts.newRun, nowMs: clock.now }
+        const facts = { tool_version: '0', run: 'v2', complete: false, created_at: '', started_at: '' }
+        const log = await LogWriter.open(storage, base, own, never)
+        await log.commit(facts, noChange, async () => undefined, never)
+        await runShard(fixed, { index: 0, count: 1 }, parts, never)
+        await commitShards(fixed, parts, never)
+        const partition = await newestOf(storage)
+        assert.deepEqual(await offsetsOf(storage, partition), keptOffsets)
+        assert.deepEqual([partition.records, partition.reread], [50, undefined])
+        await assertIntact(storage)
+      }))
+  }
 
   test('is read again by a continuous run, not more often than the job allows', () =>
     withStage(async ({ fake, clock, storage, parts }) => {
