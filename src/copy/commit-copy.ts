@@ -1,6 +1,7 @@
 import { hashOf } from '../archive/hash.ts'
 import { copyState } from '../archive/log/copy-state.ts'
-import type { OpenedGeneration } from '../archive/log/open-generation.ts'
+import { MAX_ORIGINALS } from '../archive/log/documents.ts'
+import { hashesOf, type OpenedGeneration } from '../archive/log/open-generation.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { renewCopies } from '../archive/newest-copies.ts'
 import { parseJson } from '../lib/json.ts'
@@ -9,18 +10,26 @@ import type { CopyOptions, Sides } from './sides.ts'
 /** From here on the generation exists at the target. All that it names is there. */
 export async function commitCopy(
   sides: Sides,
-  { commit: { tool_version, run, complete, created_at, started_at }, ref }: OpenedGeneration,
+  opened: OpenedGeneration,
   manifest: Manifest,
   there: Parameters<typeof copyState>[1],
   options: CopyOptions,
   signal: AbortSignal,
 ): Promise<void> {
   sides.assertHeld?.()
-  const facts = { tool_version, run, complete, created_at, started_at }
+  const { tool_version, run, complete, created_at, started_at } = opened.commit
+  const facts = {
+    tool_version,
+    run,
+    complete,
+    created_at,
+    started_at,
+    originals: hashesOf(opened).slice(-MAX_ORIGINALS),
+  }
   const { encryption: _, ...plain } = manifest
   const adapted: Manifest = { ...plain, ...encryptionAt(sides, manifest) }
   // A copy that was killed writes the same documents again.
-  const name = hashOf(Buffer.from(JSON.stringify([ref.blake3, adapted.encryption ?? null]))).slice(0, 12)
+  const name = hashOf(Buffer.from(JSON.stringify([opened.ref.blake3, adapted.encryption ?? null]))).slice(0, 12)
   const newWriter = () => name
   const copied = await copyState(sides.target, there, adapted, { facts, newWriter }, signal)
   options.onProgress({ type: 'committed', generation: copied.generation, complete })

@@ -1,10 +1,9 @@
-import { newestState } from '../archive/catalog.ts'
+import { newestState, scanGenerations } from '../archive/catalog.ts'
 import { manifestOf } from '../archive/log/as-manifest.ts'
-import { listCommits, type OpenedGeneration, openGeneration } from '../archive/log/open-generation.ts'
-import type { Manifest } from '../archive/manifest.ts'
+import { type OpenedGeneration, openGeneration } from '../archive/log/open-generation.ts'
 import { listSizes } from '../archive/verify-objects.ts'
 import { commitCopy } from './commit-copy.ts'
-import { diverged } from './compare-histories.ts'
+import { compareLogs } from './compare-logs.ts'
 import { assertTargetFits, noGeneration, planObjects } from './draft-copy.ts'
 import { logObjectsOf } from './log-objects.ts'
 import { copyObjects } from './run-copy.ts'
@@ -20,12 +19,16 @@ export async function copyLog(
   options: CopyOptions,
   signal: AbortSignal,
 ): Promise<CopyReport> {
-  const opened = await openChosen(sides, backupId, options, signal)
+  // The target first: what another copy brings there meanwhile is at the source, too.
+  const there = await newestState(sides.target, backupId, signal)
+  const target = await scanGenerations(sides.target, backupId, signal)
+  const source = await scanGenerations(sides.source, backupId, signal)
+  const opened = await openChosen(sides, backupId, options, source.commits, signal)
   const manifest = manifestOf(sides.source, opened)
   const { generation } = manifest
-  const there = await newestState(sides.target, backupId, signal)
-  assertSameBackup(sides, manifest, there.manifest)
-  const isThere = (await listThere(sides, backupId, there.isLog, signal)).includes(generation)
+  const newestThere = there.manifest
+  await compareLogs(sides, { manifest, source, target, newestThere, isThorough: options.verifyExisting }, signal)
+  const isThere = target.commits.includes(generation)
   const fresh = await logObjectsOf(sides.source, manifest, signal)
   const sizes = await listSizes(sides.target, backupId, signal)
   const survey = [{ generation, isDamaged: false, fresh }]
@@ -59,27 +62,10 @@ async function openChosen(
   { source }: Sides,
   backupId: string,
   { generation }: CopyOptions,
+  commits: readonly number[],
   signal: AbortSignal,
 ): Promise<OpenedGeneration> {
-  const commits = await listCommits(source, backupId, signal)
   const chosen = typeof generation === 'number' ? generation : (commits.at(-1) ?? 0)
   if (!commits.includes(chosen)) throw noGeneration(source, backupId, commits, chosen)
   return openGeneration(source, backupId, chosen, signal)
-}
-
-async function listThere({ target }: Sides, backupId: string, isLog: boolean, signal: AbortSignal): Promise<number[]> {
-  return isLog ? listCommits(target, backupId, signal) : []
-}
-
-/** Refuses a target that holds another backup of the same id, or has commits that the source does not have. */
-function assertSameBackup(sides: Sides, ours: Manifest, theirs: Manifest | undefined): void {
-  if (!theirs) return
-  const { backup_id: backupId } = ours
-  if (ours.lineage !== theirs.lineage) {
-    const [one, other] = [theirs, ours].map(({ lineage = 'none' }) => lineage)
-    throw diverged(sides, backupId, `it has the lineage ${one}, and the source has ${other}`)
-  }
-  if (theirs.generation === ours.generation && theirs.run !== ours.run) {
-    throw diverged(sides, backupId, `its generation ${ours.generation} is another one`)
-  }
 }

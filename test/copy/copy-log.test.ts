@@ -95,4 +95,82 @@ describe('a copy of a backup of version 2', () => {
     assert.deepEqual([ok, problems.map(one => one.key), generations], [false, [key], []])
     await assert.rejects(openBackup(target, 'a', never), error => hasCode(error, 'BACKUP_NOT_FOUND'))
   })
+
+  test('is refused where the target continued by itself, though it has another number by now', async () => {
+    for (const [own, ours] of [
+      [1, 1],
+      [1, 4],
+      [3, 4],
+      [4, 1],
+    ] as const) {
+      const world = new World()
+      const run = await LogRun.open(world, 'a')
+      await run.rounds(3, HOUR)
+      const target = openMemoryStorage({ now: world.clock.now })
+      await copy(world.storage, target)
+      await (await LogRun.open(world, 'a', target)).rounds(own, HOUR)
+      await run.rounds(ours, HOUR)
+      const before = [...target.objects.keys()]
+      await assert.rejects(copy(world.storage, target), error => {
+        assert.ok(hasCode(error, 'WRITER_CONFLICT'))
+        assert.match(error.message, /is not a copy of the source: its? (has )?generation/)
+        return true
+      })
+      assert.deepEqual([...target.objects.keys()], before)
+    }
+  })
+
+  test('continues where the source has removed the generation that was copied, and from a copy of a copy', async () => {
+    const world = new World()
+    const run = await LogRun.open(world, 'a')
+    await run.rounds(3, HOUR)
+    const [first, second] = [1, 2].map(() => openMemoryStorage({ now: world.clock.now }))
+    assert.ok(first && second)
+    await copy(world.storage, first)
+    await copy(first, second)
+    for (let i = 0; i < 3; i++) {
+      await (await LogRun.open(world, 'a')).rounds(12, HOUR)
+      await world.prune({ graceMs: 2 * HOUR })
+    }
+    assert.ok(!(await readAllGenerations(world.storage, 'a')).has(3))
+    await copy(world.storage, first)
+    await copy(first, second)
+    const newest = await openBackup(world.storage, 'a', never)
+    for (const one of [first, second]) {
+      assert.deepEqual([...(await readAllGenerations(one, 'a')).keys()], [3, newest.generation])
+    }
+  })
+
+  test('of a copy that a run has continued is continued by its own copy, also when that generation is gone', async () => {
+    const world = new World()
+    await (await LogRun.open(world, 'a')).rounds(3, HOUR)
+    const [first, second] = [1, 2].map(() => openMemoryStorage({ now: world.clock.now }))
+    assert.ok(first && second)
+    await copy(world.storage, first)
+    await copy(first, second)
+    await (await LogRun.open(world, 'a', first)).rounds(1, HOUR)
+    // The first prune makes a cut, and a later one finds it.
+    for (let i = 0; i < 2; i++) {
+      world.clock.pass(3 * HOUR)
+      await world.prune({ graceMs: HOUR }, { storage: first })
+    }
+    assert.ok(!(await readAllGenerations(first, 'a')).has(3))
+    assert.deepEqual((await copy(first, second)).generations, [(await openBackup(first, 'a', never)).generation])
+    assert.deepEqual(
+      (await copy(world.storage, second, { dryRun: true, generation: 3 }).catch(error => error)).code,
+      'WRITER_CONFLICT',
+    )
+  })
+
+  test('stays readable when a generation of version 1 is copied behind it', async () => {
+    const world = new World()
+    for (let i = 0; i < 4; i++) await world.commit('a')
+    const target = openMemoryStorage()
+    await copy(world.storage, target, { generation: 2 })
+    await (await LogRun.open(world, 'a')).rounds(2, HOUR)
+    await copy(world.storage, target)
+    await copy(world.storage, target, { generation: 3 })
+    assert.equal((await openBackup(target, 'a', never)).generation, 6)
+    assert.deepEqual([...(await readAllGenerations(target, 'a')).keys()], [2, 3, 6])
+  })
 })

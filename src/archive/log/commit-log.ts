@@ -13,7 +13,7 @@ import { writeChange, writeOverflow } from './write-change.ts'
 import { sizeOf, writeCheckpoint } from './write-checkpoint.ts'
 
 /** What a commit says besides its change. */
-export type CommitFacts = Pick<Commit, 'tool_version' | 'run' | 'complete' | 'created_at' | 'started_at'>
+export type CommitFacts = Pick<Commit, 'tool_version' | 'run' | 'complete' | 'created_at' | 'started_at' | 'originals'>
 
 /** Where a log begins: a generation of it, or a checkpoint of a backup of version 1, or nothing. */
 export interface LogStart {

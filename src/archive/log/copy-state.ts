@@ -21,7 +21,7 @@ interface CopyParts {
  */
 export async function copyState(
   storage: Storage,
-  { manifest: newest, isLog }: { manifest: Manifest | undefined; isLog: boolean },
+  { isLog }: { isLog: boolean },
   manifest: Manifest,
   { facts, newWriter }: CopyParts,
   signal: AbortSignal,
@@ -31,7 +31,8 @@ export async function copyState(
     generation === 1
       ? { start: emptyStart, change: await wholeChange(storage, manifest, signal) }
       : { start: await startBefore(storage, manifest, newWriter(), signal), change: noChange }
-  if (!isLog) await createMarker(storage, backupId, (newest?.generation ?? 0) + 1, signal)
+  // All generations of version 1 have lower numbers, also those that may be copied later on.
+  if (!isLog) await createMarker(storage, backupId, generation, signal)
   const log = new CommitLog(storage, backupId, newWriter, start)
   await log.commit(facts, change, signal)
   return manifestFrom({ ...facts, backup_id: backupId, generation }, log.state, commitKey(backupId, generation))

@@ -6,6 +6,8 @@ import { LOG_VERSION } from './document.ts'
 const generation = z.int().positive()
 /** Of roll-ups. */
 export const MAX_LEVEL = 99
+/** Of copies of copies; those before the last so many are forgotten. */
+export const MAX_ORIGINALS = 16
 
 /** The state that a reader begins with. */
 const checkpointRef = z.strictObject({ ...namedObject.shape, generation })
@@ -32,6 +34,8 @@ export const commitSchema = z.strictObject({
   started_at: z.string(),
   /** The commit of the generation before; null for the first of version 2. */
   previous: z.strictObject({ size: count, blake3: hash }).nullable(),
+  /** Of a generation that was copied: the hashes of its commits in the locations that it came through, the first one first. */
+  originals: z.array(hash).min(1).max(MAX_ORIGINALS).exactOptional(),
   /** Null where the backup began with version 2 and has none yet: the state before its first change is empty. */
   checkpoint: checkpointRef.nullable(),
   /** In their order, from the generation after the checkpoint on. Commits follow. */

@@ -135,6 +135,11 @@ export function firstCommitOf({ checkpoint, rollups }: Pick<Commit, 'checkpoint'
   return (rollups.at(-1)?.to ?? checkpoint?.generation ?? 0) + 1
 }
 
+/** The hashes that a generation has in the locations that it came through. Two that share one are the same generation. */
+export function hashesOf({ commit, ref }: ReadCommit): string[] {
+  return [...(commit.originals ?? []), ref.blake3]
+}
+
 /** The whole change of a commit. */
 export async function readChange(storage: Storage, { commit, ref }: ReadCommit, signal: AbortSignal): Promise<Change> {
   const parts = await readParts(storage, commit.backup_id, commit.parts, signal)
