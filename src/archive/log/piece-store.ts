@@ -40,9 +40,10 @@ export class PieceStore {
     this.#options = options
   }
 
+  /** The name of a run alone would not do: every round is one, and a year has a million. */
   openPacks(run: string, signal: AbortSignal): PackSet {
-    const { backupId, nowMs } = this.#places
-    const options = { backupId, run, maxPieceBytes: this.#maxPieceBytes, now: () => formatUtc(nowMs()) }
+    const { backupId, nowMs, newRun } = this.#places
+    const options = { backupId, run: `${run}${newRun()}`, maxPieceBytes: this.#maxPieceBytes, now: () => formatUtc(nowMs()) }
     return new PackSet(this.#storage, options, signal)
   }
 

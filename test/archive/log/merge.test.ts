@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { mergePieces } from '../../../src/archive/log/merge-pieces.ts'
 import { PackSet, storePiece } from '../../../src/archive/log/pack-set.ts'
 import { planWindows } from '../../../src/archive/log/pack-windows.ts'
+import { PieceStore } from '../../../src/archive/log/piece-store.ts'
 import { type Merge, planMerges, tailOf } from '../../../src/archive/log/plan-merges.ts'
 import type { Segment } from '../../../src/archive/manifest.ts'
 import { readSegment } from '../../../src/archive/segment-reader.ts'
@@ -238,4 +239,26 @@ test('near ranges are read at once, far and large ones for themselves', () => {
   assert.deepEqual(planWindows([...near, far]), [{ start: 0, end: 30 }, far])
   const large = { start: 30, end: 5 << 20 }
   assert.deepEqual(planWindows([...near, large]), [{ start: 0, end: 30 }, large])
+})
+
+test('two sets of packs with the same short name of a run write different objects', async () => {
+  const storage = openMemoryStorage()
+  let names = 0
+  const places = { backupId: 'b', newRun: () => `more${names++}`, nowMs: () => start }
+  const pieces = new PieceStore(storage, places, { compression: 'none', segmentBytes: 1 << 20, mergeAfterMs: MINUTE })
+  // A year of rounds has more runs than half of the bits of such a name tell apart.
+  for (let i = 0; i < 2; i++) {
+    const packs = pieces.openPacks('0a0b0c0d', signal)
+    const batches = [encodeRun(0n, 1)]
+    const { durable } = await storePiece(packs, {
+      list: 'a/0',
+      level: 0,
+      batches,
+      facts: factsFor(0n, 1),
+      compressed: false,
+    })
+    await packs.flush()
+    await durable
+  }
+  assert.equal(storage.objects.size, 2)
 })
