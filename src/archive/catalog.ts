@@ -15,7 +15,7 @@ export async function listBackupIds(storage: Storage, signal: AbortSignal): Prom
   const ids: string[] = []
   for await (const folder of storage.listFolders('', signal)) {
     const { manifests, mark } = await scanManifests(storage, folder, signal)
-    if (manifests.size > 0 && !mark) ids.push(folder)
+    if (manifests.size > 0 && !mark && !(await isMarkerOnly(storage, folder, manifests, signal))) ids.push(folder)
   }
   if (ids.length === 0) await refuseBackupFolder(storage, signal)
   return ids.sort()
@@ -51,7 +51,38 @@ export async function newestNumber(
   { manifests }: Pick<ScannedManifests, 'manifests'>,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  return (await findNewestCommit(storage, backupId, signal)) ?? [...manifests.keys()].at(-1)
+  const commit = await findNewestCommit(storage, backupId, signal)
+  if (commit !== undefined) return commit
+  const isLog = await hasMarker(storage, manifests, signal)
+  return [...manifests.keys()].at(isLog ? -2 : -1)
+}
+
+/** Whether generations behind those of `manifests/` are commits of version 2; the newest of these is then not a generation. */
+export async function hasMarker(
+  storage: Storage,
+  manifests: ScannedManifests['manifests'],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const newest = [...manifests.values()].at(-1)
+  if (!newest || newest.size > MAX_MARKER_BYTES) return false
+  return isLogMarker(await storage.read(newest.key, signal))
+}
+
+/** A writer died before its first commit. What cannot be read is not taken for that. */
+async function isMarkerOnly(
+  storage: Storage,
+  backupId: string,
+  manifests: ScannedManifests['manifests'],
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (manifests.size > 1) return false
+  try {
+    if (!(await hasMarker(storage, manifests, signal))) return false
+    return (await findNewestCommit(storage, backupId, signal)) === undefined
+  } catch (error) {
+    if (!(error instanceof KafkaBackupError) || signal.aborted || error.retryable) throw error
+    return false
+  }
 }
 
 /** Committed generations, oldest first. Refuses an expired backup. */
@@ -76,8 +107,7 @@ export async function scanGenerations(
   const { manifests, mark } = await scanManifests(storage, backupId, signal)
   if (mark) throw expiredBackup(storage, backupId)
   const generations = [...manifests.keys()]
-  const newest = [...manifests.values()].at(-1)
-  const isLog = newest && newest.size <= MAX_MARKER_BYTES && isLogMarker(await storage.read(newest.key, signal))
+  const isLog = await hasMarker(storage, manifests, signal)
   if (!isLog) return { manifests: generations, commits: [] }
   return { manifests: generations.slice(0, -1), commits: await listCommits(storage, backupId, signal, count) }
 }

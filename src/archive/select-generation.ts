@@ -5,6 +5,7 @@ import {
   backupNotFound,
   expiredBackup,
   listGenerations,
+  newestNumber,
   openBackup,
   readGeneration,
   readManifest,
@@ -35,7 +36,8 @@ export async function openSelected(
   if (generation === undefined && asOfMs === undefined) return openBackup(storage, backupId, signal)
   const { manifests, mark } = await scanManifests(storage, backupId, signal)
   if (mark) throw expiredBackup(storage, backupId)
-  if (manifests.size === 0) throw await backupNotFound(storage, backupId, signal)
+  const newest = await newestNumber(storage, backupId, { manifests }, signal)
+  if (newest === undefined) throw await backupNotFound(storage, backupId, signal)
   const chosen = generation ?? (await findAsOf(storage, backupId, asOfMs ?? 0n, signal))
   try {
     return await readGeneration(storage, backupId, chosen, signal)

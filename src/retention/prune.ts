@@ -24,7 +24,7 @@ export async function runPrune(
   const { ownRuns = new Set<string>(), writerTtlMs } = parts
   const facts = { nowMs: parts.clock.now(), ownRuns, writerTtlMs }
   const surveyed = await surveyLocation(parts.storage, policy.match, facts, signal)
-  const judged = surveyed.filter(({ mark, manifests }) => !mark && manifests.size > 0)
+  const judged = surveyed.filter(({ mark, newest, error }) => !mark && (newest || error))
   const verdicts = planRetention(
     judged.map(one => factsOf(one, one.backupId === parts.ownBackupId)),
     policy,

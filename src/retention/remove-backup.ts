@@ -1,5 +1,6 @@
-import { backupNotFound, newestNumber, scanManifests } from '../archive/catalog.ts'
+import { backupNotFound, hasMarker, newestNumber, scanManifests } from '../archive/catalog.ts'
 import { manifestCopyKey, prunedMarkKey } from '../archive/layout.ts'
+import { listCommits } from '../archive/log/open-generation.ts'
 import { withLease } from '../archive/writer-lease.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { formatUtc } from '../lib/clock.ts'
@@ -74,9 +75,11 @@ async function mark(context: PruneContext, reason: string, signal: AbortSignal):
 async function removeManifests(context: PruneContext, signal: AbortSignal): Promise<void> {
   const { parts, backupId, outcome } = context
   const { manifests } = await scanManifests(parts.storage, backupId, signal)
+  const commits = await listCommits(parts.storage, backupId, signal)
+  const isLog = await hasMarker(parts.storage, manifests, signal)
   const copy = await parts.storage.stat(manifestCopyKey(backupId), signal)
   for (const object of [...(copy ? [copy] : []), ...manifests.values()]) await context.remove([object], signal)
-  outcome.generationsRemoved = manifests.size
+  outcome.generationsRemoved = manifests.size - (isLog ? 1 : 0) + commits.length
 }
 
 async function removeRest(context: PruneContext, objects: readonly StoredObject[], signal: AbortSignal): Promise<void> {

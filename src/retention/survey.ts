@@ -1,8 +1,13 @@
-import { readManifest, refuseBackupFolder, type ScannedManifests, scanManifests } from '../archive/catalog.ts'
+import {
+  hasMarker,
+  readManifest,
+  refuseBackupFolder,
+  type ScannedManifests,
+  scanManifests,
+} from '../archive/catalog.ts'
 import { listHolds } from '../archive/holds.ts'
 import { type FoundLease, isBelieved, readLiveLeases } from '../archive/lease.ts'
 import { writerManifestOf } from '../archive/log/as-manifest.ts'
-import { isLogMarker } from '../archive/log/marker.ts'
 import { listCommits, openGeneration, readCommit } from '../archive/log/open-generation.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -71,7 +76,7 @@ async function surveyBackup(
 
 async function hasBegun(storage: Storage, backupId: string, signal: AbortSignal): Promise<boolean> {
   for await (const folder of storage.listFolders(backupId, signal)) {
-    if (['kafka', 'schema-registry', 'shards'].includes(folder)) return true
+    if (['kafka', 'schema-registry', 'shards', 'packs', 'checkpoints'].includes(folder)) return true
   }
   return false
 }
@@ -90,6 +95,8 @@ interface NewestGenerations {
   newestComplete?: Manifest
   /** They are of version 2. */
   isLog?: boolean
+  /** They are of version 1, and a writer has begun with version 2 without a commit. */
+  isPending?: boolean
 }
 
 /** The newest generation, and the newest that is complete: mostly one and the same. */
@@ -99,10 +106,11 @@ export async function readNewest(
   { manifests }: Pick<ScannedManifests, 'manifests'>,
   signal: AbortSignal,
 ): Promise<NewestGenerations> {
-  const state = await newestIfLog(storage, backupId, manifests, signal)
+  const isLog = await hasMarker(storage, manifests, signal)
+  const state = isLog ? await newestOfLog(storage, backupId, manifests, signal) : undefined
   if (state) return state
-  const found: NewestGenerations = {}
-  for (const generation of [...manifests.keys()].reverse()) {
+  const found: NewestGenerations = isLog ? { isPending: true } : {}
+  for (const generation of [...manifests.keys()].reverse().slice(isLog ? 1 : 0)) {
     const manifest = await readManifest(storage, backupId, generation, signal)
     found.newest ??= manifest
     if (!manifest.complete) continue
@@ -112,15 +120,13 @@ export async function readNewest(
   return found
 }
 
-/** The same for a backup of version 2; undefined for one of version 1. A backup that is to be removed may be marked already. */
-async function newestIfLog(
+/** The same for a backup of version 2; undefined without a commit. A backup that is to be removed may be marked already. */
+async function newestOfLog(
   storage: Storage,
   backupId: string,
   manifests: ScannedManifests['manifests'],
   signal: AbortSignal,
 ): Promise<NewestGenerations | undefined> {
-  const marker = [...manifests.values()].at(-1)
-  if (!marker || !isLogMarker(await storage.read(marker.key, signal))) return undefined
   const commits = await listCommits(storage, backupId, signal)
   const number = commits.at(-1)
   if (number === undefined) return undefined

@@ -25,6 +25,11 @@ export async function tidyBackup(context: PruneContext, signal: AbortSignal): Pr
   const found = await readNewest(parts.storage, backupId, await scanManifests(parts.storage, backupId, signal), signal)
   if (!found.newest) return
   outcome.state = 'kept'
+  if (found.isPending) {
+    const why = 'a run has begun with format version 2, and has not committed yet'
+    outcome.notes.push(`nothing of it is removed: ${why}`)
+    return
+  }
   const waits = objects.some(({ key }) => isWaitingShard(backupId, key, found.newest?.generation ?? 0))
   if (found.isLog) {
     if (isHeldUp(context, await context.users(signal))) return

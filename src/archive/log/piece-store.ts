@@ -43,7 +43,12 @@ export class PieceStore {
   /** The name of a run alone would not do: every round is one, and a year has a million. */
   openPacks(run: string, signal: AbortSignal): PackSet {
     const { backupId, nowMs, newRun } = this.#places
-    const options = { backupId, run: `${run}${newRun()}`, maxPieceBytes: this.#maxPieceBytes, now: () => formatUtc(nowMs()) }
+    const options = {
+      backupId,
+      run: `${run}${newRun()}`,
+      maxPieceBytes: this.#maxPieceBytes,
+      now: () => formatUtc(nowMs()),
+    }
     return new PackSet(this.#storage, options, signal)
   }
 
