@@ -6,7 +6,6 @@ import { damaged } from './damage.ts'
 import { ownerOf } from './log/as-manifest.ts'
 import type { State } from './log/change.ts'
 import { commitKey } from './log/keys.ts'
-import { zeroRow } from './log/row-change.ts'
 import { type SalvagedList, salvageList } from './log/salvage.ts'
 import { type Salvaged, salvageLog } from './log/salvage-log.ts'
 import { type LogSurvey, rangesOf, surveyLog } from './log/survey-log.ts'
@@ -158,10 +157,11 @@ async function salvageLists(
   const sizes = await listSizes(storage, backupId, signal)
   const found: SalvagedLists = { lists: new Map(), problems: [], lost: [] }
   let checked = 0
-  for (const list of state.lists.keys()) {
+  for (const entry of state.lists) {
+    const [list] = entry
     const { isReread, topic, partition, fresh } = ownerOf(list)
     if (isReread && !(state.lists.has(fresh) && state.topics.has(topic))) continue
-    const one = await salvageOne(storage, list, salvaged, { ...options, sizes }, found.problems, signal)
+    const one = await salvageOne(storage, entry, salvaged, { ...options, sizes }, found.problems, signal)
     options.onProgress({ type: 'checked', objects: ++checked, bytes: 0, totalObjects: state.lists.size, totalBytes: 0 })
     if (isReread && one.lost.length > 0) continue
     const { name = topic } = state.topics.get(topic) ?? {}
@@ -176,8 +176,8 @@ async function salvageLists(
 
 async function salvageOne(
   storage: Storage,
-  list: string,
-  { state, read, lostCommits, openBefore }: Salvaged,
+  [list, row]: [string, SalvagedList['row']],
+  { read, lostCommits, openBefore }: Salvaged,
   { deep, foundAt, sizes }: RepairOptions & { foundAt: string; sizes: ReadonlyMap<string, number> },
   problems: Problem[],
   signal: AbortSignal,
@@ -190,7 +190,7 @@ async function salvageOne(
   const left = deep ? await intactOf(storage, there, problems, signal) : there
   const dropped = segments.filter(one => !left.includes(one))
   const losses = { foundAt, dropped, openBefore: openBefore.get(list), isInexact: lostCommits.length > 0 }
-  return salvageList(state.lists.get(list) ?? zeroRow, left, losses)
+  return salvageList(row, left, losses)
 }
 
 async function intactOf(

@@ -1,10 +1,10 @@
 import { hasCode } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
-import type { AbortedTransaction, Segment } from '../manifest.ts'
+import type { Segment } from '../manifest.ts'
 import { applyChange, applyParts, type Change, isBaseRange, type ListChange, noChange, type State } from './change.ts'
 import { type OpenedGeneration, openGeneration, readChange, readCommit } from './open-generation.ts'
 import { applyRowChange, type ListRow, zeroRow } from './row-change.ts'
-import { coverOf } from './salvage.ts'
+import { coverOf, type OpenBefore } from './salvage.ts'
 import { SegmentLists } from './segment-lists.ts'
 import type { LogSurvey } from './survey-log.ts'
 
@@ -18,12 +18,6 @@ export interface Salvaged {
   read: (list: string, signal: AbortSignal) => Promise<readonly Segment[]>
   /** Of lists that have changed behind a lost commit. */
   openBefore: ReadonlyMap<string, OpenBefore>
-}
-
-/** Transactions that were rolled back, and whose markers had not been read where the first lost commit begins. */
-export interface OpenBefore {
-  at: bigint
-  open: readonly AbortedTransaction[]
 }
 
 /**

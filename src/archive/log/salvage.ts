@@ -1,7 +1,6 @@
 import type { AbortedTransaction, Gap, Segment } from '../manifest.ts'
 import { earlier, later } from '../scalars.ts'
 import type { ListRow } from './row-change.ts'
-import type { OpenBefore } from './salvage-log.ts'
 
 /** Offsets of a list that are no longer in the backup. */
 export interface LostRange {
@@ -34,6 +33,12 @@ export function coverOf(candidates: readonly Segment[]): Segment[] {
 
 function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Transactions that were rolled back, and whose markers had not been read where the first lost commit begins. */
+export interface OpenBefore {
+  at: bigint
+  open: readonly AbortedTransaction[]
 }
 
 interface Losses {
