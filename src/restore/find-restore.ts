@@ -5,7 +5,7 @@ import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { MetadataResponse } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Storage } from '../storage/storage.ts'
-import { deriveRestoreId, fingerprintOf, planRestore, type RestorePlan } from './plan.ts'
+import { deriveRestoreId, describeRequest, fingerprintOf, planRestore, type RestorePlan } from './plan.ts'
 import { type RestoreProgress, readProgress } from './progress.ts'
 import { findRegistryStores } from './registry-topics.ts'
 import type { RestoreOptions } from './restore-options.ts'
@@ -38,25 +38,36 @@ export async function findRestore(
 ): Promise<FoundRestore> {
   const newest = read.newest ?? (await openBackup(storage, options.backupId, signal))
   const target = await cluster.metadata({ topics: null }, signal)
-  const planOf = async (generation: number) => {
-    const manifest = await readGeneration(storage, newest, generation, signal)
-    return {
-      manifest,
-      plan: planRestore(manifest, options, await findRegistryStores(manifest, options, storage, signal)),
-    }
-  }
-  const chosen = await findGeneration(storage, newest, options, signal)
-  const wanted = await planOf(chosen)
-  const restoreId = options.restoreId ?? deriveRestoreId(wanted.plan, target.clusterId)
+  const named = { backupId: newest.backup_id, request: describeRequest(options) }
+  const restoreId = options.restoreId ?? deriveRestoreId(named, target.clusterId)
   const progress = withoutDeleted(await readNotes(cluster, restoreId, signal), target.topics)
-  const generation = options.generation ?? progress?.generation ?? chosen
-  const found = generation === wanted.plan.generation ? wanted : await planOf(generation)
-  const { plan } = found
-  if (progress && chosen > generation) {
+  // Nothing is asked of newer generations: what they hold, and whether they fit the job, must not stop what has begun.
+  const generation =
+    options.generation ?? progress?.generation ?? (await findGeneration(storage, newest, options, signal))
+  const manifest = await readGeneration(storage, newest, generation, signal, progress !== undefined)
+  const plan = planRestore(manifest, options, await findRegistryStores(manifest, options, storage, signal))
+  if (progress && (await isOutdated(storage, newest, options, generation, signal))) {
     plan.notice = `it continues with generation ${generation}, with which it began; there are newer ones`
     plan.warnings.push(plan.notice)
   }
-  return { ...found, restoreId, target, progress }
+  return { manifest, plan, restoreId, target, progress }
+}
+
+/** Whether the job would select a newer generation if it began now. */
+async function isOutdated(
+  storage: Storage,
+  newest: Manifest,
+  options: RestoreOptions,
+  generation: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (newest.generation <= generation) return false
+  try {
+    return (await findGeneration(storage, newest, options, signal)) > generation
+  } catch (error) {
+    if (hasCode(error, 'GENERATION_NOT_FOUND', 'ARCHIVE_DAMAGED')) return false
+    throw error
+  }
 }
 
 /** Pure. The plan with the schema IDs that records are given. What has begun with other IDs cannot be continued. */
@@ -115,6 +126,7 @@ async function readGeneration(
   newest: Manifest,
   generation: number,
   signal: AbortSignal,
+  hasBegun = false,
 ): Promise<Manifest> {
   if (generation === newest.generation) return newest
   try {
@@ -124,7 +136,10 @@ async function readGeneration(
     const message = `the backup ${newest.backup_id} has no generation ${generation}; its newest is ${newest.generation}`
     const there = await listGenerations(storage, newest.backup_id, signal)
     const which = there.length === 1 ? `generation ${there[0]} only` : `generations from ${there[0]} to ${there.at(-1)}`
-    const help = `It has ${which}; correct \`restore.generation\` of the job, or \`--generation\`.`
+    const correct = hasBegun
+      ? 'the restore began with the missing one; to begin again with another, delete its topics on the target'
+      : 'correct `restore.generation` of the job, or `--generation`'
+    const help = `It has ${which}; ${correct}.`
     throw new KafkaBackupError('RESTORE_REFUSED', message, { cause, help })
   }
 }

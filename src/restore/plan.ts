@@ -110,7 +110,7 @@ export function orderTopics(topics: readonly PlannedTopic[], { order }: RestoreO
 }
 
 /** A name for the restore that the same job finds again after a crash, and that another one does not hit upon. */
-export function deriveRestoreId({ backupId, request }: RestorePlan, targetCluster: string | null): string {
+export function deriveRestoreId({ backupId, request }: Pick<RestorePlan, 'backupId' | 'request'>, targetCluster: string | null): string {
   return shortHash([backupId, targetCluster, request])
 }
 
@@ -133,7 +133,7 @@ function shortHash(parts: readonly unknown[]): string {
 }
 
 /** All that decides which records go where, and nothing of how fast. */
-function describeRequest(options: RestoreOptions): string {
+export function describeRequest(options: RestoreOptions): string {
   const { topics, topicMapping, partitions, offsetRanges, timeWindow, partitionMapping, offsetHeaders } = options
   const request = { topics, topicMapping, partitions, offsetRanges, timeWindow, partitionMapping, offsetHeaders }
   // Only where keys decide does a number of partitions move records.

@@ -13,11 +13,11 @@ import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { plainOptions } from './plain-options.ts'
 
 /** A restore has begun with generation 1 of a backup that has got a second one since. */
-async function generationsOf(there: FakeTopic[], changes: Partial<RestoreOptions> = {}) {
+async function generationsOf(there: FakeTopic[], changes: Partial<RestoreOptions> = {}, isNextEmpty = false) {
   const storage = openMemoryStorage()
   const first = await storePartitions(storage, [[[encodeRun(0n, 3)]]], false)
   const partitions = first.topics[0]?.partitions ?? []
-  const next = draftManifest([topicOf('orders', partitions)], {
+  const next = draftManifest(isNextEmpty ? [] : [topicOf('orders', partitions)], {
     generation: 2,
     run: 'run2',
     created_at: '2026-01-02T04:00:00.000Z',
@@ -46,6 +46,18 @@ async function generationsOf(there: FakeTopic[], changes: Partial<RestoreOptions
 test('takes schemas and records from one generation, also where the topics of a restore were deleted', async () => {
   assert.deepEqual(await generationsOf([fakeTopic('orders', [[]])]), [1, 1])
   assert.deepEqual(await generationsOf([]), [2, 2])
+})
+
+test('continues although a newer generation does not fit the job', async () => {
+  const began = [fakeTopic('orders', [[]])]
+  const named = { topics: { include: ['orders'], exclude: [] } }
+  assert.deepEqual(await generationsOf(began, named, true), [1, 1])
+  await assert.rejects(generationsOf([], named, true), { code: 'RESTORE_REFUSED' })
+})
+
+test('continues although the point in time selects no generation any more', async () => {
+  const early = { asOfMs: BigInt(Date.parse('2026-01-01T00:00:00.000Z')) }
+  assert.deepEqual(await generationsOf([fakeTopic('orders', [[]])], early), [1, 1])
 })
 
 test('selects the state of a point in time, and continues with the generation that a restore began with', async () => {
