@@ -39,16 +39,20 @@ const UNSTABLE_OFFSET_COMMIT = 88
 
 /**
  * Commits for a group that has no members at the moment, and creates the group where there is none. What does not fit into
- * one request is committed in several; a failure then leaves the ones before it committed.
+ * one request is committed in several; a failure then leaves the ones before it committed. Before every try `confirm` gets
+ * what the group has for the partitions, and throws where that must not be replaced.
  */
 export async function commitGroupOffsets(
   cluster: Cluster,
   group: string,
   offsets: readonly GroupOffset[],
   signal: AbortSignal,
+  confirm?: (current: readonly GroupOffset[]) => void,
 ): Promise<void> {
   for (const one of offsets) assertMetadataFits(group, one)
-  for (const some of splitCommits(group, offsets, BYTES_PER_COMMIT)) await commitSome(cluster, group, some, signal)
+  for (const some of splitCommits(group, offsets, BYTES_PER_COMMIT)) {
+    await commitSome(cluster, group, some, signal, confirm)
+  }
 }
 
 /** What the group has committed, of these partitions or of all; one without a commit is not among them. */
@@ -58,16 +62,18 @@ export function fetchGroupOffsets(
   partitions: readonly TopicPartition[] | 'all',
   signal: AbortSignal,
 ): Promise<GroupOffset[]> {
+  return withCoordinator(cluster, group, link => fetchOffsets(link, group, partitions, signal), signal)
+}
+
+async function fetchOffsets(
+  link: BrokerLink,
+  group: string,
+  partitions: readonly TopicPartition[] | 'all',
+  signal: AbortSignal,
+): Promise<GroupOffset[]> {
   const topics = partitions === 'all' ? null : topicPartitions(partitions)
-  return withCoordinator(
-    cluster,
-    group,
-    async link => {
-      const answer = await link.call(offsetFetch, { requireStable: true, groups: [{ group, topics }] }, signal)
-      return readFetched(group, answer)
-    },
-    signal,
-  )
+  const answer = await link.call(offsetFetch, { requireStable: true, groups: [{ group, topics }] }, signal)
+  return readFetched(group, answer)
 }
 
 /**
@@ -133,9 +139,11 @@ async function commitSome(
   group: string,
   offsets: readonly GroupOffset[],
   signal: AbortSignal,
+  confirm?: (current: readonly GroupOffset[]) => void,
 ): Promise<void> {
   let rest = [...offsets]
   const commit = async (link: BrokerLink) => {
+    confirm?.(await fetchOffsets(link, group, rest, signal))
     const answer = await link.call(offsetCommit, commitRequest(group, rest), signal)
     const codes = new Map(
       answer.topics.flatMap(({ name, partitions }) =>

@@ -3,7 +3,7 @@ import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
 import { RateLimiter } from '../lib/rate-limiter.ts'
 import type { OnProgress } from '../observe/progress.ts'
-import { type RestoreMark, readRuns, type StreamProgress, writeProgress } from './progress.ts'
+import { type RestoreMark, type StreamProgress, writeProgress } from './progress.ts'
 import { reconcileAll } from './reconcile.ts'
 import { Replay } from './replay.ts'
 import type { RestoreOptions } from './restore-options.ts'
@@ -120,9 +120,10 @@ export async function note(
   signal: AbortSignal,
   stage: Pick<StreamProgress, 'isFilled' | 'isDone' | 'isFilledByShard'> = { isFilled: false, isDone: false },
 ): Promise<void> {
-  await assertNotTakenOver(cluster, restoreId, mark, streams, signal)
   const notes: StreamProgress[] = streams.map(({ progress }) => ({ ...progress, ...stage }))
-  await writeProgress(cluster, restoreId, { ...mark, streams: notes }, signal)
+  await writeProgress(cluster, restoreId, { ...mark, streams: notes }, signal, runs =>
+    assertNotTakenOver(restoreId, mark, runs),
+  )
 }
 
 /** The mark of a run that takes over from others. */
@@ -137,14 +138,7 @@ export interface RunMark extends RestoreMark {
  * Of two runs of one restore at the same time the one that started later continues, and the earlier one ends when it finds a
  * note of the other. Both write the same batches with the same sequences, so that brokers keep one of each.
  */
-async function assertNotTakenOver(
-  cluster: Cluster,
-  restoreId: string,
-  { run, earlier }: RunMark,
-  streams: readonly Stream[],
-  signal: AbortSignal,
-): Promise<void> {
-  const runs = await readRuns(cluster, restoreId, streams, signal)
+function assertNotTakenOver(restoreId: string, { run, earlier }: RunMark, runs: ReadonlySet<string>): void {
   if ([...runs].every(one => one === run || earlier.has(one))) return
   throw new KafkaBackupError('RESTORE_CONFLICT', `another run of the restore ${restoreId} has taken over`, {
     help: 'Let the other run finish. When there is none any more, run the same command again.',

@@ -1,6 +1,5 @@
 import type { Cluster } from '../kafka/cluster.ts'
 import { commitGroupOffsets, fetchGroupOffsets } from '../kafka/group-offsets.ts'
-import type { TopicPartition } from '../kafka/offsets.ts'
 import type { ProducerIdentity } from '../kafka/produce-lane.ts'
 import type { SourcePosition } from './legs.ts'
 
@@ -37,6 +36,8 @@ export interface RestoreMark {
   generation: number
   /** Of what goes where: notes of another plan would be misread. */
   fingerprint: string
+  /** Of the schemas that the restore began with; see `RegistrySnapshot`. Absent where they are those of its generation. */
+  schemasAddedAt?: string
 }
 
 export interface RestoreProgress extends RestoreMark {
@@ -73,7 +74,8 @@ export async function readProgress(
     const note = decodeNote(metadata)
     if (!note) continue
     const identity = { producerId: BigInt(note.p), producerEpoch: note.e }
-    mark = { identity, generation: note.g, fingerprint: note.h }
+    const added = note.k ?? mark?.schemasAddedAt
+    mark = { identity, generation: note.g, fingerprint: note.h, ...(added !== undefined && { schemasAddedAt: added }) }
     marks.add(JSON.stringify([note.p, note.e, note.g, note.h]))
     runs.add(note.r)
     streams.set(streamKey({ topic, partition }), {
@@ -93,22 +95,13 @@ export async function readProgress(
   return mark && { ...mark, streams, runs, ...(marks.size > 1 && { isMixed: true }) }
 }
 
-/** Which runs have noted something of these partitions. */
-export async function readRuns(
-  cluster: Cluster,
-  restoreId: string,
-  partitions: readonly TopicPartition[],
-  signal: AbortSignal,
-): Promise<Set<string>> {
-  const found = await fetchGroupOffsets(cluster, restoreGroup(restoreId), partitions, signal)
-  return new Set(found.flatMap(({ metadata }) => decodeNote(metadata)?.r ?? []))
-}
-
+/** Before every try `confirm` gets the runs that have noted something of these partitions, and throws where it must not be replaced. */
 export async function writeProgress(
   cluster: Cluster,
   restoreId: string,
   { streams, run, ...mark }: RestoreMark & { run: string; streams: readonly StreamProgress[] },
   signal: AbortSignal,
+  confirm: (runs: ReadonlySet<string>) => void,
 ): Promise<void> {
   const offsets = streams.map(({ topic, partition, targetOffset, ...rest }) => ({
     topic,
@@ -117,7 +110,9 @@ export async function writeProgress(
     leaderEpoch: -1,
     metadata: encodeNote(mark, run, rest),
   }))
-  await commitGroupOffsets(cluster, restoreGroup(restoreId), offsets, signal)
+  await commitGroupOffsets(cluster, restoreGroup(restoreId), offsets, signal, current =>
+    confirm(new Set(current.flatMap(({ metadata }) => decodeNote(metadata)?.r ?? []))),
+  )
 }
 
 interface Note {
@@ -138,10 +133,12 @@ interface Note {
   c?: [index: number, count: number, version: string]
   /** Filled by its shard. */
   f?: 1
+  /** When the schemas were read that add to those of the generation; empty for none. */
+  k?: string
 }
 
 function encodeNote(
-  { identity: { producerId, producerEpoch }, generation, fingerprint }: RestoreMark,
+  { identity: { producerId, producerEpoch }, generation, fingerprint, schemasAddedAt }: RestoreMark,
   run: string,
   {
     sourcePartition,
@@ -168,6 +165,7 @@ function encodeNote(
     ...(isMade && { m: 1 }),
     ...(shard && { c: [shard.index, shard.count, shard.version] }),
     ...(isFilledByShard && { f: 1 }),
+    ...(schemasAddedAt !== undefined && { k: schemasAddedAt }),
   }
   return JSON.stringify(note)
 }
@@ -182,11 +180,17 @@ function decodeNote(text: string): Note | undefined {
     // As the header of a batch can hold them: anyone who may write to the group can write a note.
     const hasProducer = isInt64(note.p) && isWithin(note.e, -1, 32_767) && isWithin(note.q, 0, 2 ** 31 - 1)
     const hasPlace = isWithin(note.s, 0, 2 ** 31 - 1) && isInt64(note.o) && isWithin(note.d, 0, 2)
-    const isOurs = note.v === 1 && Number.isSafeInteger(note.g) && hasProducer && hasPlace && isPin(note.c)
+    const isOurs =
+      note.v === 1 && Number.isSafeInteger(note.g) && hasProducer && hasPlace && isPin(note.c) && isTime(note.k)
     return isOurs && typeof note.h === 'string' && typeof note.r === 'string' ? note : undefined
   } catch {
     return undefined
   }
+}
+
+/** Absent, empty, or short enough to be one. */
+function isTime(text: unknown): boolean {
+  return text === undefined || (typeof text === 'string' && /^[\w:.+-]{0,64}$/.test(text))
 }
 
 /** Absent, or a shard that exists; the version is shown to people. */

@@ -17,7 +17,7 @@ async function withGroup(work: (fake: FakeCluster, committed: Committed[]) => Pr
 }
 
 describe('the notes of a restore', () => {
-  const mark = { identity, generation: 9, fingerprint: 'abc' }
+  const mark = { identity, generation: 9, fingerprint: 'abc', schemasAddedAt: '2026-11-16T13:00:00.000Z' }
   const noted = (partition: number, isFilled: boolean, isDone: boolean): StreamProgress => ({
     topic: 'a',
     partition,
@@ -40,7 +40,10 @@ describe('the notes of a restore', () => {
         { ...noted(3, false, false), shard },
         { ...noted(4, false, false), shard, isFilledByShard: true },
       ]
-      await writeProgress(cluster, 'r1', { ...mark, run: '5', streams }, never)
+      const confirmed: string[][] = []
+      await writeProgress(cluster, 'r1', { ...mark, run: '5', streams }, never, runs => confirmed.push([...runs]))
+      await writeProgress(cluster, 'r1', { ...mark, run: '5', streams }, never, runs => confirmed.push([...runs]))
+      assert.deepEqual(confirmed, [[], ['5']])
       for (const { metadata } of committed) assert.ok(metadata.length < 1024, 'a broker takes 4096')
       const found = await readProgress(cluster, 'r1', never)
       assert.deepEqual(found, {
@@ -68,6 +71,8 @@ describe('the notes of a restore', () => {
           { q: -1 },
           { s: -1 },
           { d: 3 },
+          { k: 5 },
+          { k: 'x'.repeat(65) },
           { p: String(2n ** 63n) },
           { o: String(2n ** 63n) },
           { o: '9'.repeat(4000) },

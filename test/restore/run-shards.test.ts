@@ -148,6 +148,32 @@ describe('a restore in shards', () => {
       assert.equal((await target.prepare(4)).wasComplete, true)
     }))
 
+  for (const existingTopics of ['fail', 'append'] as const) {
+    test(`that is prepared twice at once is prepared once, though a commit is tried again (${existingTopics})`, () =>
+      withFakeTarget(source(), async target => {
+        let second: Promise<unknown> | undefined
+        target.before = ({ key }) => {
+          if (key !== API.offsetCommit || second) return undefined
+          // The first commit is lost, and before it is tried again another preparation and its shards are done.
+          second = target
+            .prepare(2, { existingTopics })
+            .then(() => target.shard('0/2', { existingTopics }))
+            .then(() => target.shard('1/2', { existingTopics }))
+          return second.then(() => 'hang-up') as Promise<undefined>
+        }
+        await assert.rejects(target.prepare(2, { existingTopics }), {
+          code: 'RESTORE_CONFLICT',
+          message: /another run .* has taken over/,
+        })
+        for (const one of ['0/2', '1/2']) await target.shard(one, { existingTopics })
+        await target.finish({ existingTopics })
+        assert.deepEqual(
+          logsOf(target).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+          (await wholeLogs()).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+        )
+      }))
+  }
+
   test('is prepared for another number or by another version on request, and continues', () =>
     withFakeTarget(source(), async target => {
       await target.prepare(4)
