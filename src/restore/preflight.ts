@@ -22,6 +22,7 @@ import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { type RestoreProgress, streamKey } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { nothingRestored, type RestoredExtent } from './restored-extent.ts'
+import { listSome } from './shard-plan.ts'
 import { isHeldBack } from './topic-settings.ts'
 
 export interface Preflight {
@@ -85,7 +86,7 @@ export async function examineTarget(
       ...judgeTwoWays(topic, options),
       ...judgePartitions(topic, there.partitions, valuesOf(effective)),
       ...judgeExisting(topic, effective, options, known),
-      ...judgeContent(topic, valuesOf(effective), options, known.progress, bounds),
+      ...judgeContent(topic, effective, options, known.progress, bounds),
     ]
   })
   const ends = new Map([...bounds].map(([key, { highWatermark }]) => [key, highWatermark]))
@@ -105,8 +106,7 @@ function judgeExisting(
   options: RestoreOptions,
   known: Circumstances,
 ): Finding[] {
-  const own = new Map([...configs].filter(([, { source }]) => source === 'topic'))
-  if (isHeldBack(Object.fromEntries(valuesOf(own)))) return judgeNew(topic, options, known)
+  if (isBeingFilled(configs)) return judgeNew(topic, options, known)
   const settings = valuesOf(configs)
   const extent = known.extents.get(topic.name) ?? nothingRestored
   const remedy = 'raise its retention, or set restore.retention: apply (lets them go)'
@@ -118,6 +118,12 @@ function judgeExisting(
     ...judgeTimes(topic, settings, { ...extent, nowMs: known.nowMs }),
     ...(options.retention === 'apply' ? [] : judgeAge(topic, setting, { ...extent, nowMs: known.nowMs }, remedy)),
   ]
+}
+
+/** It has the settings that a restore gives to a topic while it fills it. */
+function isBeingFilled(configs: EffectiveConfigs): boolean {
+  const own = new Map([...configs].filter(([, { source }]) => source === 'topic'))
+  return isHeldBack(Object.fromEntries(valuesOf(own)))
 }
 
 function valuesOf(configs: EffectiveConfigs): Map<string, string> {
@@ -142,18 +148,38 @@ function judgeNew(
 
 function judgeContent(
   topic: PlannedTopic,
-  settings: ReadonlyMap<string, string>,
+  configs: EffectiveConfigs,
   { existingTopics }: RestoreOptions,
   progress: RestoreProgress | undefined,
   bounds: Awaited<ReturnType<typeof fetchBounds>>,
 ): Finding[] {
   const full = listForeign(topic, progress, bounds)
-  if (existingTopics === 'append') return judgeReplacement(topic, settings, full.length)
+  if (full.length > 0 && progress) return [lostProgress(topic, full, LOST)]
+  if (existingTopics === 'append') {
+    if (full.length > 0 && isBeingFilled(configs)) return [lostProgress(topic, full, UNFINISHED)]
+    return judgeReplacement(topic, valuesOf(configs), full.length)
+  }
   if (full.length === 0) return []
   const where = full.length === 1 ? '1 partition' : `${full.length} partitions`
   const problem = `it already contains records that this restore did not write (${where})`
   const remedy = 'delete it, map it to another name (restore.topic_mapping), or set restore.existing_topics: append'
   return [topicError(topic.name, problem, remedy)]
+}
+
+const LOST = 'it contains records, and the target has lost the progress of this restore for it'
+const UNFINISHED =
+  'a restore has created it, filled it in part and not finished, and the target has no progress of this restore for it'
+
+/**
+ * Pure. Every partition of a plan has progress before the first record is written, so that one without progress next to others
+ * has lost it: its records may be those of this restore, and would be written a second time.
+ */
+function lostProgress({ name }: PlannedTopic, full: PlannedTopic['streams'], what: string): Finding {
+  const keys = full.map(({ partition }) => streamKey({ topic: name, partition }))
+  const remedy =
+    'brokers delete progress after offsets.retention.minutes without a commit. Delete the topic to have it filled again, or ' +
+    'restore it under another name (restore.topic_mapping) with another restore.restore_id'
+  return topicError(name, `${what} (${listSome(keys)})`, remedy)
 }
 
 /** The partitions that have records of others. */

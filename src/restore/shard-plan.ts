@@ -161,7 +161,7 @@ function notesOf(
 
 const SHOWN = 5
 
-function listSome(keys: readonly string[]): string {
+export function listSome(keys: readonly string[]): string {
   const more = keys.length - SHOWN
   return [...keys.slice(0, SHOWN), ...(more > 0 ? [`and ${more} more partitions`] : [])].join(', ')
 }

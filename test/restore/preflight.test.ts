@@ -155,6 +155,40 @@ describe('the look at the target', () => {
     assert.deepEqual(await findingsOf([sampleTopic('a', 1)], target, { existingTopics: 'append' }), [])
   })
 
+  describe('refuses to add records where the progress of this restore is lost', () => {
+    const filled = [[encodeRun(0n, 3)], [encodeRun(0n, 3)], []]
+    const noteOf = (partition: number): RestoreProgress => {
+      const place = { topic: 'a', partition, targetOffset: 3n, sourcePartition: partition, sourceOffset: 200n }
+      const note = { ...place, sequence: 3, isFilled: false, isDone: false }
+      const streams = new Map([[`a/${partition}`, note]])
+      return { identity, generation: 1, fingerprint: '', streams, runs: new Set() }
+    }
+    const lost = 'error topic a: it contains records, and the target has lost the progress of this restore for it (a/1)'
+
+    for (const existingTopics of ['fail', 'append'] as const) {
+      test(`for some partitions (${existingTopics})`, async () => {
+        const target = [fakeTopic('a', filled)]
+        assert.deepEqual(await findingsOf([sampleTopic('a', 3)], target, { existingTopics }, noteOf(0)), [lost])
+        const own = [fakeTopic('a', filled.slice(0, 1))]
+        assert.deepEqual(await findingsOf([sampleTopic('a', 1)], own, { existingTopics }, noteOf(0)), [])
+      })
+    }
+
+    test('as a whole, and the topic still has the settings of an unfinished restore', async () => {
+      const { whileFilling: configs } = planSettings({}, new Map(), 'apply')
+      const target = [fakeTopic('a', filled, { configs })]
+      assert.deepEqual(await findingsOf([sampleTopic('a', 3)], target, { existingTopics: 'append' }), [
+        'error topic a: a restore has created it, filled it in part and not finished, and the target has no progress of this restore for it (a/0, a/1)',
+      ])
+      assert.deepEqual(
+        await findingsOf([sampleTopic('a', 3)], [fakeTopic('a', [[], [], []], { configs })], {
+          existingTopics: 'append',
+        }),
+        [],
+      )
+    })
+  })
+
   test('minds copies that can never be in sync, by the topic, by the job and by the default of the brokers', async () => {
     const single = (configs = {}) => [sampleTopic('a', 1, { replication_factor: 1, configs })]
     const problem = 'error topic a: its min.insync.replicas is 2, which 1 copies never reach'
