@@ -10,23 +10,26 @@ import { hasCarriedSchemas } from './registry-section.ts'
 /**
  * The registry as the records of a generation need it; undefined where the backup has none. A record carries the ID of a schema that was registered
  * before it was written, so the first snapshot after the ends of the generation has all of them. Schemas that were
- * removed in between are taken from the snapshot before.
+ * removed in between are taken from the snapshot before. With `addedAt` of an earlier reading, schemas that the backup has got
+ * since do not count.
  */
 export async function readRegistryAt(
   storage: Storage,
   manifest: Manifest,
   signal: AbortSignal,
+  addedAt?: string,
 ): Promise<RegistrySnapshot | undefined> {
   const own = await readRegistry(storage, manifest, signal)
   if (!own || !hasCarriedSchemas(manifest)) return own
-  const next = await findNextSnapshot(storage, manifest, signal)
+  const next = addedAt === '' ? undefined : await findNextSnapshot(storage, manifest, signal)
   const later = next && (await readRegistry(storage, next, signal))
   const { generation } = manifest
-  if (!next || !later) return { ...own, notice: noneLater(own, generation) }
+  if (!next || !later) return { ...own, addedAt: '', notice: noneLater(own, generation) }
+  const added = { addedAt: next.schema_registry?.backup_timestamp ?? '' }
   const joined = joinSnapshots(own, later)
-  if (joined) return joined
+  if (joined) return { ...joined, ...added }
   const other = `the next ones, of generation ${next.generation}, give the same IDs to other schemas and are not used`
-  return { ...own, notice: `${noneLater(own, generation)}; ${other}` }
+  return { ...own, ...added, notice: `${noneLater(own, generation)}; ${other}` }
 }
 
 function noneLater({ takenAt }: RegistrySnapshot, generation: number): string {

@@ -63,6 +63,8 @@ export interface RegistrySnapshot {
   warnings: readonly string[]
   /** Of a backup: that schemas of its records may be missing, and why. */
   notice?: string
+  /** Of a backup whose generation carries the schemas of an earlier one: when the later ones were read that add to them; empty for none. */
+  addedAt?: string
 }
 
 export const registryFlavours = ['confluent', 'apicurio', 'karapace', 'redpanda', 'axonops', 'other'] as const

@@ -122,12 +122,12 @@ function comparedOptions(job: LocatedRestoreJob): RestoreOptions {
 async function withKnownIds(
   job: LocatedRestoreJob,
   options: RestoreOptions,
-  { manifest }: FoundRestore,
+  found: FoundRestore,
   { storage }: Parts,
   signal: AbortSignal,
 ): Promise<RestoreOptions> {
   const { withRestoredIds } = await import('../restore/schema-step.ts')
   return withSchemaTarget(job, storage, readOnly, signal, registry =>
-    withRestoredIds(options, manifest, registry, storage, signal),
+    withRestoredIds(options, found, registry, storage, signal),
   )
 }

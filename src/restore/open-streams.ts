@@ -62,7 +62,9 @@ export async function openStreams(
   const run = { run: `${own.producerId}`, earlier: progress?.runs ?? new Set<string>() }
   // A shard has a part of the plan: the fingerprint of the whole is that of its notes, which was compared.
   const fingerprint = progress?.fingerprint ?? fingerprintOf(plan)
-  return { streams, mark: { identity, generation: plan.generation, fingerprint, ...run } }
+  const schemasAddedAt = progress?.schemasAddedAt ?? plan.schemasAddedAt
+  const pinned = { generation: plan.generation, ...(schemasAddedAt !== undefined && { schemasAddedAt }) }
+  return { streams, mark: { identity, fingerprint, ...pinned, ...run } }
 }
 
 /** Each index once, although several partitions of the target may need it; the survey has read most of them. */

@@ -29,6 +29,8 @@ export interface RestorePlan {
   idChecks?: ReadonlyMap<string, IdCheck>
   /** Names the ids that records are given, where they are. */
   idMapDigest?: string
+  /** Of the schemas in the backup; see `RegistrySnapshot`. */
+  schemasAddedAt?: string
 }
 
 export interface PlannedTopic extends TopicSettings {
@@ -110,7 +112,10 @@ export function orderTopics(topics: readonly PlannedTopic[], { order }: RestoreO
 }
 
 /** A name for the restore that the same job finds again after a crash, and that another one does not hit upon. */
-export function deriveRestoreId({ backupId, request }: Pick<RestorePlan, 'backupId' | 'request'>, targetCluster: string | null): string {
+export function deriveRestoreId(
+  { backupId, request }: Pick<RestorePlan, 'backupId' | 'request'>,
+  targetCluster: string | null,
+): string {
   return shortHash([backupId, targetCluster, request])
 }
 

@@ -47,7 +47,7 @@ export async function restoreShard(
   const found = await (run.waits ? awaitPrepared : findRestore)(wanted, parts, signal, sharing)
   refuseUnprepared(found.plan, found.progress, sharing, found.restoreId)
   // `planWithIds` compares them with those of the preparation.
-  const options = await withRestoredIds(wanted, found.manifest, parts.schemas, parts.storage, signal)
+  const options = await withRestoredIds(wanted, found, parts.schemas, parts.storage, signal)
   const { own, streams, times } = await fillOwn(found, planWithIds(found, options), options, run, parts, signal)
   const survey = {
     plan: own,

@@ -1,4 +1,3 @@
-import type { Manifest } from '../archive/manifest.ts'
 import { readRegistryAt } from '../archive/registry-at.ts'
 import type { RegistryHold } from '../archive/registry-lease.ts'
 import { joinSubject, type RegistrySnapshot, splitSubject } from '../archive/registry-model.ts'
@@ -12,6 +11,7 @@ import { mustWrite, restoreSchemas, surveyRestored, surveyWhileReading } from '.
 import { findingsOf, type SchemaReport } from '../registry/restore/schema-report.ts'
 import type { SchemaOptions, Survey } from '../registry/restore/survey-target.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { FoundRestore } from './find-restore.ts'
 import type { RestoreOptions } from './restore-options.ts'
 
 /** The registry of the target, and what the job asks of it. */
@@ -37,14 +37,17 @@ export interface SchemaResult {
   hasWritten: boolean
 }
 
+/** Where the schemas of a restore are: of its generation, and for one that has begun of the snapshots with which it began. */
+type SchemaSource = Pick<FoundRestore, 'manifest' | 'progress'>
+
 /** Reads the schemas of a generation and the registry of the target, and writes nothing. */
 export async function surveyBackupSchemas(
-  manifest: Manifest,
+  from: SchemaSource,
   { options, client, journal }: SchemaTarget,
   storage: Storage,
   signal: AbortSignal,
 ): Promise<SchemaSurvey> {
-  const readBackup = () => readSchemas(manifest, storage, signal)
+  const readBackup = () => readSchemas(from, storage, signal)
   const { backup, survey } = await surveyWhileReading(readBackup, options, { client, journal }, signal)
   const { plan, target } = survey
   const idsOf = plan.steps.length === 0 ? idMapOf : provisionalIdMap
@@ -65,16 +68,24 @@ export function olderSchemas({ notice }: RegistrySnapshot): Finding[] {
   return [{ severity: 'warning', subject: 'schema registry', problem: notice, remedy }]
 }
 
-export async function readSchemas(
-  manifest: Manifest,
+async function readSchemas(
+  { manifest, progress }: SchemaSource,
   storage: Storage,
   signal: AbortSignal,
 ): Promise<RegistrySnapshot> {
-  const backup = await readRegistryAt(storage, manifest, signal)
-  if (backup) return backup
-  const what = `generation ${manifest.generation} of the backup ${manifest.backup_id} holds no schemas`
-  throw new KafkaBackupError('RESTORE_REFUSED', what, {
-    help: 'Set enterprise.schema_registry.enabled to false, or restore a generation that was made with the registry.',
+  const began = progress?.schemasAddedAt
+  const backup = await readRegistryAt(storage, manifest, signal, began)
+  if (!backup) {
+    const what = `generation ${manifest.generation} of the backup ${manifest.backup_id} holds no schemas`
+    throw new KafkaBackupError('RESTORE_REFUSED', what, {
+      help: 'Set enterprise.schema_registry.enabled to false, or restore a generation that was made with the registry.',
+    })
+  }
+  if (began === undefined || backup.addedAt === undefined || backup.addedAt === began) return backup
+  // Other schemas would give other IDs to a part of the records.
+  const gone = `the restore began with the schemas that were read at ${began}, which the backup ${manifest.backup_id} does not have any more`
+  throw new KafkaBackupError('RESTORE_REFUSED', gone, {
+    help: 'To begin again with the schemas that it has, delete the topics of the restore on the target.',
   })
 }
 
@@ -118,13 +129,13 @@ export function withIds(
 /** The same with the IDs that the schemas have in the registry of the target, once they are restored. It is only read. */
 export async function withRestoredIds(
   options: RestoreOptions,
-  manifest: Manifest,
+  from: SchemaSource,
   registry: SchemaTarget | undefined,
   storage: Storage,
   signal: AbortSignal,
 ): Promise<RestoreOptions> {
   if (!registry || !options.rewrite) return options
-  const backup = await readSchemas(manifest, storage, signal)
+  const backup = await readSchemas(from, storage, signal)
   const survey = await surveyRestored(backup, registry.options, registry, signal)
   return withIds(options, { backup, survey }, idMapOf(survey.plan, backup, survey.target))
 }

@@ -61,12 +61,14 @@ export async function surveyRestore(
     })
   const found = await findRestore(wanted, { ...parts, readNotes: readIfAllowed }, signal)
   const { manifest, target, progress } = found
-  const schemas = registry && (await unlessUnread('schemas', surveyBackupSchemas(manifest, registry, storage, signal)))
+  const schemas = registry && (await unlessUnread('schemas', surveyBackupSchemas(found, registry, storage, signal)))
   // Where the registry cannot be read, the IDs that records get are not known, and cannot be compared with earlier ones.
   const isWithoutIds = registry !== undefined && schemas === undefined
   const { rewrite: _, ...withoutIds } = wanted
   const options = isWithoutIds ? withoutIds : schemas ? withIds(wanted, schemas, schemas.foreseenIds) : wanted
-  const plan = isWithoutIds ? found.plan : planWithIds(found, options)
+  const planned = isWithoutIds ? found.plan : planWithIds(found, options)
+  const schemasAddedAt = schemas?.backup.addedAt
+  const plan = { ...planned, ...(schemasAddedAt !== undefined && { schemasAddedAt }) }
   const records = await surveyRecords(found, plan, options, parts, signal)
   const { topics, sourceCluster } = records.plan
   const isSameCluster = sourceCluster !== null && sourceCluster === target.clusterId

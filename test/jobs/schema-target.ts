@@ -2,13 +2,21 @@ import type { RegistrySnapshot } from '../../src/archive/registry-model.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import { compareJob } from '../../src/jobs/compare.ts'
 import type { Hooks } from '../../src/jobs/parts.ts'
-import { dryRunRestoreJob, runRestoreJob } from '../../src/jobs/restore.ts'
+import {
+  dryRunRestoreJob,
+  finishRestoreJob,
+  prepareRestoreJob,
+  restoreShardJob,
+  runRestoreJob,
+} from '../../src/jobs/restore.ts'
 import type { OnProgress } from '../../src/observe/progress.ts'
 import { openRegistryServer } from '../../src/registry/serve/open-registry-server.ts'
 import { RegistryStore } from '../../src/registry/serve/registry-store.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import type { BackupRestoreDryRun } from '../../src/restore/dry-run.ts'
+import type { PreparedRestore } from '../../src/restore/prepare-restore.ts'
 import type { BackupRestoreReport } from '../../src/restore/restore-backup.ts'
+import type { RestoreShardReport } from '../../src/restore/restore-shard.ts'
 import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import type { FakeTopic } from '../fakes/fake-cluster.ts'
@@ -33,6 +41,10 @@ export interface SchemaTarget {
   /** Requests to Kafka, and manifests that were read, since the last call. */
   countRequests(): { kafka: Record<string, number>; manifests: number }
   run(registry?: object, restore?: object): Promise<BackupRestoreReport>
+  prepare(count: number, registry?: object, restore?: object): Promise<PreparedRestore>
+  /** `1/4` is the second of four. */
+  shard(which: string, registry?: object, restore?: object): Promise<RestoreShardReport>
+  finish(registry?: object, restore?: object): Promise<BackupRestoreReport>
   dryRun(registry?: object, restore?: object): Promise<BackupRestoreDryRun>
   compare(registry?: object, restore?: object): Promise<CompareReport>
 }
@@ -90,6 +102,13 @@ export async function withSchemaTarget(
             return { kafka: Object.fromEntries([...byName].map(([name, some]) => [name, some.length])), manifests }
           },
           run: (schemas = {}, restore = {}) => runRestoreJob(jobOf(schemas, restore), hooks, never),
+          prepare: (count, schemas = {}, restore = {}) =>
+            prepareRestoreJob(jobOf(schemas, restore), count, hooks, never),
+          shard: (which, schemas = {}, restore = {}) => {
+            const [index = 0, count = 1] = which.split('/').map(Number)
+            return restoreShardJob(jobOf(schemas, restore), { shard: { index, count } }, hooks, never)
+          },
+          finish: (schemas = {}, restore = {}) => finishRestoreJob(jobOf(schemas, restore), hooks, never),
           dryRun: (schemas = {}, restore = {}) => dryRunRestoreJob(jobOf(schemas, restore), never),
           compare: (schemas = {}, restore = {}) => compareJob(jobOf(schemas, restore), hooks, never),
         }
