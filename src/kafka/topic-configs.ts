@@ -1,4 +1,10 @@
-import { type DescribedConfigs, describeBrokerConfigs, describeConfigs } from './api/topic-configs.ts'
+import {
+  type DescribedConfigs,
+  describeBrokerConfigs,
+  describeConfigs,
+  describeConfigsWithSynonyms,
+  SOURCE_TOPIC,
+} from './api/topic-configs.ts'
 import { brokerError } from './broker-errors.ts'
 import type { Cluster } from './cluster.ts'
 
@@ -50,11 +56,32 @@ export function readBrokerConfigs(cluster: Cluster, brokerId: number, signal: Ab
   }, signal)
 }
 
+/**
+ * The same for a user who may not read the settings of a broker, from the first of these topics that the user may read: what the
+ * topic hides of the broker, under the names of the broker. Empty where there is none.
+ */
+export function readHiddenDefaults(
+  cluster: Cluster,
+  topics: readonly string[],
+  signal: AbortSignal,
+): Promise<EffectiveConfigs> {
+  if (topics.length === 0) return Promise.resolve(new Map())
+  return cluster.settling(async () => {
+    const described = await cluster.callAny(describeConfigsWithSynonyms, { topics: [...topics] }, signal)
+    const { configs = [] } = described.find(({ errorCode }) => errorCode === 0) ?? {}
+    const hidden = configs.flatMap(({ synonyms = [] }) => synonyms).filter(({ source }) => source !== SOURCE_TOPIC)
+    // The most specific one comes first.
+    return toEffective(hidden.toReversed())
+  }, signal)
+}
+
 function effectiveConfigs({ errorCode, errorMessage, configs }: DescribedConfigs, of: string): EffectiveConfigs {
   if (errorCode !== 0) throw brokerError(errorCode, `reading the configuration of ${of}`, errorMessage)
   return toEffective(configs)
 }
 
-export function toEffective(configs: DescribedConfigs['configs']): EffectiveConfigs {
+export function toEffective(
+  configs: readonly Pick<DescribedConfigs['configs'][number], 'name' | 'value' | 'source'>[],
+): EffectiveConfigs {
   return new Map(configs.map(({ name, value, source }) => [name, { value, source: sources[source] ?? 'other' }]))
 }

@@ -1,7 +1,7 @@
 import { effectiveSetting } from '../archive/effective-settings.ts'
 import type { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { type CreatedTopic, createTopics, type NewTopic } from '../kafka/topic-admin.ts'
+import { alterTopicConfigs, type CreatedTopic, createTopics, type NewTopic } from '../kafka/topic-admin.ts'
 import type { EffectiveConfigs } from '../kafka/topic-configs.ts'
 import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
 import { denied } from './examine-permissions.ts'
@@ -45,6 +45,28 @@ export async function fitSettings(
     ...(await validate(cluster, doubtful.map(newTopic), signal)),
   ])
   for (const [topic, { error }] of remaining) findings.push(refusedTopic(topic, error))
+  return { topics: fitted, findings }
+}
+
+/**
+ * The same for topics that an earlier run or the preparation has created: what the target refuses in the end was left out then,
+ * and is left out again.
+ */
+export async function fitCreated(
+  cluster: Cluster,
+  topics: readonly PlannedTopic[],
+  overrides: ReadonlyMap<string, string>,
+  signal: AbortSignal,
+): Promise<FittedTopics> {
+  const changes = topics.map(({ name, afterwards }) => ({ topic: name, configs: afterwards }))
+  const refused = await alterTopicConfigs(cluster, changes, { validateOnly: true }, signal)
+  const byName = new Map(refused.map(({ topic, settings }) => [topic, settings]))
+  const findings: Finding[] = []
+  const fitted = topics.map(topic => {
+    const unfit = (byName.get(topic.name) ?? []).filter(name => !overrides.has(name) && topic.afterwards[name] !== null)
+    for (const setting of unfit) findings.push(leftOut(topic, setting))
+    return leaveDefault(topic, unfit)
+  })
   return { topics: fitted, findings }
 }
 

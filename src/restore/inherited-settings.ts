@@ -2,7 +2,7 @@ import { decisiveDefaults, effectiveSetting } from '../archive/effective-setting
 import { hasCode } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { tryTopicDefaults } from '../kafka/topic-admin.ts'
-import { type EffectiveConfigs, readBrokerConfigs } from '../kafka/topic-configs.ts'
+import { type EffectiveConfigs, readBrokerConfigs, readHiddenDefaults } from '../kafka/topic-configs.ts'
 import { type Finding, topicWarning } from '../observe/finding.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import type { RestoreOptions } from './restore-options.ts'
@@ -54,8 +54,10 @@ export async function planInherited(
   missing: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<{ plan: RestorePlan; defaults: EffectiveConfigs; findingsOf: (topic: string) => readonly Finding[] }> {
-  const newTopic = plan.topics.find(({ name }) => missing.has(name))?.name
-  const defaults = await readDefaults(cluster, newTopic, signal)
+  const names = plan.topics.map(({ name }) => name)
+  const [newTopic] = names.filter(name => missing.has(name))
+  const existing = names.filter(name => !missing.has(name)).slice(0, TOPICS_ASKED)
+  const defaults = await readDefaults(cluster, { newTopic, existing }, signal)
   const kept = plan.topics.map(topic => keepInherited(topic, options, defaults))
   const findings = new Map(kept.map(({ topic, findings }) => [topic.name, findings]))
   return {
@@ -135,14 +137,15 @@ const MS_PER_MINUTE = 60_000
 const MS_PER_HOUR = 3_600_000
 
 const TIMEOUT_MS = 60_000
+const TOPICS_ASKED = 20
 
 /**
  * The settings of a broker. For a user who may not read them, those that a topic would have which the restore is going to
- * create; empty where these are not told either.
+ * create, or that one hides which is there, as all are when a restore continues; empty where these are not told either.
  */
 async function readDefaults(
   cluster: Cluster,
-  newTopic: string | undefined,
+  { newTopic, existing }: { newTopic: string | undefined; existing: readonly string[] },
   signal: AbortSignal,
 ): Promise<EffectiveConfigs> {
   const { brokers } = await cluster.metadata({ topics: [] }, signal)
@@ -153,7 +156,8 @@ async function readDefaults(
   } catch (error) {
     if (!hasCode(error, 'KAFKA_DENIED')) throw error
     const tried = newTopic === undefined ? undefined : await tryTopicDefaults(cluster, newTopic, TIMEOUT_MS, signal)
-    return new Map([...(tried ?? [])].map(([name, config]) => [brokerName(name), config]))
+    if (!tried) return readHiddenDefaults(cluster, existing, signal)
+    return new Map([...tried].map(([name, config]) => [brokerName(name), config]))
   }
 }
 

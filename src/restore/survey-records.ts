@@ -6,7 +6,7 @@ import type { Storage } from '../storage/storage.ts'
 import { type ExaminedArchive, examineArchive } from './examine-archive.ts'
 import { examinePermissions, type Grant } from './examine-permissions.ts'
 import { type FoundRestore, planWithIds } from './find-restore.ts'
-import { fitSettings } from './fit-settings.ts'
+import { fitCreated, fitSettings } from './fit-settings.ts'
 import { planInherited } from './inherited-settings.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { type Circumstances, examineTarget, type Preflight } from './preflight.ts'
@@ -63,8 +63,10 @@ export async function surveyRecords(
   const missing = options.createTopics ? plan.topics.filter(({ name }) => absent.has(name)) : []
   const differing = plan.topics.filter(({ name }) => isMade(name)).flatMap(({ name }) => inherited.findingsOf(name))
   const fitted = await fitSettings(cluster, missing, { overrides: options.topicConfig, defaults }, signal)
-  const fittedByName = new Map(fitted.topics.map(topic => [topic.name, topic]))
-  const examined = { facts, steady: [...allowed.findings, ...archive.findings, ...fitted.findings, ...differing] }
+  const created = await fitCreated(cluster, listCreated(plan, progress), options.topicConfig, signal)
+  const fittedByName = new Map([...fitted.topics, ...created.topics].map(topic => [topic.name, topic]))
+  const unfit = [...fitted.findings, ...created.findings]
+  const examined = { facts, steady: [...allowed.findings, ...archive.findings, ...unfit, ...differing] }
   const topics = plan.topics.map(topic => fittedByName.get(topic.name) ?? topic)
   const grants = [...allowed.grants, ...creationGrants(missing, fitted.findings)]
   const survey = { ...found, plan: { ...plan, topics }, isComplete: false, grants, segments: archive.segments }
@@ -101,6 +103,13 @@ async function examineRecords(
   const { rewrites, idChecks, ...unclear } = await prepareRewrites(options, plan.topics, { storage, segments }, signal)
   const findings = [...examined.steady, ...onTarget.findings, ...unclear.findings]
   return { ...survey, examined, plan: { ...plan, rewrites, idChecks }, preflight: { ...onTarget, findings } }
+}
+
+/** Topics that this restore has created, and not set up yet. */
+function listCreated({ topics }: RestorePlan, progress: RestoreProgress | undefined): PlannedTopic[] {
+  const noted = [...(progress?.streams.values() ?? [])]
+  const created = new Set(noted.filter(({ isMade, isDone }) => isMade && !isDone).map(({ topic }) => topic))
+  return topics.filter(({ name }) => created.has(name))
 }
 
 /** A trial creation shows it, because the permission may be granted on the cluster, too. */

@@ -4,9 +4,16 @@ import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { parseJob, type RestoreJob } from '../../src/config/load-job.ts'
 import { checkJob } from '../../src/jobs/check.ts'
-import { dryRunRestoreJob, runRestoreJob } from '../../src/jobs/restore.ts'
+import {
+  dryRunRestoreJob,
+  finishRestoreJob,
+  prepareRestoreJob,
+  restoreShardJob,
+  runRestoreJob,
+} from '../../src/jobs/restore.ts'
 import { RestoreRefusal } from '../../src/restore/refusal.ts'
 import { backUp, withFolder } from './backup-job.ts'
+import { openCluster } from './raw-produce.ts'
 import { root, run } from './run-cli.ts'
 import { useOwnKafka } from './use-kafka.ts'
 
@@ -118,6 +125,23 @@ describe('a restore is refused before its first write', () => {
       assert.deepEqual([report.totals.records, report.verification?.ok], [400, true])
       // A trial of the first topic tells the defaults, which DescribeConfigs on the cluster would.
       assert.deepEqual(report.warnings, [])
+
+      await allow('TOPIC', 'orders-w', ...operations)
+      await allow('TOPIC', 'audit-w', ...operations)
+      const shared = makeJob(path, mapping('w'))
+      await prepareRestoreJob(shared, 2, quiet, never)
+      for (const index of [0, 1]) {
+        assert.deepEqual((await restoreShardJob(shared, { shard: { index, count: 2 } }, quiet, never)).warnings, [])
+      }
+      // The topics exist by now, and show the defaults that they hide.
+      assert.deepEqual((await finishRestoreJob(shared, quiet, never)).warnings, [])
+      const cluster = await openCluster(kafka.server)
+      try {
+        const own = await cluster.topicConfigs(['orders-y', 'orders-w', 'audit-y', 'audit-w'], never)
+        assert.deepEqual([own.get('orders-w'), own.get('audit-w')], [own.get('orders-y'), own.get('audit-y')])
+      } finally {
+        cluster.close()
+      }
     }))
 
   test('for an internal topic of Kafka, and warns of different settings of an existing topic', () =>

@@ -28,7 +28,7 @@ export interface FakeTarget {
   warned: string[]
   /** Called with every event of a run. */
   onEvent: OnProgress
-  /** Settings that it does not take. */
+  /** Settings that it does not take, or `name=value` for one value of them. */
   refused: Set<string>
   /** Whether it lets nobody change a topic. */
   isGuarded: boolean
@@ -230,13 +230,17 @@ function create(target: FakeTarget, body: Reader): Writer {
   const isTrial = body.boolean()
   const writer = new Writer().int32(0)
   const one = ({ name, partitions, configs }: (typeof asked)[number]) => {
-    const errorCode = Object.keys(configs).some(key => target.refused.has(key)) ? 40 : target.topic(name) ? 36 : 0
+    const errorCode = Object.entries(configs).some(one => isRefused(target, one)) ? 40 : target.topic(name) ? 36 : 0
     const logs = Array.from({ length: partitions }, () => [])
     if (errorCode === 0 && !isTrial) target.fake.state.topics.push(fakeTopic(name, logs, { configs }))
     writer.string(name).uuid('0'.repeat(32)).int16(errorCode).string(null).int32(-1).int16(-1)
     writer.array([], () => undefined).noTags()
   }
   return writer.array(asked, one).noTags()
+}
+
+function isRefused({ refused }: FakeTarget, [name, value]: [string, string | null]): boolean {
+  return refused.has(name) || refused.has(`${name}=${value}`)
 }
 
 function alter(target: FakeTarget, body: Reader): Writer {
@@ -249,14 +253,14 @@ function alter(target: FakeTarget, body: Reader): Writer {
   const isTrial = body.boolean()
   const writer = new Writer().int32(0)
   const one = ({ name, changes }: (typeof asked)[number]) => {
-    const isRefused = changes.some(([key]) => target.refused.has(key))
+    const hasRefused = changes.some(change => isRefused(target, change))
     const configs = target.topic(name)?.configs ?? {}
-    for (const [key, value] of isRefused || isTrial || target.isGuarded ? [] : changes) {
+    for (const [key, value] of hasRefused || isTrial || target.isGuarded ? [] : changes) {
       if (value === null) delete configs[key]
       else configs[key] = value
     }
     writer
-      .int16(target.isGuarded ? 29 : isRefused ? 40 : 0)
+      .int16(target.isGuarded ? 29 : hasRefused ? 40 : 0)
       .string(null)
       .int8(2)
       .string(name)

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { EffectiveConfigs } from '../../src/kafka/topic-configs.ts'
-import { keepInherited } from '../../src/restore/inherited-settings.ts'
+import { Writer } from '../../src/kafka/wire/writer.ts'
+import { keepInherited, planInherited } from '../../src/restore/inherited-settings.ts'
 import { planRestore } from '../../src/restore/plan.ts'
 import type { RestoreOptions } from '../../src/restore/restore-options.ts'
+import { API } from '../fakes/fake-broker.ts'
+import { fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { plainOptions } from './plain-options.ts'
 import { manifestOf, sampleTopic } from './samples.ts'
 
@@ -80,5 +83,63 @@ describe('a setting that the topic had from the brokers of the source', () => {
 
   test('is nothing where the backup does not know it', () => {
     assert.deepEqual(keep({}, { 'log.cleanup.policy': 'compact' }).findings, [])
+  })
+})
+
+describe('a user who may not read the settings of a broker', () => {
+  const CLUSTER_AUTHORIZATION_FAILED = 31
+  const [TOPIC, STATIC_BROKER, DEFAULT] = [1, 4, 5]
+  /** As a broker answers, with the synonyms of a setting where they are asked for. */
+  const synonyms: [string, string | null, number][] = [
+    ['retention.ms', '-1', TOPIC],
+    ['log.retention.ms', null, STATIC_BROKER],
+    ['log.retention.minutes', '60', STATIC_BROKER],
+    ['log.retention.hours', '168', DEFAULT],
+  ]
+
+  function encodeAnswer(type: number, name: string, hasSynonyms: boolean): Writer {
+    const writer = new Writer().int32(0)
+    const isBroker = type === 4
+    const encode = () => {
+      writer
+        .int16(isBroker ? CLUSTER_AUTHORIZATION_FAILED : 0)
+        .string(null)
+        .int8(type)
+        .string(name)
+      writer.array(isBroker ? [] : [0], () => {
+        writer.string('retention.ms').string('-1').boolean(false).int8(TOPIC).boolean(false)
+        writer.array(hasSynonyms ? synonyms : [], ([key, value, source]) => {
+          writer.string(key).string(value).int8(source).noTags()
+        })
+        writer.int8(2).string(null).noTags()
+      })
+      writer.noTags()
+    }
+    return writer.array([0], encode).noTags()
+  }
+
+  test('finds the defaults of the target on a topic that exists, as a trial of a new one shows them', async () => {
+    const fake = await startFakeCluster([fakeTopic('a', [[]])])
+    fake.state.intercept = ({ key, body }) => {
+      if (key !== API.describeConfigs) return undefined
+      const [asked = { type: 0, name: '' }] = body.array(() => {
+        const resource = { type: body.int8(), name: body.string() }
+        body.array(() => body.string())
+        body.tags()
+        return resource
+      })
+      return encodeAnswer(asked.type, asked.name, body.boolean())
+    }
+    try {
+      const options = plainOptions({})
+      const effective_configs = { 'retention.ms': '3600000', 'cleanup.policy': 'delete' }
+      const plan = planRestore(manifestOf([sampleTopic('a', 1, { effective_configs })]), options)
+      const { signal } = new AbortController()
+      const kept = await planInherited(await fake.open(), plan, options, new Set(), signal)
+      assert.deepEqual(kept.plan.topics[0]?.afterwards['retention.ms'], null)
+      assert.deepEqual(kept.findingsOf('a'), [])
+    } finally {
+      await fake.close()
+    }
   })
 })

@@ -87,6 +87,27 @@ describe('a restore in shards', () => {
       assert.deepEqual(new Set([...target.notes.keys()].map(key => noteOf(target, key).d)), new Set([2]))
     }))
 
+  test('gives a topic the default of the brokers for a setting that the target refuses, as one process does', async () => {
+    const settle = async (act: (target: FakeTarget) => Promise<unknown>) => {
+      let found: unknown
+      await withFakeTarget(source(), async target => {
+        target.refused.add('cleanup.policy=compact')
+        await act(target)
+        found = [target.topic('audit')?.configs, target.warned.filter(one => one.includes('cleanup.policy'))]
+      })
+      return found
+    }
+    const warning = 'topic audit: the target does not take its setting cleanup.policy: compact (it is left out)'
+    assert.deepEqual(await settle(target => target.restore()), [{}, [warning]])
+    const shared = await settle(async target => {
+      await target.prepare(2)
+      for (const one of ['0/2', '1/2']) await target.shard(one)
+      target.warned.length = 0
+      await target.finish()
+    })
+    assert.deepEqual(shared, [{}, [warning]])
+  })
+
   test('names a missing shard when it is to be finished, and changes nothing then', () =>
     withFakeTarget(source(), async target => {
       await target.prepare(4)

@@ -6,7 +6,16 @@ export interface DescribedConfigs {
   errorCode: number
   errorMessage: string | null
   /** All settings in force, each with where it comes from. */
-  configs: { name: string; value: string | null; source: number; isSensitive: boolean }[]
+  configs: DescribedConfig[]
+}
+
+interface DescribedConfig {
+  name: string
+  value: string | null
+  source: number
+  isSensitive: boolean
+  /** What would be in force without it, under the names of the broker, the most specific first; absent where not asked for. */
+  synonyms?: { name: string; value: string | null; source: number }[]
 }
 
 interface DescribedTopicConfigs extends DescribedConfigs {
@@ -32,6 +41,12 @@ export const describeConfigs: Api<{ topics: string[] }, DescribedTopicConfigs[]>
   decode: reader => decodeResources(reader).map(({ name, ...described }) => ({ topic: name, ...described })),
 }
 
+/** The same with the settings of the brokers that those of a topic hide. */
+export const describeConfigsWithSynonyms: typeof describeConfigs = {
+  ...describeConfigs,
+  encode: (writer, request) => encodeResources(writer, RESOURCE_TOPIC, request.topics, true),
+}
+
 /** The same request for the settings of a broker, which only that broker itself answers. */
 export const describeBrokerConfigs: Api<{ brokerId: number }, DescribedConfigs[]> = {
   ...describeConfigs,
@@ -39,7 +54,7 @@ export const describeBrokerConfigs: Api<{ brokerId: number }, DescribedConfigs[]
   decode: reader => decodeResources(reader).map(({ name: _, ...described }) => described),
 }
 
-function encodeResources(writer: Writer, type: number, names: readonly string[]): void {
+function encodeResources(writer: Writer, type: number, names: readonly string[], hasSynonyms = false): void {
   writer
     .array(names, name =>
       writer
@@ -48,7 +63,7 @@ function encodeResources(writer: Writer, type: number, names: readonly string[])
         .array(null, () => undefined)
         .noTags(),
     )
-    .boolean(false)
+    .boolean(hasSynonyms)
     .boolean(false)
     .noTags()
 }
@@ -72,16 +87,15 @@ function decodeConfig(reader: Reader): DescribedConfigs['configs'][number] {
   reader.boolean()
   const source = reader.int8()
   const isSensitive = reader.boolean()
-  reader.array(() => {
-    reader.string()
-    reader.nullableString()
-    reader.int8()
+  const synonyms = reader.array(() => {
+    const synonym = { name: reader.string(), value: reader.nullableString(), source: reader.int8() }
     reader.tags()
+    return synonym
   })
   reader.int8()
   reader.nullableString()
   reader.tags()
-  return { name, value, source, isSensitive }
+  return { name, value, source, isSensitive, ...(synonyms.length > 0 && { synonyms }) }
 }
 
 interface AlterConfigsRequest {

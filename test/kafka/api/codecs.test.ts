@@ -6,7 +6,7 @@ import { fetchApi } from '../../../src/kafka/api/fetch.ts'
 import { describeGroups } from '../../../src/kafka/api/list-groups.ts'
 import { listOffsets } from '../../../src/kafka/api/list-offsets.ts'
 import { metadata } from '../../../src/kafka/api/metadata.ts'
-import { describeConfigs } from '../../../src/kafka/api/topic-configs.ts'
+import { describeConfigs, describeConfigsWithSynonyms } from '../../../src/kafka/api/topic-configs.ts'
 import { Reader } from '../../../src/kafka/wire/reader.ts'
 import { describeCodec, hex, id, unknownTag } from './describe-codec.ts'
 
@@ -145,7 +145,33 @@ describeCodec('DescribeConfigs v4', {
       errorCode: 0,
       errorMessage: null,
       configs: [
-        { name: 'k', value: 'v', source: 1, isSensitive: true },
+        { name: 'k', value: 'v', source: 1, isSensitive: true, synonyms: [{ name: 'k', value: null, source: 5 }] },
+        { name: 'l', value: null, source: 5, isSensitive: false },
+      ],
+    },
+  ],
+})
+
+describeCodec('DescribeConfigs v4 with synonyms', {
+  api: describeConfigsWithSynonyms,
+  request: { topics: ['ab'] },
+  encoded: [hex('02', '02', '03', '6162', '00', '00'), '01', '00', '00'],
+  answer: [
+    '00000000',
+    hex('02', '0000', '00', '02', '03', '6162'),
+    hex('03', '02', '6b', '02', '76', '00', '01', '01'),
+    hex('02', '02', '6b', '00', '05', '00', '02', '00', unknownTag),
+    hex('02', '6c', '00', '01', '05', '00', '01', '02', '02', '64', '00'),
+    unknownTag,
+    '00',
+  ],
+  decoded: [
+    {
+      topic: 'ab',
+      errorCode: 0,
+      errorMessage: null,
+      configs: [
+        { name: 'k', value: 'v', source: 1, isSensitive: true, synonyms: [{ name: 'k', value: null, source: 5 }] },
         { name: 'l', value: null, source: 5, isSensitive: false },
       ],
     },
