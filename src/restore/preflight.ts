@@ -10,6 +10,7 @@ import {
   judgeAge,
   judgeDifferences,
   judgeInternal,
+  judgeLostProgress,
   judgeMissing,
   judgePartitions,
   judgePlacement,
@@ -22,7 +23,6 @@ import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { type RestoreProgress, streamKey } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { nothingRestored, type RestoredExtent } from './restored-extent.ts'
-import { listSome } from './shard-plan.ts'
 import { isHeldBack } from './topic-settings.ts'
 
 export interface Preflight {
@@ -154,9 +154,9 @@ function judgeContent(
   bounds: Awaited<ReturnType<typeof fetchBounds>>,
 ): Finding[] {
   const full = listForeign(topic, progress, bounds)
-  if (full.length > 0 && progress) return [lostProgress(topic, full, LOST)]
+  if (full.length > 0 && progress) return [judgeLostProgress(topic, full, 'partly')]
   if (existingTopics === 'append') {
-    if (full.length > 0 && isBeingFilled(configs)) return [lostProgress(topic, full, UNFINISHED)]
+    if (full.length > 0 && isBeingFilled(configs)) return [judgeLostProgress(topic, full, 'wholly')]
     return judgeReplacement(topic, valuesOf(configs), full.length)
   }
   if (full.length === 0) return []
@@ -164,22 +164,6 @@ function judgeContent(
   const problem = `it already contains records that this restore did not write (${where})`
   const remedy = 'delete it, map it to another name (restore.topic_mapping), or set restore.existing_topics: append'
   return [topicError(topic.name, problem, remedy)]
-}
-
-const LOST = 'it contains records, and the target has lost the progress of this restore for it'
-const UNFINISHED =
-  'a restore has created it, filled it in part and not finished, and the target has no progress of this restore for it'
-
-/**
- * Pure. Every partition of a plan has progress before the first record is written, so that one without progress next to others
- * has lost it: its records may be those of this restore, and would be written a second time.
- */
-function lostProgress({ name }: PlannedTopic, full: PlannedTopic['streams'], what: string): Finding {
-  const keys = full.map(({ partition }) => streamKey({ topic: name, partition }))
-  const remedy =
-    'brokers delete progress after offsets.retention.minutes without a commit. Delete the topic to have it filled again, or ' +
-    'restore it under another name (restore.topic_mapping) with another restore.restore_id'
-  return topicError(name, `${what} (${listSome(keys)})`, remedy)
 }
 
 /** The partitions that have records of others. */
