@@ -3,7 +3,7 @@
  * understood (a socket, a file, a broker's answer, a line of YAML); nothing further in reads message texts.
  *
  * `retryable` says that the same call may succeed when it is made again. `exitCode` is what the process ends with:
- * 1 failed, 2 bad command line or configuration, 3 damage found, 4 partly done and resumable, 5 another writer holds it.
+ * 1 failed, 2 bad command line or configuration, 3 damage found, 4 partly done and resumable, 5 another writer holds it, 6 no match.
  */
 export const errorTable = {
   USAGE: { retryable: false, exitCode: 2, help: 'See `kafka-backup <command> --help`.' },
@@ -38,11 +38,7 @@ export const errorTable = {
   STORAGE_UNAVAILABLE: { retryable: true, exitCode: 1, help: 'The location did not answer; run the command again.' },
 
   BACKUP_NOT_FOUND: { retryable: false, exitCode: 1, help: '`kafka-backup list --path …` shows the backups there.' },
-  GENERATION_NOT_FOUND: {
-    retryable: false,
-    exitCode: 1,
-    help: '`kafka-backup list --generations` shows the generations of a backup.',
-  },
+  GENERATION_NOT_FOUND: { retryable: false, exitCode: 1, help: '`kafka-backup list --generations` shows them.' },
   BACKUP_PRUNED: {
     retryable: false,
     exitCode: 1,
@@ -58,6 +54,7 @@ export const errorTable = {
     exitCode: 5,
     help: 'Wait until the processes that the message names have ended, or stop them. A killed one counts until its lease expires: two minutes for a writer (`backup.lease_duration`), five for a reader.',
   },
+  NO_MATCH: { retryable: false, exitCode: 6, help: 'Check the conditions, or search an earlier generation.' },
   ARCHIVE_DAMAGED: {
     retryable: false,
     exitCode: 3,

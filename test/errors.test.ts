@@ -6,7 +6,7 @@ import { detailTable, type ErrorCode, KafkaBackupError } from '../src/errors.ts'
 test('every code has an exit code, a decision on retries and a help text of whole sentences', () => {
   for (const [code, { exitCode, retryable, help }] of Object.entries(errorTable)) {
     assert.match(code, /^[A-Z][A-Z0-9_]+$/)
-    assert.ok([1, 2, 3, 4, 5, 130, 143].includes(exitCode), code)
+    assert.ok([1, 2, 3, 4, 5, 6, 130, 143].includes(exitCode), code)
     assert.equal(typeof retryable, 'boolean', code)
     assert.match(help, /[.?]$/, code)
     const error = new KafkaBackupError(code as ErrorCode, 'it failed')

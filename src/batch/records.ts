@@ -19,7 +19,12 @@ export interface KafkaRecord {
  *   key and value: length VARINT (-1 is null), bytes; headers: count VARINT, each a name and a value likewise
  */
 export function decodeRecords(buffer: Buffer, header: BatchHeader): KafkaRecord[] {
-  const cursor: Cursor = { buffer: openBody(buffer, header), position: 0 }
+  return decodeBody(openBody(buffer, header), header)
+}
+
+/** The same where they are unpacked already. */
+export function decodeBody(body: Buffer, header: BatchHeader): KafkaRecord[] {
+  const cursor: Cursor = { buffer: body, position: 0 }
   try {
     const records = readMany(cursor, header.recordCount, () => decodeRecord(cursor, header))
     if (cursor.position !== cursor.buffer.length) throw new RangeError('bytes are left over after the last record')

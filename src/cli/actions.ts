@@ -1,9 +1,8 @@
-import type { GenerationChoice } from '../archive/select-generation.ts'
 import type { BackupJob, ClusterlessJob, Job, JobOptions, RestoreJob } from '../config/load-job.ts'
-import type { CatQuery } from '../inspect/cat.ts'
 import type { ShownRecord } from '../inspect/print-format.ts'
 import type { Copies, CopyPlaces } from '../jobs/copy.ts'
 import type { GivenKeys } from '../jobs/encryption.ts'
+import type { CatRequest } from '../jobs/inspect.ts'
 import type { Hooks } from '../jobs/parts.ts'
 import type { BackupRestoreDryRun } from '../restore/dry-run.ts'
 import type { BackupRestoreReport } from '../restore/restore-backup.ts'
@@ -82,11 +81,10 @@ export const realActions = {
   catAt: async <T>(
     storage: Storage,
     backupId: string,
-    choice: GenerationChoice,
-    query: CatQuery,
+    request: CatRequest,
     signal: AbortSignal,
     work: (records: AsyncIterable<ShownRecord>) => Promise<T>,
-  ): Promise<T> => (await import('../jobs/inspect.ts')).catAt(storage, backupId, choice, query, signal, work),
+  ): Promise<T> => (await import('../jobs/inspect.ts')).catAt(storage, backupId, request, signal, work),
   verifyBackup: lazy(
     () => import('../jobs/verify.ts'),
     one => one.verifyAt,

@@ -15,13 +15,13 @@ import {
 
 const showing = { kind: 'choice', label: 'form', choices: showings } as const
 
-/** What a reader of records asks for. */
-const recordOptions: readonly OptionSpec[] = [
-  {
-    ...topic,
-    description: 'the topic, or a pattern such as `orders.*`; `name@id` selects an older incarnation',
-    isRequired: true,
-  },
+const topicName = {
+  ...topic,
+  description: 'the topic, or a pattern such as `orders.*`; `name@id` selects an older incarnation',
+}
+
+/** Which records of a partition are read. */
+const extentOptions: readonly OptionSpec[] = [
   partition,
   {
     name: 'from-offset',
@@ -46,9 +46,47 @@ const recordOptions: readonly OptionSpec[] = [
     description: 'records with this header; repeatable, and all must be there',
     isRepeatable: true,
   },
-  { name: 'newest', value: { kind: 'text', label: 'count' }, description: 'the last records of each partition' },
-  { name: 'limit', value: { kind: 'text', label: 'count' }, description: 'stop after so many records' },
-  { name: 'with-aborted', description: 'show also records of aborted transactions, and transaction markers' },
+]
+
+const limit: OptionSpec = {
+  name: 'limit',
+  value: { kind: 'text', label: 'count' },
+  description: 'stop after so many records',
+}
+const withAborted: OptionSpec = {
+  name: 'with-aborted',
+  description: 'show also records of aborted transactions, and transaction markers',
+}
+
+const placeOptions: readonly OptionSpec[] = [
+  path,
+  backupId,
+  { ...config, description: 'the job file (YAML), instead of `--path` and `--backup-id`' },
+  set,
+  keyFile,
+  generation,
+  asOf,
+]
+
+const showingOptions: readonly OptionSpec[] = [
+  {
+    name: 'print',
+    value: { kind: 'text', label: 'format' },
+    description:
+      "the format of a record, with the letters of kcat, such as '%k %s\\n': `%k` key, `%s` value, `%h` headers, `%t` topic, `%p` partition, `%o` offset, `%T` timestamp, `%K` and `%S` lengths",
+  },
+  {
+    name: 'key-as',
+    value: showing,
+    description: 'form of keys; `auto` decodes with a schema, and shows the rest as text, or as hex if it is none',
+    fallback: 'auto',
+  },
+  { name: 'value-as', value: showing, description: 'form of values, likewise', fallback: 'auto' },
+  {
+    name: 'context',
+    value: { kind: 'text', label: 'name' },
+    description: 'context of the schema registry whose IDs the topic uses, such as `.eu`; default: the default context',
+  },
 ]
 
 export const catCommand: CommandSpec = {
@@ -57,33 +95,13 @@ export const catCommand: CommandSpec = {
   description:
     'Print records of a topic, partition by partition, decoded with the schemas in the backup (Avro, JSON Schema, Protobuf). It connects to neither Kafka nor a schema registry, and reads only the segments that it needs. What cannot be decoded is shown as it is, with the reason.',
   options: [
-    path,
-    backupId,
-    { ...config, description: 'the job file (YAML), instead of `--path` and `--backup-id`' },
-    set,
-    keyFile,
-    generation,
-    asOf,
-    ...recordOptions,
-    {
-      name: 'print',
-      value: { kind: 'text', label: 'format' },
-      description:
-        "the format of a record, with the letters of kcat, such as '%k %s\\n': `%k` key, `%s` value, `%h` headers, `%t` topic, `%p` partition, `%o` offset, `%T` timestamp, `%K` and `%S` lengths",
-    },
-    {
-      name: 'key-as',
-      value: showing,
-      description: 'form of keys; `auto` decodes with a schema, and shows the rest as text, or as hex if it is none',
-      fallback: 'auto',
-    },
-    { name: 'value-as', value: showing, description: 'form of values, likewise', fallback: 'auto' },
-    {
-      name: 'context',
-      value: { kind: 'text', label: 'name' },
-      description:
-        'context of the schema registry whose IDs the topic uses, such as `.eu`; default: the default context',
-    },
+    ...placeOptions,
+    { ...topicName, isRequired: true },
+    ...extentOptions,
+    { name: 'newest', value: { kind: 'text', label: 'count' }, description: 'the last records of each partition' },
+    limit,
+    withAborted,
+    ...showingOptions,
   ],
   examples: [
     {
@@ -105,6 +123,63 @@ export const catCommand: CommandSpec = {
     },
   ],
   exits: '3 if the backup is damaged',
+  onInterrupt: NOTHING_CHANGED,
+  stopsAtOnce: true,
+}
+
+export const searchCommand: CommandSpec = {
+  name: 'search',
+  summary: 'find records in a backup',
+  description:
+    'Find records by key, by text or a JSON path in the value, by header or by time, in all topics or in those that match a pattern. Values are decoded with the schemas in the backup (Avro, JSON Schema, Protobuf); it connects to neither Kafka nor a schema registry. All conditions must hold. Found records go to standard output, how many were searched to standard error.',
+  options: [
+    ...placeOptions,
+    { ...topicName, fallback: '*' },
+    ...extentOptions,
+    {
+      name: 'key-prefix',
+      value: { kind: 'text', label: 'text' },
+      description: 'records whose key begins with this, as text or as it is shown',
+    },
+    {
+      name: 'text',
+      value: { kind: 'text', label: 'text' },
+      description: 'records with this text in the value, decoded or as it is stored',
+    },
+    {
+      name: 'where',
+      value: { kind: 'text', label: 'condition' },
+      description:
+        'records whose value, as JSON, meets a condition, such as `customer.id=42`, `items[*].price>100`, `status!=done`, or `error` for a field that is there; repeatable, and all must hold',
+      isRepeatable: true,
+    },
+    limit,
+    { name: 'count', description: 'print how many records of each topic were found, instead of the records' },
+    { name: 'require-match', description: 'end with exit code 6 if no record was found' },
+    withAborted,
+    ...showingOptions,
+  ],
+  examples: [
+    {
+      command: 'kafka-backup search --path /backups --backup-id orders --text customer-42',
+      meaning: 'find a text in all topics',
+    },
+    {
+      command:
+        "kafka-backup search --path /backups --backup-id orders --topic 'orders.*' --where customer.id=42 --format json",
+      meaning: 'find records by a field of the decoded value, as one line of JSON each',
+    },
+    {
+      command:
+        'kafka-backup search --path /backups --backup-id orders --key-prefix eu- --since 2026-11-16T09:00:00Z --count',
+      meaning: 'count the records of some keys since a time',
+    },
+    {
+      command: 'kafka-backup search --path /backups --backup-id orders --text 4711 --limit 1 --require-match --quiet',
+      meaning: 'check in a script that a record is in the backup',
+    },
+  ],
+  exits: '3 if the backup is damaged; 6 if no record was found and `--require-match` is given',
   onInterrupt: NOTHING_CHANGED,
   stopsAtOnce: true,
 }

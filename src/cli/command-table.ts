@@ -1,4 +1,4 @@
-import { catCommand } from './cat-command.ts'
+import { catCommand, searchCommand } from './cat-command.ts'
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
 import { copyCommand } from './copy-command.ts'
 import { deleteCommand } from './delete-table.ts'
@@ -187,6 +187,7 @@ export const commandTable: readonly CommandSpec[] = [
     ...nothingChanged,
   },
   catCommand,
+  searchCommand,
   {
     name: 'verify',
     summary: 'check that a backup is complete and intact',

@@ -133,6 +133,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   hold: () => import('./commands/hold.ts'),
   repair: () => import('./commands/repair.ts'),
   cat: () => import('./commands/cat.ts'),
+  search: () => import('./commands/search.ts'),
   prune: () => import('./commands/prune.ts'),
   delete: () => import('./commands/delete.ts'),
   copy: () => import('./commands/copy.ts'),

@@ -56,6 +56,11 @@ export interface CommandOptions {
   until?: string | undefined
   key?: string | undefined
   header: string[]
+  keyPrefix?: string | undefined
+  text?: string | undefined
+  where: string[]
+  count: boolean
+  requireMatch: boolean
   newest?: string | undefined
   withAborted: boolean
   print?: string | undefined

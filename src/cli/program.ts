@@ -128,6 +128,7 @@ const several = {
   namespaces: [],
   jobImagePullSecret: [],
   header: [],
+  where: [],
   keepGenerations: [],
 }
 const flags = {
@@ -143,6 +144,8 @@ const flags = {
   quiet: false,
   yes: false,
   write: false,
+  count: false,
+  requireMatch: false,
 }
 const on = { metrics: true, leaderElect: true }
 const off = {

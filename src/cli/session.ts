@@ -159,8 +159,10 @@ export class Session {
   /** A result that may be of any length, in pieces. Ends early if the reader has closed the output. On a terminal, control characters are escaped. */
   async printAll(pieces: AsyncIterable<Buffer>): Promise<void> {
     const { stdout } = this.#io
-    const write = (bytes: Buffer) =>
-      this.#io.writeBytes(stdout.isTTY ? Buffer.from(terminalText(bytes.toString('utf8'))) : bytes)
+    const write = (bytes: Buffer) => {
+      const shown = stdout.isTTY ? Buffer.from(terminalText(bytes.toString('utf8'))) : bytes
+      return this.#screen.withoutStatus(() => this.#io.writeBytes(shown))
+    }
     let held: Buffer[] = []
     let size = 0
     let isRead = true

@@ -3,22 +3,28 @@ import { findFault, parseSelector, selectBy } from '../archive/topic-selector.ts
 import { KafkaBackupError } from '../errors.ts'
 import { parts } from '../registry/ids/schema-id.ts'
 import type { Storage } from '../storage/storage.ts'
+import { type Conditions, RecordMatcher } from './conditions.ts'
 import type { ShownRecord } from './print-format.ts'
-import { type Extent, type FoundRecord, openPartition, readForward, readNewest } from './read-records.ts'
+import {
+  type BatchWatch,
+  type Extent,
+  type FoundRecord,
+  openPartition,
+  type PartitionRecords,
+  readForward,
+  readNewest,
+} from './read-records.ts'
 import { SchemaDecoder } from './schema-decoder.ts'
-import { type Showing, showPart, textOfPart } from './show-record.ts'
+import { type Showing, showPart } from './show-record.ts'
 import { StoredSchemas } from './stored-schemas.ts'
 
 /** Which records of a backup are shown, and how. */
-export interface CatQuery {
+export interface CatQuery extends Conditions {
   /** A name or a pattern, with `@` for another incarnation than the newest. */
   topic: string
   /** All where there is none. */
   partition?: number | undefined
   extent: Extent
-  /** The key as it is shown, or as text. */
-  key?: string | undefined
-  headers: readonly { name: string; value?: string | undefined }[]
   /** The last records of each partition. */
   newest?: number | undefined
   limit?: number | undefined
@@ -28,27 +34,99 @@ export interface CatQuery {
   context?: string | undefined
 }
 
+/** What was read so far. It is complete when the last record has been taken. */
+export interface Tally {
+  topics: Map<string, { searched: number; matched: number }>
+  /** Values that name a schema of which nothing could be decoded; their bytes were searched. */
+  notDecoded: number
+  /** Plain bytes of record batches. */
+  bytes: number
+}
+
+export function newTally(): Tally {
+  return { topics: new Map(), notDecoded: 0, bytes: 0 }
+}
+
 /** The records of a generation, partition by partition, in the order of their offsets. */
 export async function* catRecords(
   storage: Storage,
   manifest: Manifest,
   query: CatQuery,
+  { tally = newTally(), onRead }: { tally?: Tally; onRead?: OnRead | undefined },
   signal: AbortSignal,
 ): AsyncGenerator<ShownRecord> {
   const decoder = new SchemaDecoder(new StoredSchemas(storage, manifest), query.context)
+  const matcher = new RecordMatcher(query, query.keyAs, decoder)
   const show = (record: FoundRecord): ShownRecord => ({
     record,
     key: showPart(record, 'key', query.keyAs, decoder),
     value: showPart(record, 'value', query.valueAs, decoder),
   })
   const decoded = parts.filter(part => (part === 'key' ? query.keyAs : query.valueAs) === 'auto')
+  const partitions = partitionsOf(manifest, query)
+  const progress = new ReadProgress(partitions, onRead)
   let left = query.limit ?? Number.POSITIVE_INFINITY
-  for (const { topic, partition } of partitionsOf(manifest, query)) {
-    for await (const record of readPartition(storage, topic, partition, query, decoder, signal)) {
+  for (const { topic, partition } of partitions) {
+    const counts = tally.topics.get(topic.name) ?? { searched: 0, matched: 0 }
+    tally.topics.set(topic.name, counts)
+    const watch: BatchWatch = {
+      mayMatch: (body, header) => matcher.mayMatch(body, header),
+      onSearched: records => {
+        counts.searched += records
+      },
+      onRead: bytes => {
+        tally.bytes += bytes
+        progress.read(bytes)
+      },
+    }
+    const source = await openPartition(storage, topic, partition, query.extent, watch, signal)
+    for await (const record of matching(storage, source, query, matcher, signal)) {
       await decoder.prepare(record, decoded, signal)
+      counts.matched++
+      tally.notDecoded = matcher.notDecoded
       yield show(record)
       if (--left <= 0) return
     }
+    tally.notDecoded = matcher.notDecoded
+    progress.endPartition(partition)
+  }
+}
+
+/** Called after each piece with how far the reading is. */
+export type OnRead = (read: { objects: number; bytes: number; totalObjects: number; totalBytes: number }) => void
+
+/** How far the reading is. Segments that need not be read count as read. */
+class ReadProgress {
+  readonly #onRead: OnRead | undefined
+  readonly #total = { objects: 0, bytes: 0 }
+  /** Of partitions that are done. */
+  readonly #done = { objects: 0, bytes: 0 }
+  #bytes = 0
+
+  constructor(all: readonly { partition: ManifestPartition }[], onRead: OnRead | undefined) {
+    this.#onRead = onRead
+    for (const { partition } of all) {
+      this.#total.objects += partition.segments
+      this.#total.bytes += partition.bytes
+    }
+  }
+
+  read(bytes: number): void {
+    this.#bytes += bytes
+    this.#tell()
+  }
+
+  endPartition({ segments, bytes }: ManifestPartition): void {
+    this.#done.objects += segments
+    this.#done.bytes += bytes
+    this.#bytes = 0
+    this.#tell()
+  }
+
+  #tell(): void {
+    const { objects, bytes } = this.#done
+    const totals = { totalObjects: this.#total.objects, totalBytes: this.#total.bytes }
+    this.#onRead?.({ objects, bytes: bytes + this.#bytes, ...totals })
   }
 }
 
@@ -74,21 +152,14 @@ function partitionsOf(
   throw new KafkaBackupError('TOPIC_NOT_FOUND', `${place}: topic ${text} has no partition ${wanted}`, { details, help })
 }
 
-async function* readPartition(
+async function* matching(
   storage: Storage,
-  topic: ManifestTopic,
-  partition: ManifestPartition,
-  query: CatQuery,
-  decoder: SchemaDecoder,
+  source: PartitionRecords,
+  { extent, newest }: CatQuery,
+  matcher: RecordMatcher,
   signal: AbortSignal,
 ): AsyncGenerator<FoundRecord> {
-  const { extent, newest } = query
-  const isWanted = async (record: FoundRecord) => {
-    if (!hasHeaders(record, query)) return false
-    if (query.key !== undefined && query.keyAs === 'auto') await decoder.prepare(record, ['key'], signal)
-    return hasKey(record, query, decoder)
-  }
-  const source = await openPartition(storage, topic, partition, extent, signal)
+  const isWanted = (record: FoundRecord) => matcher.matches(record, signal)
   if (newest !== undefined) {
     yield* await readNewest(storage, source, extent, { count: newest, isWanted }, signal)
     return
@@ -96,18 +167,4 @@ async function* readPartition(
   for await (const record of readForward(storage, source, extent, signal)) {
     if (await isWanted(record)) yield record
   }
-}
-
-function hasHeaders({ headers }: FoundRecord, { headers: wanted }: CatQuery): boolean {
-  return wanted.every(({ name, value }) =>
-    headers.some(([own, bytes]) => own === name && (value === undefined || bytes?.toString('utf8') === value)),
-  )
-}
-
-function hasKey(record: FoundRecord, { key, keyAs }: CatQuery, decoder: SchemaDecoder): boolean {
-  if (key === undefined) return true
-  if (record.key === null) return false
-  if (record.key.equals(Buffer.from(key, 'utf8'))) return true
-  const shown = showPart(record, 'key', keyAs, decoder)
-  return textOfPart(shown) === key || shown.value === key
 }

@@ -1,8 +1,10 @@
 import { listSegments } from '../archive/indexes.ts'
 import type { ManifestPartition, ManifestTopic, Segment } from '../archive/manifest.ts'
 import { readSegment } from '../archive/segment-reader.ts'
+import { openBody, openBodyAside } from '../batch/compression.ts'
 import { type BatchHeader, isControl, isTransactional } from '../batch/header.ts'
-import { decodeMarker, decodeRecords, type KafkaRecord } from '../batch/records.ts'
+import { RecordCursor, timestampOf } from '../batch/record-cursor.ts'
+import { decodeBody, decodeMarker, type KafkaRecord } from '../batch/records.ts'
 import { type AbortedIndex, indexAborted, isVisible, walkSegment } from '../restore/pieces.ts'
 import type { Storage } from '../storage/storage.ts'
 
@@ -23,10 +25,20 @@ export interface Extent {
   withAborted: boolean
 }
 
+/** What a reading asks and tells of each batch. */
+export interface BatchWatch {
+  /** Whether a record of it may be wanted; `body` is what it holds, unpacked. */
+  mayMatch(body: Buffer, header: BatchHeader): boolean
+  /** So many records of the extent were looked at. */
+  onSearched(records: number): void
+  onRead(bytes: number): void
+}
+
 /** A list of segments of one partition, of which something may be wanted. */
 export interface PartitionRecords {
   topic: string
   partition: number
+  watch: BatchWatch
   segments: readonly Segment[]
   aborted: AbortedIndex
 }
@@ -37,6 +49,7 @@ export async function openPartition(
   topic: ManifestTopic,
   partition: ManifestPartition,
   { offsets, times }: Extent,
+  watch: BatchWatch,
   signal: AbortSignal,
 ): Promise<PartitionRecords> {
   const all = await listSegments(storage, topic, partition, signal)
@@ -48,7 +61,7 @@ export async function openPartition(
       (times.start === undefined || last_timestamp === null || last_timestamp >= times.start),
   )
   const aborted = indexAborted([...all.flatMap(one => one.aborted ?? []), ...partition.open_aborted])
-  return { topic: topic.name, partition: partition.partition, segments, aborted }
+  return { topic: topic.name, partition: partition.partition, watch, segments, aborted }
 }
 
 /** In the order of their offsets. Each batch is compared with its checksum. */
@@ -100,16 +113,31 @@ async function* readOne(
   extent: Extent,
   signal: AbortSignal,
 ): AsyncGenerator<FoundRecord> {
-  const { offsets } = extent
   let next = 0n
   for await (const bytes of readSegment(storage, segment, signal)) {
     const headers = walkSegment(bytes, segment, next)
     next = (headers.at(-1)?.lastOffset ?? next - 1n) + 1n
-    for (const header of headers) {
-      if (offsets.end !== undefined && header.baseOffset >= offsets.end) return
-      if (mayHold(header, extent)) yield* recordsOf(bytes, header, source, segment, extent)
+    const isBeyond = ({ baseOffset }: BatchHeader) =>
+      extent.offsets.end !== undefined && baseOffset >= extent.offsets.end
+    const isShown = (header: BatchHeader) => extent.withAborted || isVisible(header, source.aborted)
+    const wanted = headers.filter(header => !isBeyond(header) && mayHold(header, extent) && isShown(header))
+    for (let at = 0; at < wanted.length; at += OPENED_AT_ONCE) {
+      const some = wanted.slice(at, at + OPENED_AT_ONCE)
+      const opened = await Promise.all(some.map(async header => ({ header, body: await openOne(bytes, header) })))
+      for (const { header, body } of opened) yield* recordsOf(bytes, body, header, source, segment, extent)
     }
+    source.watch.onRead(bytes.length)
+    if (headers.some(isBeyond)) return
   }
+}
+
+/** As many as the runtime unpacks at the same time. */
+const OPENED_AT_ONCE = 4
+/** Handing a smaller batch to another thread takes longer than unpacking it. */
+const SMALL_BATCH_BYTES = 16 << 10
+
+function openOne(bytes: Buffer, header: BatchHeader): Buffer | Promise<Buffer> {
+  return header.sizeBytes < SMALL_BATCH_BYTES ? openBody(bytes, header) : openBodyAside(bytes, header)
 }
 
 function mayHold({ lastOffset, maxTimestamp, recordCount }: BatchHeader, { offsets, times }: Extent): boolean {
@@ -120,22 +148,50 @@ function mayHold({ lastOffset, maxTimestamp, recordCount }: BatchHeader, { offse
 
 function* recordsOf(
   bytes: Buffer,
+  body: Buffer,
   header: BatchHeader,
-  { topic, partition, aborted }: PartitionRecords,
+  { topic, partition, aborted, watch }: PartitionRecords,
   segment: Segment,
-  { offsets, times, withAborted }: Extent,
+  extent: Extent,
 ): Generator<FoundRecord> {
+  const isWithin = withinOf(extent, segment)
+  if (!watch.mayMatch(body, header)) {
+    watch.onSearched(isWhole(header, extent, segment) ? header.recordCount : countWithin(body, header, isWithin))
+    return
+  }
   const transaction = stateOf(bytes, header, aborted)
-  if (!withAborted && transaction !== 'plain' && transaction !== 'committed') return
+  const records = decodeBody(body, header).filter(({ offset, timestamp }) => isWithin(offset, timestamp))
+  watch.onSearched(records.length)
+  for (const record of records) yield { topic, partition, transaction, ...record }
+}
+
+type Within = (offset: bigint, timestamp: bigint) => boolean
+
+function withinOf({ offsets, times }: Extent, segment: Segment): Within {
   // DeleteRecords may have cut the log inside the first batch.
   const start = max(segment.start_offset, offsets.start)
-  for (const record of decodeRecords(bytes, header)) {
-    if (record.offset < start) continue
-    if (offsets.end !== undefined && record.offset >= offsets.end) return
-    if (times.start !== undefined && record.timestamp < times.start) continue
-    if (times.end !== undefined && record.timestamp >= times.end) continue
-    yield { topic, partition, transaction, ...record }
+  return (offset, timestamp) =>
+    offset >= start &&
+    (offsets.end === undefined || offset < offsets.end) &&
+    (times.start === undefined || timestamp >= times.start) &&
+    (times.end === undefined || timestamp < times.end)
+}
+
+/** All records of the batch are in the extent, as far as its header tells. */
+function isWhole({ baseOffset, lastOffset }: BatchHeader, { offsets, times }: Extent, segment: Segment): boolean {
+  const isInside = baseOffset >= max(segment.start_offset, offsets.start)
+  const endsInside = offsets.end === undefined || lastOffset < offsets.end
+  return isInside && endsInside && times.start === undefined && times.end === undefined
+}
+
+function countWithin(body: Buffer, header: BatchHeader, isWithin: Within): number {
+  const cursor = new RecordCursor()
+  cursor.openBody(body, header)
+  let count = 0
+  while (cursor.next()) {
+    if (isWithin(cursor.offsetBase + BigInt(cursor.offsetDelta), timestampOf(cursor))) count++
   }
+  return count
 }
 
 function stateOf(bytes: Buffer, header: BatchHeader, aborted: AbortedIndex): FoundRecord['transaction'] {

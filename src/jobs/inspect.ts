@@ -1,17 +1,25 @@
 import { type GenerationChoice, openSelected } from '../archive/select-generation.ts'
-import { type CatQuery, catRecords } from '../inspect/cat.ts'
+import { type CatQuery, catRecords, type OnRead, type Tally } from '../inspect/cat.ts'
 import type { ShownRecord } from '../inspect/print-format.ts'
+import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
+
+export interface CatRequest extends GenerationChoice {
+  query: CatQuery
+  /** Counts what is read. */
+  tally?: Tally
+  onProgress?: OnProgress
+}
 
 /** Calls `work` with records of a backup, which are read as it takes them. Nothing is written, not even a lease. */
 export async function catAt<T>(
   storage: Storage,
   backupId: string,
-  choice: GenerationChoice,
-  query: CatQuery,
+  { query, tally, onProgress, ...choice }: CatRequest,
   signal: AbortSignal,
   work: (records: AsyncIterable<ShownRecord>) => Promise<T>,
 ): Promise<T> {
   const manifest = await openSelected(storage, backupId, choice, signal)
-  return work(catRecords(storage, manifest, query, signal))
+  const onRead = onProgress && ((read: Parameters<OnRead>[0]) => onProgress({ type: 'checked', ...read }))
+  return work(catRecords(storage, manifest, query, { ...(tally && { tally }), onRead }, signal))
 }

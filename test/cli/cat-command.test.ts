@@ -18,7 +18,7 @@ function shown(changes: Partial<FoundRecord> = {}, parts: Partial<Omit<ShownReco
 }
 
 async function run(argv: string[], records: readonly ShownRecord[] = [shown()], io = new FakeIo()) {
-  const catAt: Actions['catAt'] = async (...[, , , , , work]) => work(stream(records))
+  const catAt: Actions['catAt'] = async (...[, , , , work]) => work(stream(records))
   const actions = fakeActions({ catAt })
   const code = await main(['cat', '--path', '/backups', '--backup-id', 'b', '--topic', 'orders', ...argv], io, actions)
   return { code, out: io.stdout.text, err: io.stderr.text }
@@ -120,7 +120,7 @@ PARTITION  OFFSET        TIME                      KEY               VALUE
       throw new KafkaBackupError('ARCHIVE_DAMAGED', 'a segment is damaged')
     }
     const io = new FakeIo()
-    const actions = fakeActions({ catAt: async (...[, , , , , work]) => work(damagedLater()) })
+    const actions = fakeActions({ catAt: async (...[, , , , work]) => work(damagedLater()) })
     const place = ['--path', '/backups', '--backup-id', 'b', '--topic', 'orders']
     assert.equal(await main(['cat', ...place, '--print', '%o\\n'], io, actions), 3)
     assert.equal(io.stdout.text, '1500\n')
@@ -136,7 +136,7 @@ PARTITION  OFFSET        TIME                      KEY               VALUE
     }
     const io = new FakeIo()
     io.writeBytes = async () => false
-    const actions = fakeActions({ catAt: async (...[, , , , , work]) => work(endless()) })
+    const actions = fakeActions({ catAt: async (...[, , , , work]) => work(endless()) })
     const place = ['--path', '/backups', '--backup-id', 'b', '--topic', 'orders']
     assert.equal(await main(['cat', ...place, '--print', '%s'], io, actions), 0)
     assert.ok(taken < 20)

@@ -521,8 +521,8 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     compareJob: answer('compareJob', compareReport),
     planTopicsJob: answer('planTopicsJob', []),
     offsetMapJob: answer('offsetMapJob', offsetRuns),
-    catAt: async (...[, backupId, choice, query, , work]) => {
-      note('catAt', [backupId, choice, query])
+    catAt: async (...[, backupId, request, , work]) => {
+      note('catAt', [backupId, request])
       return work(ReadableStream.from([]) as unknown as AsyncIterable<never>)
     },
     findOffsetJob: answer('findOffsetJob', undefined),

@@ -138,7 +138,7 @@ describe('schemas are restored with records', () => {
       const storage = openStorage({ backend: 'filesystem', path })
       for (const { name, context, messages } of world.topics) {
         const query: CatQuery = { ...everyRecord, topic: name, context }
-        const shown = await catAt(storage, 'b1', {}, query, never, collect)
+        const shown = await catAt(storage, 'b1', { query }, never, collect)
         const expected = [0, 1].flatMap(at => messages.filter(({ record }) => record.partition === at))
         assert.equal(shown.length, expected.length)
         for (const [at, { key, value, record }] of shown.entries()) {

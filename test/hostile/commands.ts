@@ -76,6 +76,10 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
     { argv: place => ['cat', '--topic', '*', '--with-aborted', ...one(place)] },
     { argv: place => ['cat', '--topic', '*', '--newest', '2', ...one(place)] },
   ],
+  search: [
+    { argv: place => ['search', '--text', 'x', ...one(place)] },
+    { argv: place => ['search', '--where', 'a.b=c', '--count', ...one(place)] },
+  ],
   diff: [{ argv: place => ['diff', '--from', '1', ...one(place)] }],
   check: [{ argv: place => ['check', '--config', place.restoreJob] }],
   backup: [

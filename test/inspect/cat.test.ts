@@ -23,7 +23,7 @@ async function cat(
     ...{ topic: 'golden', headers: [], keyAs: 'auto', valueAs: 'auto', ...changes },
     extent: { offsets, times, withAborted },
   }
-  return catAt(storage, 'golden', {}, query, never, collect)
+  return catAt(storage, 'golden', { query }, never, collect)
 }
 
 /** `partition/offset` of each. */

@@ -1,6 +1,7 @@
 import { parseTime } from '../../config/scalar-leaves.ts'
 import { usageError } from '../../errors.ts'
 import type { CatQuery } from '../../inspect/cat.ts'
+import { parsePathCondition } from '../../inspect/json-path.ts'
 import { parsePrintFormat, type ShownRecord } from '../../inspect/print-format.ts'
 import { headerPart, recordDocument, type Showing, showings, textOfPart, timeOf } from '../../inspect/show-record.ts'
 import { formatJson } from '../../lib/json.ts'
@@ -17,14 +18,14 @@ export async function run(session: Session): Promise<number> {
   const format = formatOf(session)
   return withBackup(session, async (storage, backupId) => {
     const { actions, signal } = session
-    await actions.catAt(storage, backupId, choice, query, signal, records => session.printAll(format(records)))
+    await actions.catAt(storage, backupId, { query, ...choice }, signal, records => session.printAll(format(records)))
     return 0
   })
 }
 
 type Format = (records: AsyncIterable<ShownRecord>) => AsyncIterable<Buffer>
 
-function formatOf({ options: { print, format }, style }: Session): Format {
+export function formatOf({ options: { print, format }, style }: Session): Format {
   if (print !== undefined) {
     if (format === 'json') throw usageError('pass either --print or --format json, not both')
     return each(parsePrintFormat(print))
@@ -98,7 +99,7 @@ function line(text: string): Buffer {
   return Buffer.from(`${text}\n`, 'utf8')
 }
 
-function readQuery(options: CommandOptions): CatQuery {
+export function readQuery(options: CommandOptions): CatQuery {
   const { topic = '', key, header, context, withAborted } = options
   const offsets = { start: offsetOf('from-offset', options.fromOffset), end: offsetOf('to-offset', options.toOffset) }
   const times = { start: timeGiven('since', options.since), end: timeGiven('until', options.until) }
@@ -109,7 +110,8 @@ function readQuery(options: CommandOptions): CatQuery {
     throw usageError('--until must be later than --since')
   }
   return {
-    ...{ topic, key, context },
+    ...{ topic, key, context, keyPrefix: options.keyPrefix, text: options.text },
+    paths: options.where.map(parsePathCondition),
     partition: numberOf('partition', options.partition),
     extent: { offsets, times, withAborted },
     headers: header.map(readHeader),

@@ -47,6 +47,7 @@ export const restartPolicies = {
   GENERATION_NOT_FOUND: 'restart',
   BACKUP_HELD: 'restart',
   BACKUP_IN_USE: 'restart',
+  NO_MATCH: 'restart',
   SCHEMAS_NOT_FOUND: 'restart',
   SHARDS_INCOMPLETE: 'restart',
   SCHEMA_ID_UNKNOWN: 'restart',

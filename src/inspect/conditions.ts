@@ -1,0 +1,156 @@
+import type { BatchHeader } from '../batch/header.ts'
+import { RecordCursor } from '../batch/record-cursor.ts'
+import { RecordParts } from '../batch/record-parts.ts'
+import { parseJson } from '../lib/json.ts'
+import { ID_FRAME_BYTES, KEY_HEADER, type Part, VALUE_HEADER } from '../registry/ids/schema-id.ts'
+import { fitsPath, type PathCondition } from './json-path.ts'
+import type { FoundRecord } from './read-records.ts'
+import type { Decoded, SchemaDecoder } from './schema-decoder.ts'
+import { type Showing, showPart, textOfPart } from './show-record.ts'
+
+/** What is asked of a record. All must hold. */
+export interface Conditions {
+  /** The key as it is shown, or as text. */
+  key?: string | undefined
+  /** The beginning of the key, likewise. */
+  keyPrefix?: string | undefined
+  headers: readonly { name: string; value?: string | undefined }[]
+  /** Is in the value: in its bytes, or in its decoded form as it is shown. */
+  text?: string | undefined
+  /** Of the decoded value, or of a value that is JSON. */
+  paths?: readonly PathCondition[] | undefined
+}
+
+/** Says whether a record meets conditions, and sorts out batches in which none can. */
+export class RecordMatcher {
+  /** Values that name a schema and could not be decoded. Their bytes were searched. */
+  notDecoded = 0
+  readonly #conditions: Conditions
+  readonly #keyAs: Showing
+  readonly #decoder: SchemaDecoder
+  readonly #cursor = new RecordCursor()
+  readonly #parts = new RecordParts()
+  readonly #text: Buffer | undefined
+  /** What a batch must hold in plain bytes, unless a schema or an escape writes it in another way. */
+  readonly #needles: readonly Needle[]
+  readonly #decoded: readonly Part[]
+
+  constructor(conditions: Conditions, keyAs: Showing, decoder: SchemaDecoder) {
+    const { key, keyPrefix, text, paths = [] } = conditions
+    this.#conditions = conditions
+    this.#keyAs = keyAs
+    this.#decoder = decoder
+    this.#text = text === undefined ? undefined : Buffer.from(text, 'utf8')
+    const asksKey = key !== undefined || keyPrefix !== undefined
+    const asksValue = text !== undefined || paths.length > 0
+    this.#decoded = [...(asksKey && keyAs === 'auto' ? ['key' as const] : []), ...(asksValue ? ['value' as const] : [])]
+    this.#needles = needlesOf(conditions, keyAs)
+  }
+
+  /** Whether records of a batch may meet the conditions. `body` is what the batch holds, unpacked. */
+  mayMatch(body: Buffer, header: BatchHeader): boolean {
+    const missing = this.#needles.filter(
+      ({ bytes, isJson }) => !body.includes(bytes) && !(isJson && body.includes('\\')),
+    )
+    return missing.every(({ part }) => part !== undefined && this.#mayBeDecoded(body, header, part))
+  }
+
+  /** A schema gives bytes another form. */
+  #mayBeDecoded(body: Buffer, header: BatchHeader, part: Part): boolean {
+    if (body.includes(part === 'key' ? KEY_HEADER : VALUE_HEADER)) return true
+    const cursor = this.#cursor
+    const parts = this.#parts
+    cursor.openBody(body, header)
+    while (cursor.next()) {
+      parts.locate(cursor)
+      const start = part === 'key' ? parts.keyStart : parts.valueStart
+      const end = part === 'key' ? parts.keyEnd : parts.valueEnd
+      // Frames begin with the byte 0 or 1.
+      if (start >= 0 && end - start >= ID_FRAME_BYTES && (body[start] ?? 2) <= 1) return true
+    }
+    return false
+  }
+
+  async matches(record: FoundRecord, signal: AbortSignal): Promise<boolean> {
+    if (!this.#hasHeaders(record)) return false
+    if (this.#decoded.length > 0) await this.#decoder.prepare(record, this.#decoded, signal)
+    return this.#hasKey(record) && this.#hasValue(record)
+  }
+
+  #hasHeaders({ headers }: FoundRecord): boolean {
+    return this.#conditions.headers.every(({ name, value }) =>
+      headers.some(([own, bytes]) => own === name && (value === undefined || bytes?.toString('utf8') === value)),
+    )
+  }
+
+  #hasKey(record: FoundRecord): boolean {
+    const { key, keyPrefix } = this.#conditions
+    if (key === undefined && keyPrefix === undefined) return true
+    if (record.key === null) return false
+    const bytes = record.key
+    const shown = showPart(record, 'key', this.#keyAs, this.#decoder)
+    const forms = [textOfPart(shown), ...(typeof shown.value === 'string' ? [shown.value] : [])]
+    const isKey = (text: string) => bytes.equals(Buffer.from(text, 'utf8')) || forms.includes(text)
+    const begins = (text: string) => bytes.indexOf(text, 0, 'utf8') === 0 || forms.some(form => form.startsWith(text))
+    return (key === undefined || isKey(key)) && (keyPrefix === undefined || begins(keyPrefix))
+  }
+
+  #hasValue(record: FoundRecord): boolean {
+    const { paths = [] } = this.#conditions
+    const { value } = record
+    if (this.#text === undefined && paths.length === 0) return true
+    if (value === null) return false
+    const decoded = this.#decoder.decode(record, 'value')
+    if (decoded.kind === 'raw') this.notDecoded++
+    if (!this.#hasText(value, decoded)) return false
+    if (paths.length === 0) return true
+    const json = jsonOf(decoded)
+    return json !== undefined && paths.every(one => fitsPath(one, json.value))
+  }
+
+  #hasText(value: Buffer, decoded: Decoded): boolean {
+    const { text } = this.#conditions
+    if (text === undefined || this.#text === undefined || value.includes(this.#text)) return true
+    return decoded.kind === 'decoded' && textOfPart({ encoding: 'json', value: decoded.value }).includes(text)
+  }
+}
+
+function jsonOf(decoded: Decoded): { value: unknown } | undefined {
+  if (decoded.kind === 'decoded') return { value: decoded.value }
+  if (decoded.kind !== 'plain') return undefined
+  try {
+    return { value: parseJson(decoded.bytes.toString('utf8')) }
+  } catch {
+    return undefined
+  }
+}
+
+interface Needle {
+  /** Which a schema may give another form; undefined for headers, which are searched as they are. */
+  part: Part | undefined
+  bytes: Buffer
+  /** Text in JSON, which may be written with escapes. */
+  isJson: boolean
+}
+
+/** Text that JSON writes as it is, unless it escapes something. */
+const PLAIN_TEXT = /^[\p{L}\p{N} _:/@+.-]+$/u
+/** A number has many forms, and bytes that are not text are shown as digits. */
+const NUMBER_OR_HEX = /^[0-9a-f]*$|^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
+
+function needlesOf({ key, keyPrefix, text, paths = [], headers }: Conditions, keyAs: Showing): Needle[] {
+  const needle = (part: Part | undefined, content: string, isJson = false): Needle => ({
+    ...{ part, isJson },
+    bytes: Buffer.from(content, 'utf8'),
+  })
+  const keys = [key, keyPrefix].filter(one => one !== undefined && !NUMBER_OR_HEX.test(one) && !one.includes('\ufffd'))
+  const values = paths.flatMap(({ test }) => (test?.operator === '=' ? [test.value] : []))
+  return [
+    ...(keyAs === 'auto' ? keys.map(one => needle('key', one ?? '')) : []),
+    ...(text === undefined || text === '' ? [] : [needle('value', text)]),
+    ...values.filter(one => PLAIN_TEXT.test(one) && !NUMBER_OR_HEX.test(one)).map(one => needle('value', one, true)),
+    ...headers
+      .flatMap(({ name, value }) => [name, value ?? ''])
+      .flatMap(one => (one === '' ? [] : [needle(undefined, one)])),
+  ]
+}

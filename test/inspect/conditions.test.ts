@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openBody } from '../../src/batch/compression.ts'
+import { readHeader } from '../../src/batch/header.ts'
+import { decodeRecords } from '../../src/batch/records.ts'
+import { type Conditions, RecordMatcher } from '../../src/inspect/conditions.ts'
+import { parsePathCondition } from '../../src/inspect/json-path.ts'
+import { SchemaDecoder } from '../../src/inspect/schema-decoder.ts'
+import { encodeBatch } from '../fakes/batches.ts'
+import { versionOf } from '../fakes/registry-snapshots.ts'
+
+const never = new AbortController().signal
+const order = {
+  type: 'record',
+  name: 'Order',
+  fields: [
+    { name: 'id', type: 'int' },
+    { name: 'name', type: 'string' },
+  ],
+}
+const versions = [
+  versionOf('orders-value', 1, 1, { schema: JSON.stringify(order) }),
+  versionOf('names-key', 1, 2, { schema: '"string"' }),
+]
+const schemas = {
+  ofId: async (_: string, id: number) => versions.filter(one => one.id === id),
+  all: async () => versions,
+}
+
+function frame(id: number, ...payload: number[]): Buffer {
+  return Buffer.from([0, 0, 0, 0, id, ...payload])
+}
+
+/** Each stands in a batch with others that mean nothing. */
+const records = {
+  text: { key: 'customer-42', value: 'paid by Ada' },
+  json: { key: 'eu/7', value: '{"id":7,"customer":{"name":"Ada"},"sum":1e2}' },
+  escaped: { key: 'esc', value: '{"name":"\\u0041da","path":"a\\/b"}' },
+  avro: { key: 'avro', value: frame(1, 84, 6, 65, 100, 97) },
+  'avro, named by a header': {
+    key: 'h',
+    value: Buffer.from([84, 6, 65, 100, 97]),
+    headers: { __value_schema_id: frame(1) },
+  },
+  'avro key': { key: frame(2, 6, 65, 100, 97), value: 'x' },
+  'unknown schema': { key: 'u', value: frame(9, 65, 100, 97, 33) },
+  binary: { key: Buffer.from([0xff, 0x00, 0x1a]), value: Buffer.from([0xff, 0xfe]) },
+  tombstone: { key: 'customer-43', value: null },
+  headers: { key: 'k', value: 'v', headers: { trace: Buffer.from('t-1'), empty: null } },
+} as const
+
+type Name = keyof typeof records
+
+function batchOf(name: Name, codec: 'none' | 'zstd') {
+  const {
+    key,
+    value,
+    headers = {},
+  } = records[name] as {
+    key: string | Buffer
+    value: string | Buffer | null
+    headers?: Record<string, Buffer | null>
+  }
+  const other = { key: Buffer.from('other'), value: Buffer.from('other') }
+  const own = {
+    key: Buffer.from(key),
+    value: value === null ? null : Buffer.from(value),
+    headers: Object.entries(headers),
+  }
+  const bytes = encodeBatch({ codec, records: [other, own, other] })
+  const header = readHeader(bytes, 0)
+  return { header, body: openBody(bytes, header), record: decodeRecords(bytes, header)[1] }
+}
+
+/** The names of the records that match. A batch of which none may match must hold none. */
+async function found(changes: Partial<Conditions> & { where?: string[] }, codec: 'none' | 'zstd' = 'none') {
+  const { where = [], ...rest } = changes
+  const conditions: Conditions = { headers: [], paths: where.map(parsePathCondition), ...rest }
+  const names: string[] = []
+  const skipped: string[] = []
+  for (const name of Object.keys(records) as Name[]) {
+    const matcher = new RecordMatcher(conditions, 'auto', new SchemaDecoder(schemas))
+    const { body, header, record } = batchOf(name, codec)
+    assert(record)
+    const whole = { topic: 't', partition: 0, transaction: 'plain' as const, ...record }
+    const isFound = await matcher.matches(whole, never)
+    const mayBe = matcher.mayMatch(body, header)
+    assert.ok(mayBe || !isFound, `the batch of ${name} was sorted out`)
+    if (isFound) names.push(name)
+    if (!mayBe) skipped.push(name)
+  }
+  return { names, skipped }
+}
+
+describe('records are found', () => {
+  test('by their key: bytes, as it is shown, or its beginning', async () => {
+    assert.deepEqual((await found({ key: 'customer-42' })).names, ['text'])
+    assert.deepEqual((await found({ key: 'Ada' })).names, ['avro key'])
+    assert.deepEqual((await found({ key: 'ff001a' })).names, ['binary'])
+    assert.deepEqual((await found({ keyPrefix: 'customer-' })).names, ['text', 'tombstone'])
+    assert.deepEqual((await found({ keyPrefix: 'Ad' })).names, ['avro key'])
+    assert.deepEqual((await found({ keyPrefix: 'ff0' })).names, ['binary'])
+    assert.deepEqual((await found({ key: '' })).names, [])
+  })
+
+  test('by text in the value, decoded or as it is stored', async () => {
+    const all = ['text', 'json', 'avro', 'avro, named by a header', 'unknown schema']
+    for (const codec of ['none', 'zstd'] as const) assert.deepEqual((await found({ text: 'Ada' }, codec)).names, all)
+    assert.deepEqual((await found({ text: '"id":42' })).names, ['avro', 'avro, named by a header'])
+    assert.deepEqual((await found({ text: 'customer-42' })).names, [])
+  })
+
+  test('by a path of the decoded value, or of a value that is JSON', async () => {
+    assert.deepEqual((await found({ where: ['name=Ada'] })).names, ['escaped', 'avro', 'avro, named by a header'])
+    assert.deepEqual((await found({ where: ['id=42'] })).names, ['avro', 'avro, named by a header'])
+    assert.deepEqual((await found({ where: ['sum=100'] })).names, ['json'])
+    assert.deepEqual((await found({ where: ['sum=1e2'] })).names, ['json'])
+    assert.deepEqual((await found({ where: ['path=a/b'] })).names, ['escaped'])
+    assert.deepEqual((await found({ where: ['customer.name=Ada', 'id<8'] })).names, ['json'])
+    assert.deepEqual((await found({ where: ['customer'] })).names, ['json'])
+  })
+
+  test('by headers, and only if all conditions hold', async () => {
+    assert.deepEqual((await found({ headers: [{ name: 'trace' }] })).names, ['headers'])
+    assert.deepEqual((await found({ headers: [{ name: 'trace', value: 't-1' }, { name: 'empty' }] })).names, [
+      'headers',
+    ])
+    assert.deepEqual((await found({ headers: [{ name: 'trace', value: 't-2' }] })).names, [])
+    assert.deepEqual((await found({ headers: [{ name: 'trace' }], text: 'Ada' })).names, [])
+  })
+
+  test('and batches without a schema that hold nothing of it are not decoded', async () => {
+    const { skipped } = await found({ text: 'nowhere' })
+    assert.deepEqual(skipped, ['text', 'json', 'escaped', 'avro key', 'binary', 'tombstone', 'headers'])
+    assert.deepEqual((await found({ headers: [{ name: 'trace' }] })).skipped.length, Object.keys(records).length - 1)
+    assert.deepEqual((await found({ where: ['name=nowhere'] })).skipped.includes('escaped'), false)
+  })
+
+  test('and values that a schema does not explain are counted', async () => {
+    const matcher = new RecordMatcher({ headers: [], text: 'Ada' }, 'auto', new SchemaDecoder(schemas))
+    const { record } = batchOf('unknown schema', 'none')
+    assert(record)
+    await matcher.matches({ topic: 't', partition: 0, transaction: 'plain', ...record }, never)
+    assert.equal(matcher.notDecoded, 1)
+  })
+})
