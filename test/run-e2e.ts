@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises'
 import { relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
@@ -8,10 +7,10 @@ import { prepareTestEnvironment, testFlags } from './test-environment.ts'
 import {
   countFullCases,
   type Durations,
-  durationsFile,
   findTestFiles,
   orderByDuration,
   readDurations,
+  writeDurations,
 } from './test-files.ts'
 
 /**
@@ -47,9 +46,9 @@ tests.on('test:summary', ({ file, duration_ms, counts, success }) => {
 let closing = ''
 for await (const text of tests.compose(spec)) process.stdout.write(text)
 await lender.close()
-await report()
+report()
 
-async function report(): Promise<void> {
+function report(): void {
   const slowest = orderByDuration(Object.keys(durations), durations)
   process.stdout.write('\nslowest files:\n')
   for (const file of slowest.slice(0, 10)) process.stdout.write(`${String(durations[file]).padStart(5)} s  ${file}\n`)
@@ -58,8 +57,5 @@ async function report(): Promise<void> {
   const [left, cases] = [found.full.length, countFullCases(found.e2e)]
   if (!isFull)
     process.stdout.write(`not run here: ${left} files and ${cases} cases of make test-full, see test/full.md\n`)
-  if (process.env.RECORD !== '1') return
-  const recorded = { ...readDurations(), ...durations }
-  const ordered = orderByDuration(Object.keys(recorded), recorded).map(file => [file, recorded[file]])
-  await writeFile(durationsFile, `${JSON.stringify(Object.fromEntries(ordered), null, 2)}\n`)
+  if (process.env.RECORD === '1') writeDurations(durations)
 }

@@ -4,15 +4,24 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { prepareTestEnvironment, testFlags } from './test-environment.ts'
-import { type Durations, findTestFiles, orderByDuration, planShards } from './test-files.ts'
+import {
+  type Durations,
+  findTestFiles,
+  orderByDuration,
+  planShards,
+  readDurations,
+  writeDurations,
+} from './test-files.ts'
 
 /**
  * `make unit`: all tests without servers, spread over one process for each core. Within a process the files share it,
- * because loading the code again for each of them takes longer than its tests. It ends with the ten slowest files.
+ * because loading the code again for each of them takes longer than its tests. It ends with the ten slowest files. With
+ * RECORD=1 it writes the durations that decide which process runs a file.
  */
 prepareTestEnvironment()
 const start = performance.now()
-const shards = planShards(findTestFiles().unit, availableParallelism())
+const files = findTestFiles().unit
+const shards = planShards(files, availableParallelism(), readDurations())
 const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-unit-'))
 const results = await Promise.all(shards.map(runShard))
 for (const { output } of results.slice(1)) process.stdout.write(output)
@@ -54,6 +63,13 @@ async function writeSlowest(): Promise<void> {
   for (const file of orderByDuration(Object.keys(durations), durations).slice(0, 10)) {
     process.stdout.write(`${durations[file]?.toFixed(1).padStart(7)} s  ${file}\n`)
   }
+  if (process.env.RECORD === '1') record(durations)
+}
+
+/** Tests of a suite count for the suite, which is not a file that can be moved to another process. */
+function record(durations: Durations): void {
+  const rounded = files.map((file): [string, number] => [file, Math.round(durations[file] ?? 0)])
+  writeDurations(Object.fromEntries(rounded.filter(([, seconds]) => seconds > 0)))
 }
 
 /** Of the closing lines of Node's test runner, such as `ℹ pass 12`. */

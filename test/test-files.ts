@@ -1,11 +1,11 @@
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '..')
 const serverFolders = ['test/e2e/', 'test/faults/', 'test/servers/']
 
-/** Seconds by file, measured on two cores and rounded; `RECORD=1 make e2e` writes it. */
-export const durationsFile = join(import.meta.dirname, 'durations.json')
+/** Seconds by file, measured on two cores and rounded; `RECORD=1` with `make unit` and `make e2e` writes it. */
+const durationsFile = join(import.meta.dirname, 'durations.json')
 export type Durations = Record<string, number>
 
 /**
@@ -66,13 +66,26 @@ export function readDurations(): Durations {
   return JSON.parse(readFileSync(durationsFile, 'utf8'))
 }
 
-/** As many lists as shards, of about the same length; neighbors in a folder, which are alike, are spread over them. */
-export function planShards(files: readonly string[], shards: number): string[][] {
-  const lists = Array.from({ length: Math.min(shards, files.length) }, (): string[] => [])
-  files.forEach((file, index) => {
-    lists[index % lists.length]?.push(file)
-  })
-  return lists
+/** Replaces the durations of these files, and keeps those of the others. */
+export function writeDurations(measured: Durations): void {
+  const recorded = { ...readDurations(), ...measured }
+  const ordered = orderByDuration(Object.keys(recorded), recorded).map(file => [file, recorded[file]])
+  writeFileSync(durationsFile, `${JSON.stringify(Object.fromEntries(ordered), null, 2)}\n`)
+}
+
+/** A unit test without a duration is one of many that take this long, with the time to load it. */
+const SHORT_SECONDS = 0.2
+
+/** As many lists as shards, which take about the same time: the longest file first, each into the shortest list. */
+export function planShards(files: readonly string[], shards: number, durations: Durations): string[][] {
+  const lists = Array.from({ length: Math.min(shards, files.length) }, () => ({ seconds: 0, files: [] as string[] }))
+  const seconds = (file: string) => SHORT_SECONDS + (durations[file] ?? 0)
+  for (const file of [...files].sort((a, b) => seconds(b) - seconds(a))) {
+    const [shortest] = lists.toSorted((a, b) => a.seconds - b.seconds)
+    shortest?.files.push(file)
+    if (shortest) shortest.seconds += seconds(file)
+  }
+  return lists.map(list => list.files.sort(compareText))
 }
 
 /** The longest first, so that no core is idle while the last long one runs. A file without a duration counts as a minute. */

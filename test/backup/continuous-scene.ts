@@ -19,7 +19,7 @@ export const fixed: BackupOptions = {
   segmentBytes: 1 << 20,
   continuous: true,
   commitIntervalMs: 60_000,
-  memoryBudgetBytes: 32 << 20,
+  memoryBudgetBytes: 4 << 20,
   connectionsPerBroker: 2,
   missingTopics: 'fail',
   onGap: 'warn',

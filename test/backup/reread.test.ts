@@ -29,7 +29,7 @@ const fixed: BackupOptions = {
   segmentBytes: 1 << 20,
   continuous: false,
   commitIntervalMs: MINUTE,
-  memoryBudgetBytes: 32 << 20,
+  memoryBudgetBytes: 4 << 20,
   connectionsPerBroker: 2,
   missingTopics: 'fail',
   onGap: 'warn',

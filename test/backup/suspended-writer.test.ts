@@ -24,7 +24,7 @@ const options: BackupOptions = {
   segmentBytes: 1 << 20,
   continuous: false,
   commitIntervalMs: 3_600_000,
-  memoryBudgetBytes: 32 << 20,
+  memoryBudgetBytes: 4 << 20,
   connectionsPerBroker: 2,
   missingTopics: 'fail',
   onGap: 'warn',

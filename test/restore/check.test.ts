@@ -26,7 +26,7 @@ async function backUpAll(storage: Storage): Promise<void> {
   const source = await startFakeCluster([orders()])
   const options = {
     ...{ backupId: 'b1', topics: { include: ['*'], exclude: [] }, compression: 'none' as const, segmentBytes: 1 << 20 },
-    ...{ continuous: false, commitIntervalMs: 3_600_000, memoryBudgetBytes: 32 << 20, connectionsPerBroker: 1 },
+    ...{ continuous: false, commitIntervalMs: 3_600_000, memoryBudgetBytes: 4 << 20, connectionsPerBroker: 1 },
     ...{ missingTopics: 'fail' as const, onGap: 'warn' as const, onTruncation: 'fail' as const },
   }
   const parts = {

@@ -168,7 +168,7 @@ describe('the dry run of a restore', () => {
       segmentBytes: 1 << 20,
       continuous: false,
       commitIntervalMs: 3_600_000,
-      memoryBudgetBytes: 32 << 20,
+      memoryBudgetBytes: 4 << 20,
       connectionsPerBroker: 1,
       missingTopics: 'fail' as const,
       onGap: 'warn' as const,

@@ -9,6 +9,7 @@ import { ReferenceReader } from '../../src/retention/reference-reader.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { never } from '../archive/sample-archive.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
+import { numbersToTry } from '../full.ts'
 import { DAY, World } from './world.ts'
 
 /** Every call waits for some turns of the loop, so that what runs at the same time meets in another order each time. */
@@ -37,7 +38,8 @@ function shuffled(storage: Storage, random: () => number): Storage {
   }
 }
 
-const RACES = 200
+/** Each with its own seed. */
+const races = numbersToTry(200)
 const policy = { olderThanMs: 2.5 * DAY, graceMs: 0, keepLast: 1 }
 
 /** A reader of a restore: its lease, a manifest, and in its own time all that this one names. */
@@ -99,7 +101,7 @@ async function race(round: number, others: Others): Promise<World> {
 
 test('a prune and a restore at the same time: nothing that is read is ever missing', async () => {
   const seen = { read: 0, refused: 0 }
-  for (let round = 0; round < RACES; round++) {
+  for (const round of races) {
     await race(round, (world, storage, rest) =>
       ['a', 'old'].map(id => async () => {
         seen[await readAll(world, storage, id, rest)]++
@@ -107,12 +109,12 @@ test('a prune and a restore at the same time: nothing that is read is ever missi
     )
   }
   // Both ends of the race are among the rounds.
-  assert.ok(seen.read > RACES && seen.refused > 0, JSON.stringify(seen))
+  assert.ok(seen.read > races.length && seen.refused > 0, JSON.stringify(seen))
 })
 
 test('a prune and two writers at the same time: every generation is whole, and no writer loses to a prune', async () => {
   let conflicts = 0
-  for (let round = 0; round < RACES; round++) {
+  for (const round of races) {
     const world = await race(round, (world, storage) => [
       () =>
         withLease(world.partsAt(storage), { backupId: 'a', role: 'writer', kind: 'backup' }, never, () =>
@@ -135,13 +137,12 @@ test('a prune and two writers at the same time: every generation is whole, and n
 })
 
 test('two prunes at the same time harm nothing', async () => {
-  for (let round = 0; round < 60; round++)
-    await race(round, (world, storage) => [() => world.prune(policy, { storage })])
+  for (const round of numbersToTry(60)) await race(round, (world, storage) => [() => world.prune(policy, { storage })])
 })
 
 test('a hold and a prune at the same time: what is held stays intact, or the hold fails', async () => {
   const seen: Record<string, number> = {}
-  for (let round = 0; round < RACES; round++) {
+  for (const round of races) {
     const held: [string, number][] = []
     const world = await race(round, (world, storage) =>
       [
