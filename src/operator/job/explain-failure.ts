@@ -1,4 +1,7 @@
+import { inSpecPaths } from '../crd/spec-words.ts'
 import { containerOf, type EndedAttempt } from './attempt.ts'
+import { claimOf, filesFolder, storageFolder } from './job-needs.ts'
+import { jobFilePath } from './job-pod.ts'
 import type { Pod } from './kube-job.ts'
 import { kubectlIn } from './names.ts'
 import { cutText } from './pod-result.ts'
@@ -40,12 +43,28 @@ function explainAttempt(attempt: EndedAttempt): Explanation {
   const { result, exitCode } = attempt.ended
   if (!result) return explainWithoutResult(attempt)
   const { code, command, message, help } = result
-  const cause = sentences(message || `the process ended with exit code ${exitCode}`, help)
+  const said = sentences(message || `the process ended with exit code ${exitCode}`, help)
+  const cause = inWordsOfResource(said, attempt.pod)
   if (exitCode === PARTLY_DONE)
     return { reason: 'Partial', message: sentences('The run is only partially done', cause) }
   const found = command === 'offsets verify' ? 'DifferenceFound' : 'DamageFound'
   return { reason: code ?? (exitCode === DAMAGED ? found : 'PodFailed'), message: cause }
 }
+
+/** The operator makes the job file and what is mounted in a pod: the reader of a status knows only the resource. */
+function inWordsOfResource(text: string, pod: Pod): string {
+  const claim = claimOf(pod)
+  const known = text
+    .replaceAll(jobFilePath, 'the resource')
+    .replaceAll(/\bthe job file\b/g, 'the resource')
+    .replaceAll(/ \[line \d+\]/g, '')
+    .replaceAll(`${filesFolder}/`, '')
+  const placed = claim === undefined ? known : known.replaceAll(storagePath, `pvc ${claim}`)
+  return inSpecPaths(placed)
+}
+
+/** Not in the middle of a path. */
+const storagePath = new RegExp(`(?<![\\w./-])${storageFolder}(?![\\w.-])`, 'g')
 
 function explainWithoutResult({ pod, ended }: EndedAttempt): Explanation {
   const { name } = pod.metadata
@@ -84,8 +103,7 @@ export function disruptionOf({ status }: Pod): { message?: string } | undefined 
   return status?.conditions?.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True')
 }
 
-const memoryHelp =
-  'Raise spec.resources.limits.memory, or lower memory_budget (spec.backup.memoryBudget, spec.restore.memoryBudget).'
+const memoryHelp = 'Raise spec.resources.limits.memory, or lower spec.backup.memoryBudget or spec.restore.memoryBudget.'
 
 /** Text of Kubernetes, with names of users and machines. */
 function foreign(text: string | undefined): string {

@@ -2,12 +2,12 @@ import type { FieldPath } from '../../config/problem.ts'
 import type { EnvVar, SecretUse, Volume, VolumeMount } from './job-pod.ts'
 
 /** Not below the folder of the job file, in which nothing else can be mounted. */
-const filesFolder = '/etc/kafka-backup-files'
+export const filesFolder = '/etc/kafka-backup-files'
 const filesVolume = 'kafka-backup-files'
 const storageVolume = 'kafka-backup-storage'
 
 /** Where the claim of `storage.pvc` is mounted. */
-const storageFolder = '/backups'
+export const storageFolder = '/backups'
 
 /** Files of a volume belong to root, and the process runs as another user. */
 const readableByAll = 0o444
@@ -73,6 +73,15 @@ export class JobNeeds {
     }
     return mounts
   }
+}
+
+/** The claim that a pod stores its backups in; undefined where it uses a bucket. */
+export function claimOf({ spec }: { spec?: Record<string, unknown> }): string | undefined {
+  const volumes = Array.isArray(spec?.volumes) ? (spec.volumes as Volume[]) : []
+  const [claim] = volumes.flatMap(({ name, persistentVolumeClaim }) =>
+    name === storageVolume ? [persistentVolumeClaim] : [],
+  )
+  return (claim as { claimName?: string } | undefined)?.claimName
 }
 
 function formatField(path: FieldPath): string {

@@ -172,6 +172,43 @@ describe('a finished Job whose pod is not visible yet', () => {
   })
 })
 
+describe('the result of a failed pod', () => {
+  const said: [message: string, help: string, reported: string][] = [
+    [
+      'topic orders: target already contains records; set restore.existing_topics: append',
+      'Or map it to another name (restore.topic_mapping).',
+      'topic orders: target already contains records; set spec.restore.existingTopics: append. Or map it to another name (spec.restore.topicMapping).',
+    ],
+    [
+      '/etc/kafka-backup/job.yaml: 1 error\n  source.security.sasl.password: the value is empty [line 12]',
+      'Correct the job file.',
+      'the resource: 1 error spec.kafkaCluster.security.sasl.passwordSecret: the value is empty. Correct the resource.',
+    ],
+    [
+      'cannot read /etc/kafka-backup-files/target.security.tls.ca_cert: it is not PEM',
+      'Check `bootstrap_servers`, or set `backup.missing_topics: warn` for `source.topics.include`.',
+      'cannot read spec.kafkaCluster.security.tls.caCertSecret: it is not PEM. Check `bootstrapServers`, or set `spec.backup.missingTopics: warn` for `spec.topics.include`.',
+    ],
+    [
+      'subject a: another schema has ID 7; set restore.strategy to overwrite',
+      'Key encryption.recipients.0.key_file does not open /backups/orders/keys.',
+      'subject a: another schema has ID 7; set spec.enterprise.schemaRegistry.restore.strategy to overwrite. Key spec.encryption.recipients.0.keySecret does not open pvc nightly/orders/keys.',
+    ],
+    [
+      'topic `backup_id`, group restore.topic_mapping and broker source.topics.example:9092 at s3://b/backups stay',
+      '',
+      'topic `backup_id`, group restore.topic_mapping and broker source.topics.example:9092 at s3://b/backups stay',
+    ],
+  ]
+  for (const [message, help, reported] of said) {
+    test(`names fields of the resource: ${reported.slice(0, 60)}`, () => {
+      const volumes = [{ name: 'kafka-backup-storage', persistentVolumeClaim: { claimName: 'nightly' } }]
+      const pod = { ...samplePod({ status: ended(1, { message, help }) }), spec: { volumes } }
+      assert.equal(endOf(sampleJob({ conditions: conditions.backoff }), pod).message, reported)
+    })
+  }
+})
+
 describe('a pod without a result', () => {
   const reasonOf = (status: PodStatus) => {
     const { reason, message } = endOf(sampleJob({ conditions: conditions.backoff }), samplePod({ status }))
@@ -181,7 +218,7 @@ describe('a pod without a result', () => {
   test('was out of memory, and the message names what to raise and lower', () => {
     assert.match(
       reasonOf(ended(137, '', 'OOMKilled')),
-      /^OutOfMemory: .*spec\.resources\.limits\.memory.*memory_budget/,
+      /^OutOfMemory: .*spec\.resources\.limits\.memory.*spec\.backup\.memoryBudget/,
     )
     const log = 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n'
     assert.match(reasonOf(ended(134, log)), /^OutOfMemory: /)
