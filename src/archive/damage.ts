@@ -1,4 +1,5 @@
-import { KafkaBackupError, type KafkaBackupErrorOptions } from '../errors.ts'
+import { hasCode, KafkaBackupError, type KafkaBackupErrorOptions } from '../errors.ts'
+import type { Storage } from '../storage/storage.ts'
 
 /** An object that is not what it has to be. `predicate` completes the sentence that its key begins: `is missing`. */
 export function damaged(key: string, predicate: string, options: KafkaBackupErrorOptions = {}): KafkaBackupError {
@@ -23,6 +24,16 @@ function objectError(
 ): KafkaBackupError {
   const details = { ...options.details, key, problem: `it ${predicate}` }
   return new KafkaBackupError(code, `${key} ${predicate}`, { ...options, details })
+}
+
+/** The bytes of an object that another one names: a missing one is damage. */
+export async function readNamed(storage: Pick<Storage, 'read'>, key: string, signal: AbortSignal): Promise<Buffer> {
+  try {
+    return await storage.read(key, signal)
+  } catch (error) {
+    if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
+    throw damaged(key, 'is missing', { cause: error })
+  }
 }
 
 /** What is wrong, for a report that names the object `key` itself. */

@@ -1,8 +1,7 @@
-import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { assertIndexKeys } from './assert-keys.ts'
-import { damaged } from './damage.ts'
+import { damaged, readNamed } from './damage.ts'
 import { hashOf } from './hash.ts'
 import {
   type IndexRef,
@@ -51,13 +50,7 @@ export async function listSegments(
 
 /** The index as the manifest vouches for it: one that is gone, has other bytes, or is of another topic, is damage. */
 export async function readIndex(storage: Storage, ref: OwnedIndex, signal: AbortSignal): Promise<PartitionIndex> {
-  let bytes: Buffer
-  try {
-    bytes = await storage.read(ref.key, signal)
-  } catch (error) {
-    if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-    throw damaged(ref.key, 'is missing', { cause: error })
-  }
+  const bytes = await readNamed(storage, ref.key, signal)
   if (bytes.length !== ref.size || hashOf(bytes) !== ref.blake3) {
     throw damaged(ref.key, 'is not the object that the manifest recorded')
   }

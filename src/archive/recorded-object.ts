@@ -1,7 +1,7 @@
 import { hasCode } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
 import type { Storage } from '../storage/storage.ts'
-import { damaged, problemOf } from './damage.ts'
+import { damaged, problemOf, readNamed } from './damage.ts'
 import { hashOf } from './hash.ts'
 import type { Problem } from './verify-objects.ts'
 
@@ -42,13 +42,7 @@ export async function readRecorded(
   { key, size, blake3 }: RecordedObject,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  let bytes: Buffer
-  try {
-    bytes = await storage.read(key, signal)
-  } catch (error) {
-    if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-    throw damaged(key, 'is missing', { cause: error })
-  }
+  const bytes = await readNamed(storage, key, signal)
   if (bytes.length === size && hashOf(bytes) === blake3) return bytes
   throw damaged(key, 'is not the object that the manifest recorded')
 }

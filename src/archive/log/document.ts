@@ -4,7 +4,7 @@ import type * as z from 'zod'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { formatJson } from '../../lib/json.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { damaged } from '../damage.ts'
+import { damaged, readNamed } from '../damage.ts'
 import { hashOf } from '../hash.ts'
 import { type NamedObject, parseAs } from '../manifest.ts'
 
@@ -87,13 +87,7 @@ export async function readDocument<T>(
   { key, size, blake3 }: NamedObject,
   signal: AbortSignal,
 ): Promise<T> {
-  let bytes: Buffer
-  try {
-    bytes = await storage.read(key, signal)
-  } catch (error) {
-    if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-    throw damaged(key, 'is missing', { cause: error })
-  }
+  const bytes = await readNamed(storage, key, signal)
   if (bytes.length !== size || hashOf(bytes) !== blake3) throw damaged(key, 'is not the object that was recorded')
   return unpackDocument(schema, bytes, key)
 }

@@ -1,7 +1,6 @@
-import { hasCode } from '../../errors.ts'
 import { runPool } from '../../lib/pool.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { damaged } from '../damage.ts'
+import { damaged, readNamed } from '../damage.ts'
 import type { NamedObject } from '../manifest.ts'
 import { refuseRepeats } from '../refuse-repeats.ts'
 import { applyChange, type Change, emptyState, type State } from './change.ts'
@@ -87,13 +86,7 @@ export async function readCommit(
   signal: AbortSignal,
 ): Promise<ReadCommit> {
   const key = commitKey(backupId, generation)
-  let bytes: Buffer
-  try {
-    bytes = await storage.read(key, signal)
-  } catch (error) {
-    if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-    throw damaged(key, 'is missing', { cause: error })
-  }
+  const bytes = await readNamed(storage, key, signal)
   const commit = await unpackDocument(commitSchema, bytes, key)
   if (commit.backup_id !== backupId || commit.generation !== generation) {
     throw damaged(key, `belongs to generation ${commit.generation} of backup \`${commit.backup_id}\``)
