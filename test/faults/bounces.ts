@@ -17,7 +17,7 @@ export const brokerKilled: Fault = {
 async function bounce(lab: Lab, { rounds, seed }: FaultOptions): Promise<Outcome> {
   const random = createRandom(seed)
   const count = new Count('failed runs', 'lost', 'duplicated', 'wrong')
-  const subject = await prepareSubject(lab, { topic: 'bounces', partitions: 6, records: 60_000, valueBytes: 1000 })
+  const subject = await prepareSubject(lab, { partitions: 6, records: 60_000, valueBytes: 1000 })
   const brokers = lab.server.bootstrapServers.length
   while (count.injected < rounds) {
     const place = await makePlace(lab, subject.topic)

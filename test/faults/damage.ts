@@ -13,7 +13,7 @@ export const bitFlips: Fault = {
   inject: 'one random bit in a random object: manifest, index, plain segment, compressed segment, manifest.json',
   promise: 'verify or verify --deep detects it',
   rounds: { test: 600, soak: 10_000 },
-  run: (lab, options) => damage(lab, 'flips', options, flipBits),
+  run: (lab, options) => damage(lab, options, flipBits),
 }
 
 export const tornObjects: Fault = {
@@ -21,7 +21,7 @@ export const tornObjects: Fault = {
   inject: 'each kind of object truncated at 64 points',
   promise: 'verify detects it without --deep',
   rounds: { test: 64, soak: 64 },
-  run: (lab, options) => damage(lab, 'torn', options, cutOff),
+  run: (lab, options) => damage(lab, options, cutOff),
 }
 
 export const wrongObjects: Fault = {
@@ -29,7 +29,7 @@ export const wrongObjects: Fault = {
   inject: 'every object deleted, emptied, and replaced by every other object of the backup, older versions among them',
   promise: 'verify or verify --deep detects it',
   rounds: { test: 1, soak: 1 },
-  run: (lab, options) => damage(lab, 'wrong', options, misplace),
+  run: (lab, options) => damage(lab, options, misplace),
 }
 
 type Objects = ReadonlyMap<string, Buffer>
@@ -41,8 +41,8 @@ interface Damage {
 type Maker = (objects: Objects, options: FaultOptions, others: Objects) => Iterable<Damage>
 
 /** Damages a small backup of two generations in memory, one thing at a time. */
-async function damage(lab: Lab, topic: string, options: FaultOptions, make: Maker): Promise<Outcome> {
-  const subject = await prepareSubject(lab, { topic, partitions: 2, records: 400, valueBytes: 100 })
+async function damage(lab: Lab, options: FaultOptions, make: Maker): Promise<Outcome> {
+  const subject = await prepareSubject(lab, { partitions: 2, records: 400, valueBytes: 100 })
   const place = await copyBase(lab, subject)
   await backUp(place.spec)
   const memory = openMemoryStorage()

@@ -21,7 +21,7 @@ const child = join(import.meta.dirname, 'dying-backup.ts')
 
 async function runDeaths(lab: Lab, { rounds, seed }: FaultOptions): Promise<Outcome> {
   const count = new Count('unreadable', 'changed', 'lost', 'duplicated', 'wrong', 'survived')
-  const subject = await prepareSubject(lab, { topic: 'deaths', partitions: 2, records: 6000, valueBytes: 1000 })
+  const subject = await prepareSubject(lab, { partitions: 2, records: 6000, valueBytes: 1000 })
   const counted = await runChild(await copyBase(lab, subject), 0, 'kill-before')
   const calls = Number(counted.stdout)
   if (!(calls > 15)) throw new Error(`the run makes ${calls} calls: ${counted.stderr}`)

@@ -3,10 +3,10 @@ import { after, before, describe, test } from 'node:test'
 import { isFull } from '../full.ts'
 import { bucketFaults, faults, faultsOfStore, newRestoreFaults, restoreFaults } from './catalog.ts'
 import { brokenPromises, type Fault, measureFault, seedOf } from './fault.ts'
-import { type LabOptions, type OpenLab, openLab } from './open-lab.ts'
+import { type LabServers, type LabStore, type OpenLab, openLabAt, openLabServers } from './open-lab.ts'
 
 /** A few rounds of everything with fewer records, always the same; `make soak` does many, with all records. FAULT_SEED=… makes others. */
-const labs: [what: string, store: LabOptions['store'], faults: readonly Fault[]][] = [
+const labs: [what: string, store: LabStore, faults: readonly Fault[]][] = [
   ['a backup in a folder, read over TLS, stands', 'filesystem', faults],
   ['a backup in a bucket, read over TLS, stands', 's3', bucketFaults],
   ['a restore stands', 'filesystem', [...restoreFaults, ...newRestoreFaults]],
@@ -16,11 +16,17 @@ if (isFull) {
   labs.push(['a backup in a bucket of Google Cloud stands', 'gcs', faultsOfStore('Google Cloud')])
 }
 
+let servers: LabServers
+before(async () => {
+  servers = await openLabServers(1)
+})
+after(() => servers?.[Symbol.asyncDispose]())
+
 for (const [what, store, list] of labs) {
   describe(what, () => {
     let lab: OpenLab
     before(async () => {
-      lab = await openLab({ brokers: 1, store, share: isFull ? 1 : 0.4 })
+      lab = await openLabAt(servers, store, isFull ? 1 : 0.4)
     })
     after(() => lab?.[Symbol.asyncDispose]())
 

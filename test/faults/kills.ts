@@ -9,7 +9,7 @@ export const killedAtRandom: Fault = {
   inject: 'SIGKILL to the command at a random moment between its start and its end; then the command is run again',
   promise: 'the last commit verifies after every kill; at the end every record exists once',
   rounds: { test: 2, soak: 80 },
-  run: (lab, options) => signalRuns(lab, 'kills', ['SIGKILL'], options),
+  run: (lab, options) => signalRuns(lab, ['SIGKILL'], options),
 }
 
 export const stoppedAtRandom: Fault = {
@@ -17,22 +17,21 @@ export const stoppedAtRandom: Fault = {
   inject: 'SIGTERM or SIGINT at a random moment; then the command is run again',
   promise: 'it exits with 143 or 130, what is committed verifies; at the end every record exists once',
   rounds: { test: 2, soak: 40 },
-  run: (lab, options) => signalRuns(lab, 'stops', ['SIGTERM', 'SIGINT'], options),
+  run: (lab, options) => signalRuns(lab, ['SIGTERM', 'SIGINT'], options),
 }
 
 /** Signals run after run on one backup until it is finished, then begins with another one. */
 async function signalRuns(
   lab: Lab,
-  topic: string,
   signals: readonly NodeJS.Signals[],
   { rounds, seed }: FaultOptions,
 ): Promise<Outcome> {
   const random = createRandom(seed)
   const count = new Count('unreadable', 'changed', 'lost', 'duplicated', 'wrong', 'other exit codes')
-  const subject = await prepareSubject(lab, { topic, partitions: 4, records: 40_000, valueBytes: 1000 })
-  const begin = () => (random() < 0.5 ? copyBase(lab, subject) : makePlace(lab, topic))
+  const subject = await prepareSubject(lab, { partitions: 4, records: 40_000, valueBytes: 1000 })
+  const begin = () => (random() < 0.5 ? copyBase(lab, subject) : makePlace(lab, subject.topic))
   const pace = new Pace(random)
-  const warmUp = await makePlace(lab, topic)
+  const warmUp = await makePlace(lab, subject.topic)
   await pace.run(warmUp, undefined)
   await emptyStore(warmUp)
   let place = await begin()

@@ -29,6 +29,8 @@ export interface Place {
 
 /** A topic of two halves. The first is in the backup `base` already, and most experiments go on from there. */
 export interface Subject {
+  /** Whose store has the backup. */
+  lab: Lab
   topic: string
   records: number
   base: Place
@@ -36,8 +38,7 @@ export interface Subject {
   chains: string[]
 }
 
-export interface SubjectSpec {
-  topic: string
+interface SubjectShape {
   partitions: number
   records: number
   valueBytes: number
@@ -51,10 +52,23 @@ let places = 0
 /** Small segments, so that there are many calls to the store and many moments between them. */
 export const manyCalls = { segment_bytes: '1MiB', commit_interval: '1s', memory_budget: '32MiB', lease_duration: '5s' }
 
+const subjects = new WeakMap<KafkaServer, Map<string, Promise<Subject>>>()
+
+/** Experiments only read a topic, so those that ask for the same one share it, also between labs of one Kafka. */
+export async function prepareSubject(lab: Lab, shape: SubjectShape): Promise<Subject> {
+  const topic = `of-${shape.partitions}x${shape.records}x${shape.valueBytes}`
+  const known = subjects.get(lab.server) ?? new Map<string, Promise<Subject>>()
+  subjects.set(lab.server, known)
+  const making = known.get(topic) ?? makeSubject(lab, topic, shape)
+  known.set(topic, making)
+  const subject = await making
+  return subject.lab === lab ? subject : { ...subject, lab, base: await copyBase(lab, subject) }
+}
+
 /** The first half is stored as the producer compressed it, the second is compressed on the way. */
-export async function prepareSubject(lab: Lab, spec: SubjectSpec): Promise<Subject> {
-  const { topic, partitions, valueBytes } = spec
-  const records = spec.records < LARGE_RECORDS ? spec.records : spec.records * lab.share
+async function makeSubject(lab: Lab, topic: string, shape: SubjectShape): Promise<Subject> {
+  const { partitions, valueBytes } = shape
+  const records = shape.records < LARGE_RECORDS ? shape.records : shape.records * lab.share
   await lab.driver.createTopic(topic, { partitions })
   // A machine that is busy with faults may let a producer wait.
   const config = { 'delivery.timeout.ms': '300000' }
@@ -64,7 +78,7 @@ export async function prepareSubject(lab: Lab, spec: SubjectSpec): Promise<Subje
   await backUp(base.spec)
   await lab.driver.seedBulk(topic, { ...half, seed: 2 })
   const digests = await lab.driver.digest(topic, { isolation: 'read_committed' })
-  return { topic, records, base, chains: digests.map(({ sha256 }) => sha256) }
+  return { lab, topic, records, base, chains: digests.map(({ sha256 }) => sha256) }
 }
 
 /** A place where nothing is, for the same job. */

@@ -12,45 +12,67 @@ import type { Lab } from './lab.ts'
 
 export interface LabOptions {
   brokers: 1 | 3
-  store: 'filesystem' | 's3' | 'azure' | 'gcs'
+  store: LabStore
   share?: Lab['share']
 }
 
+export type LabStore = 'filesystem' | 's3' | 'azure' | 'gcs'
 export type OpenLab = Lab & AsyncDisposable
 
-/** Servers of its own. The jobs read over SASL_SSL, and a bucket is reached over TLS. */
+/** What labs with other stores share: servers, and a job's `source:` that reads over SASL_SSL. */
+export type LabServers = Pick<Lab, 'server' | 'driver' | 'servers' | 'source'> & AsyncDisposable
+
+/** With servers of its own. */
 export async function openLab({ brokers, store, share = 1 }: LabOptions): Promise<OpenLab> {
-  const stack = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-faults-'))
-  stack.defer(() => rm(folder, { recursive: true, force: true }))
-  try {
-    const ca = await makeIdentity(folder, 'ca')
-    const identity = await makeIdentity(folder, 'server', { signedBy: ca, names: brokerNames })
-    const properties = {
-      ...loginProperties('secure'),
-      'listener.name.secure.ssl.keystore.type': 'PEM',
-      'listener.name.secure.ssl.keystore.location': identity.store,
-    }
-    const server = stack.use(await startKafka({ brokers, secureListener: 'SASL_SSL', behindProxy: true, properties }))
-    const driver = stack.use(await openDriver(server))
-    await driver.createScramUser(scramUser, scramPassword, 'SCRAM-SHA-512')
-    const sasl = { mechanism: 'SCRAM-SHA-512', username: scramUser, password: scramPassword }
-    const source = { security: { protocol: 'SASL_SSL', tls: { ca_cert: ca.cert }, sasl } }
-    const storageAt = await openStores(store, folder, stack)
-    const servers = server.secureBootstrapServers
-    const dispose = () => stack.disposeAsync()
-    return { server, driver, folder, servers, source, share, storageAt, [Symbol.asyncDispose]: dispose }
-  } catch (error) {
-    await stack.disposeAsync()
-    throw error
+  await using stack = new AsyncDisposableStack()
+  const servers = stack.use(await openLabServers(brokers))
+  const lab = stack.use(await openLabAt(servers, store, share))
+  const opened = stack.move()
+  return { ...lab, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+export async function openLabServers(brokers: 1 | 3): Promise<LabServers> {
+  await using stack = new AsyncDisposableStack()
+  const folder = await openFolder(stack)
+  const ca = await makeIdentity(folder, 'ca')
+  const identity = await makeIdentity(folder, 'server', { signedBy: ca, names: brokerNames })
+  const properties = {
+    ...loginProperties('secure'),
+    'listener.name.secure.ssl.keystore.type': 'PEM',
+    'listener.name.secure.ssl.keystore.location': identity.store,
+  }
+  const server = stack.use(await startKafka({ brokers, secureListener: 'SASL_SSL', behindProxy: true, properties }))
+  const driver = stack.use(await openDriver(server))
+  await driver.createScramUser(scramUser, scramPassword, 'SCRAM-SHA-512')
+  const sasl = { mechanism: 'SCRAM-SHA-512', username: scramUser, password: scramPassword }
+  const source = { security: { protocol: 'SASL_SSL', tls: { ca_cert: ca.cert }, sasl } }
+  const opened = stack.move()
+  return {
+    server,
+    driver,
+    servers: server.secureBootstrapServers,
+    source,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
 
-async function openStores(
-  store: LabOptions['store'],
-  folder: string,
-  stack: AsyncDisposableStack,
-): Promise<Lab['storageAt']> {
+/** A bucket is reached over TLS. */
+export async function openLabAt({ server, driver, servers, source }: LabServers, store: LabStore, share: number) {
+  await using stack = new AsyncDisposableStack()
+  const folder = await openFolder(stack)
+  const storageAt = await openStores(store, folder, stack)
+  const opened = stack.move()
+  const dispose = () => opened.disposeAsync()
+  return { server, driver, servers, source, folder, share, storageAt, [Symbol.asyncDispose]: dispose } satisfies OpenLab
+}
+
+async function openFolder(stack: AsyncDisposableStack): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-faults-'))
+  stack.defer(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+async function openStores(store: LabStore, folder: string, stack: AsyncDisposableStack): Promise<Lab['storageAt']> {
   switch (store) {
     case 'filesystem':
       return openFolders(folder)

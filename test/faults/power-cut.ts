@@ -25,7 +25,7 @@ async function cutPower(lab: Lab, { rounds, seed }: FaultOptions): Promise<Outco
   const random = createRandom(seed)
   const lucks: Luck[] = [() => false, effect => effect.kind === 'name', () => random() < 0.5]
   const count = new Count('unreadable', 'went back')
-  const subject = await prepareSubject(lab, { topic: 'power', partitions: 2, records: 400, valueBytes: 100 })
+  const subject = await prepareSubject(lab, { partitions: 2, records: 400, valueBytes: 100 })
   for (const place of [await makePlace(lab, subject.topic), await copyBase(lab, subject)]) {
     const root = String(place.spec.storage?.path)
     const before = await readFiles(place, root)

@@ -41,7 +41,7 @@ const silent = { onProgress: () => undefined }
 
 async function runDeaths(lab: Lab, { rounds, seed }: FaultOptions): Promise<Outcome> {
   const count = new Count('missing', 'unreadable', 'wrong', 'failed prunes')
-  const subject = await prepareSubject(lab, { topic: 'prunes', partitions: 2, records: 4000, valueBytes: 1000 })
+  const subject = await prepareSubject(lab, { partitions: 2, records: 4000, valueBytes: 1000 })
   const counted = await runChild(await agedPlace(lab, subject), 0, 'kill-before')
   const calls = Number(counted.stdout)
   if (!(calls > 15)) throw new Error(`the prune makes ${calls} calls: ${counted.stderr}`)
@@ -64,7 +64,7 @@ async function runDeaths(lab: Lab, { rounds, seed }: FaultOptions): Promise<Outc
 async function runRaces(lab: Lab, { rounds, seed }: FaultOptions): Promise<Outcome> {
   const random = createRandom(seed)
   const count = new Count('missing', 'unreadable', 'wrong', 'failed backups', 'failed prunes')
-  const subject = await prepareSubject(lab, { topic: 'pruned', partitions: 2, records: 20_000, valueBytes: 1000 })
+  const subject = await prepareSubject(lab, { partitions: 2, records: 20_000, valueBytes: 1000 })
   for (let round = 0; round < rounds; round++) {
     const place = { ...(await copyBase(lab, subject)), cutoffMs: Date.now() }
     const backup = runBackup(place.config)

@@ -35,7 +35,7 @@ const refusals: Refusal[] = [
 async function refuse(lab: Lab, { rounds, seed }: FaultOptions): Promise<Outcome> {
   const random = createRandom(seed)
   const count = new Count('unreadable', 'changed', 'lost', 'duplicated', 'wrong', 'other exit codes', 'unclear')
-  const subject = await prepareSubject(lab, { topic: 'refused', partitions: 4, records: 8000, valueBytes: 1000 })
+  const subject = await prepareSubject(lab, { partitions: 4, records: 8000, valueBytes: 1000 })
   for (let round = 0; round < rounds; round++) {
     const refusal = refusals[round % refusals.length] as Refusal
     const place = await copyBase(lab, subject)

@@ -146,11 +146,19 @@ async function waitForTopic(lab: Lab, topic: string): Promise<void> {
 async function prepareTrials(lab: Lab, seed: number): Promise<() => Promise<Trial>> {
   const random = createRandom(seed)
   const subject = await restoreSubject(lab)
-  const restore = { rate_limit: '2MiB' }
-  const warmUp = await makeTarget(lab, subject, { restore })
-  const startedAt = performance.now()
-  await runRestore(warmUp)
-  const wholeMs = performance.now() - startedAt
-  await dropTarget(lab, warmUp)
+  const wholeMs = durations.get(lab) ?? (await timeRestore(lab, subject))
+  durations.set(lab, wholeMs)
   return async () => ({ lab, subject, random, wholeMs, target: await makeTarget(lab, subject, { restore }) })
+}
+
+const restore = { rate_limit: '2MiB' }
+const durations = new WeakMap<Lab, number>()
+
+async function timeRestore(lab: Lab, subject: RestoreSubject): Promise<number> {
+  const target = await makeTarget(lab, subject, { restore })
+  const startedAt = performance.now()
+  await runRestore(target)
+  const wholeMs = performance.now() - startedAt
+  await dropTarget(lab, target)
+  return wholeMs
 }

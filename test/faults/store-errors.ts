@@ -18,7 +18,7 @@ export const errorsOnATenth: Fault = {
   promise: 'a run succeeds and is exact, or fails with a documented error; what is committed verifies',
   rounds: { test: 20, soak: 1000 },
   run: (lab, options) =>
-    disturbStore(lab, 'tenth', options, [
+    disturbStore(lab, options, [
       { probability: 0.05, effect: { kind: 'throw-before', error: passingError } },
       { probability: 0.05, effect: { kind: 'throw-after', error: passingError } },
     ]),
@@ -30,7 +30,7 @@ export const repliesLost: Fault = {
   promise: 'each object exists once with its bytes; nothing is left over; the result is exact',
   rounds: { test: 20, soak: 400 },
   run: (lab, options) =>
-    disturbStore(lab, 'replies', options, [
+    disturbStore(lab, options, [
       { on: ['create', 'commit', 'replace'], probability: 0.5, effect: { kind: 'throw-after', error: passingError } },
     ]),
 }
@@ -39,14 +39,9 @@ export const repliesLost: Fault = {
  * Runs with a store that fails below the program's own retries, as a real one does. A round is a call that was made to
  * fail. Delays between tries pass at once.
  */
-async function disturbStore(
-  lab: Lab,
-  topic: string,
-  { rounds, seed }: FaultOptions,
-  faults: readonly StoreFault[],
-): Promise<Outcome> {
+async function disturbStore(lab: Lab, { rounds, seed }: FaultOptions, faults: readonly StoreFault[]): Promise<Outcome> {
   const count = new Count(...names, 'left over')
-  const subject = await prepareSubject(lab, { topic, partitions: 4, records: 4000, valueBytes: 1000 })
+  const subject = await prepareSubject(lab, { partitions: 4, records: 4000, valueBytes: 1000 })
   let place = await copyBase(lab, subject)
   let failures = 0
   for (let round = 0; count.injected < rounds; round++) {

@@ -12,7 +12,7 @@ export const twoWriters: Fault = {
   inject: 'two commands on one backup_id, started together or a moment apart, on an empty store or a backup',
   promise: 'the second waits for the first and succeeds, or exits with 5; nothing is mixed, and the result is exact',
   rounds: { test: 2, soak: 40 },
-  run: (lab, options) => raceWriters(lab, 'races', options, race),
+  run: (lab, options) => raceWriters(lab, options, race),
 }
 
 export const wakingWriter: Fault = {
@@ -20,18 +20,18 @@ export const wakingWriter: Fault = {
   inject: 'SIGSTOP at a random moment, another command waits for the lease to expire and runs to its end, SIGCONT',
   promise: 'the suspended one exits with 5, or had committed before; nothing is mixed, and the result is exact',
   rounds: { test: 1, soak: 30 },
-  run: (lab, options) => raceWriters(lab, 'wakes', options, overtake),
+  run: (lab, options) => raceWriters(lab, options, overtake),
 }
 
 type Race = (place: Place, random: () => number, wholeMs: number) => Promise<Ended[]>
 
-async function raceWriters(lab: Lab, topic: string, { rounds, seed }: FaultOptions, hold: Race): Promise<Outcome> {
+async function raceWriters(lab: Lab, { rounds, seed }: FaultOptions, hold: Race): Promise<Outcome> {
   const random = createRandom(seed)
   const count = new Count('unreadable', 'changed', 'lost', 'duplicated', 'wrong', 'other exit codes', 'no winner')
-  const subject = await prepareSubject(lab, { topic, partitions: 4, records: 20_000, valueBytes: 1000 })
+  const subject = await prepareSubject(lab, { partitions: 4, records: 20_000, valueBytes: 1000 })
   const wholeMs = await timeRun(lab, subject)
   for (let round = 0; round < rounds; round++) {
-    const place = round % 2 === 0 ? await makePlace(lab, topic) : await copyBase(lab, subject)
+    const place = round % 2 === 0 ? await makePlace(lab, subject.topic) : await copyBase(lab, subject)
     const before = await snapshot(place)
     const ended = await hold(place, random, wholeMs)
     count.injected++
