@@ -117,6 +117,7 @@ async function copyStore(from: Storage, to: Storage): Promise<void> {
   for await (const { key } of from.list('', never)) {
     copying.push(from.read(key, never).then(body => to.replace(key, body, never)))
   }
+  if (copying.length === 0) throw new Error(`${from.location} has nothing to copy`)
   await Promise.all(copying)
 }
 

@@ -19,8 +19,8 @@ export interface LabOptions {
 export type LabStore = 'filesystem' | 's3' | 'azure' | 'gcs'
 export type OpenLab = Lab & AsyncDisposable
 
-/** What labs with other stores share: servers, and a job's `source:` that reads over SASL_SSL. */
-export type LabServers = Pick<Lab, 'server' | 'driver' | 'servers' | 'source'> & AsyncDisposable
+/** What labs with other stores share: servers, a folder, and a job's `source:` that reads over SASL_SSL. */
+export type LabServers = Pick<Lab, 'server' | 'driver' | 'folder' | 'servers' | 'source'> & AsyncDisposable
 
 /** With servers of its own. */
 export async function openLab({ brokers, store, share = 1 }: LabOptions): Promise<OpenLab> {
@@ -33,7 +33,8 @@ export async function openLab({ brokers, store, share = 1 }: LabOptions): Promis
 
 export async function openLabServers(brokers: 1 | 3): Promise<LabServers> {
   await using stack = new AsyncDisposableStack()
-  const folder = await openFolder(stack)
+  const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-faults-'))
+  stack.defer(() => rm(folder, { recursive: true, force: true }))
   const ca = await makeIdentity(folder, 'ca')
   const identity = await makeIdentity(folder, 'server', { signedBy: ca, names: brokerNames })
   const properties = {
@@ -50,6 +51,7 @@ export async function openLabServers(brokers: 1 | 3): Promise<LabServers> {
   return {
     server,
     driver,
+    folder,
     servers: server.secureBootstrapServers,
     source,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
@@ -57,19 +59,11 @@ export async function openLabServers(brokers: 1 | 3): Promise<LabServers> {
 }
 
 /** A bucket is reached over TLS. */
-export async function openLabAt({ server, driver, servers, source }: LabServers, store: LabStore, share: number) {
+export async function openLabAt(servers: LabServers, store: LabStore, share: number): Promise<OpenLab> {
   await using stack = new AsyncDisposableStack()
-  const folder = await openFolder(stack)
-  const storageAt = await openStores(store, folder, stack)
+  const storageAt = await openStores(store, servers.folder, stack)
   const opened = stack.move()
-  const dispose = () => opened.disposeAsync()
-  return { server, driver, servers, source, folder, share, storageAt, [Symbol.asyncDispose]: dispose } satisfies OpenLab
-}
-
-async function openFolder(stack: AsyncDisposableStack): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-faults-'))
-  stack.defer(() => rm(folder, { recursive: true, force: true }))
-  return folder
+  return { ...servers, share, storageAt, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 async function openStores(store: LabStore, folder: string, stack: AsyncDisposableStack): Promise<Lab['storageAt']> {
