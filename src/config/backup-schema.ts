@@ -61,6 +61,13 @@ export const backupSchema = fields({
     min: '1s',
     max: '7d',
   }).prefault('60s'),
+  merge_after: duration({
+    description:
+      'How long a continuous run keeps small appends as pieces of objects that they share with other partitions. Then they ' +
+      'become segments, whatever their size.',
+    min: '1m',
+    max: '365d',
+  }).prefault('24h'),
   lease_duration: duration({
     description:
       'How long a run counts as alive after it last renewed its lease. A second run of the same `backup_id` waits for ' +
@@ -88,6 +95,7 @@ export const backupSchema = fields({
     camelKeys(backup, {
       commit_interval: 'commitIntervalMs',
       poll_interval: 'pollIntervalMs',
+      merge_after: 'mergeAfterMs',
       lease_duration: 'leaseDurationMs',
       compacted_reread_interval: 'compactedRereadIntervalMs',
       memory_budget: 'memoryBudgetBytes',

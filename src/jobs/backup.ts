@@ -99,7 +99,8 @@ export function backupOptions({ backupId, source, backup, newIncarnations }: Bac
   const { topics, clientRack } = source
   const { leaseDurationMs: _, ...settings } = backup
   const rack = clientRack !== undefined && { clientRack }
-  return { backupId, topics, ...rack, ...settings, ...(newIncarnations && { newIncarnations }) }
+  const own = { beginsLog: settings.continuous, ...(newIncarnations && { newIncarnations }) }
+  return { backupId, topics, ...rack, ...settings, ...own }
 }
 
 /** A reading of the groups that a job keeps, as often as it is asked for one; nothing where it keeps none. */

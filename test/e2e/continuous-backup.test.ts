@@ -10,11 +10,13 @@ import { verifyBackup } from '../../src/archive/verify.ts'
 import { fetchBounds } from '../../src/kafka/offsets.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { openLocation } from '../open-location.ts'
-import { readArchivedTopic, readTopicEntry } from '../oracle/archive.ts'
+import { readArchivedTopic, readTopicEntry, segmentsOf } from '../oracle/archive.ts'
 import { hashChain } from '../oracle/records.ts'
+import { runKafkaTool } from '../servers/kafka-tools.ts'
 import { findFreePorts } from '../servers/ports.ts'
 import { backUp, jobText, withFolder } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
+import { restore } from './restore-job.ts'
 import { launcher } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
@@ -203,6 +205,49 @@ describe('a continuous backup', () => {
       assert.ok(seconds >= leastSeconds, `${copied.bytes} bytes in ${seconds} s`)
       assert.ok(copied.bytes > 6_000_000)
       await assertExact(path, 'limited')
+    }))
+
+  test('restores the same records from pieces and from merged segments, which Kafka reads itself', () =>
+    withFolder(async path => {
+      const servers = kafka.server.bootstrapServers
+      const backup = { segment_bytes: '1MiB', compression: 'none' }
+      const restoreTo = async (target: string) => {
+        await restore({ servers, path, mapping: [['small', target]] })
+        const isolation = 'read_committed' as const
+        const source = await kafka.driver.digest('small', { isolation })
+        const back = await kafka.driver.digest(target, { isolation })
+        assert.deepEqual(
+          back.map(({ sha256 }) => sha256),
+          source.map(({ sha256 }) => sha256),
+        )
+      }
+      const listAll = async () => {
+        const { topics } = await openBackup(openLocation(path), 'b1', never)
+        return Promise.all((topics[0]?.partitions ?? []).map(one => segmentsOf(path, one)))
+      }
+      await kafka.driver.createTopic('small', { partitions: 2 })
+      let total = (await seed('small', 200, 2)).records
+      await whileRunning(path, ['small'], backup, ({ until }) => until(one => recordsOf(one, 'small') === total))
+      assert.ok((await listAll()).flat().every(({ piece }) => piece))
+      await restoreTo('small-pieces')
+      const isMerged = async () => (await listAll()).every(some => some.some(one => !one.piece && one.stored_from))
+      await whileRunning(path, ['small'], backup, async ({ until }) => {
+        // As many rounds as the run needs until it has merged what it wrote.
+        while (!(await isMerged())) {
+          total += (await seed('small', 400, 2)).records
+          await until(one => recordsOf(one, 'small') === total)
+        }
+      })
+      await assertWhole(path)
+      await restoreTo('small-merged')
+      const files = (await listAll()).flat().filter(({ piece }) => !piece)
+      const named = files.map(({ key }) => join(path, key))
+      const args = ['--deep-iteration', '--files', named.join()]
+      const { stdout, stderr, exitCode } = await runKafkaTool(kafka.server, 'kafka.tools.DumpLogSegments', args)
+      assert.equal(exitCode, 0, stderr)
+      assert.doesNotMatch(stdout, /isvalid: false|mismatch|corrupt/i)
+      const records = files.reduce((sum, one) => sum + one.records, 0)
+      assert.equal(stdout.match(/^\| offset: /gm)?.length, records)
     }))
 
   test('stopped by SIGTERM and SIGINT while records arrive, loses and repeats nothing', () =>
