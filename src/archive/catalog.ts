@@ -7,7 +7,7 @@ import { manifestOf, writerManifestOf } from './log/as-manifest.ts'
 import { commitKey } from './log/keys.ts'
 import type { LogBase } from './log/log-writer.ts'
 import { isLogMarker, MAX_MARKER_BYTES } from './log/marker.ts'
-import { findNewestCommit, listCommits, openGeneration } from './log/open-generation.ts'
+import { findNewestCommit, hasCommit, listCommits, openGeneration } from './log/open-generation.ts'
 import { type Manifest, parseManifest } from './manifest.ts'
 
 /** The ids of all backups at the location, in the order of their names, without expired ones. */
@@ -199,7 +199,7 @@ export async function readGeneration(
   }
   if (bytes && !isLogMarker(bytes)) return parseOwnManifest(bytes, backupId, generation)
   const key = commitKey(backupId, generation)
-  if (await storage.stat(key, signal)) return readLog(storage, backupId, generation, signal)
+  if (await hasCommit(storage, backupId, generation, signal)) return readLog(storage, backupId, generation, signal)
   // A marker alone is not a generation.
   throw missing ?? new KafkaBackupError('STORAGE_NOT_FOUND', `${key} does not exist at ${storage.location}`)
 }

@@ -1,6 +1,6 @@
 import { readManifest } from '../archive/catalog.ts'
 import { listHolds } from '../archive/holds.ts'
-import { commitKey } from '../archive/log/keys.ts'
+import { parseLogKey } from '../archive/log/keys.ts'
 import { readCommit } from '../archive/log/open-generation.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { hasCode } from '../errors.ts'
@@ -55,6 +55,6 @@ async function readFacts(
   key: string,
   signal: AbortSignal,
 ): Promise<Pick<Manifest, 'complete' | 'created_at'>> {
-  if (key !== commitKey(backupId, generation)) return readManifest(storage, backupId, generation, signal)
+  if (!parseLogKey(backupId, key)) return readManifest(storage, backupId, generation, signal)
   return (await readCommit(storage, backupId, generation, signal)).commit
 }

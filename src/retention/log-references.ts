@@ -3,7 +3,14 @@ import { type Change, isBaseRange } from '../archive/log/change.ts'
 import { unpackDocument } from '../archive/log/document.ts'
 import { checkpointSchema } from '../archive/log/documents.ts'
 import { parseLogKey } from '../archive/log/keys.ts'
-import { firstCommitOf, openGeneration, readChange, readCommit, readParts } from '../archive/log/open-generation.ts'
+import {
+  firstCommitOf,
+  openGeneration,
+  readChange,
+  readCheckpoint,
+  readCommit,
+  readParts,
+} from '../archive/log/open-generation.ts'
 import { SegmentLists } from '../archive/log/segment-lists.ts'
 import { sectionObjectsOf } from '../archive/named-objects.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
@@ -70,7 +77,7 @@ export async function readLogReferences(
 }
 
 /** All that one generation names. */
-async function addState(
+export async function addState(
   storage: Storage,
   backupId: string,
   generation: number,
@@ -114,19 +121,19 @@ export function isSectionSince(backupId: string, key: string, cut: number): bool
   return match !== null && Number(match[1]) >= cut
 }
 
-/** The documents of the log that the cut and what follows it do not need. */
+/** The documents of the log that the cut, what follows it, and generations which are kept for longer do not need. */
 export async function findOldDocuments(
   storage: Storage,
   backupId: string,
   objects: readonly StoredObject[],
-  cut: LogCut,
+  { cut, kept }: { cut: LogCut; kept: readonly number[] },
   signal: AbortSignal,
 ): Promise<StoredObject[]> {
   const old: StoredObject[] = []
-  const named = new Set<string>()
+  const named = await documentsOf(storage, backupId, kept, signal)
   for (const object of objects) {
     const parsed = parseLogKey(backupId, object.key)
-    if (!parsed) continue
+    if (!parsed || parsed.kind === 'kept') continue
     const { kind, to } = parsed
     const isOld =
       kind === 'commit' || kind === 'change'
@@ -146,4 +153,23 @@ export async function findOldDocuments(
     }
   }
   return old.filter(({ key }) => !named.has(key))
+}
+
+/** What the commits of these generations name, and their checkpoints. */
+async function documentsOf(
+  storage: Storage,
+  backupId: string,
+  generations: readonly number[],
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const named = new Set<string>()
+  for (const generation of generations) {
+    const { commit } = await readCommit(storage, backupId, generation, signal)
+    for (const { key } of commit.parts) named.add(key)
+    if (!commit.checkpoint) continue
+    named.add(commit.checkpoint.key)
+    const { checkpoint } = await readCheckpoint(storage, backupId, commit.checkpoint, signal)
+    for (const { key } of [...checkpoint.pages, ...checkpoint.parts]) named.add(key)
+  }
+  return named
 }

@@ -15,7 +15,10 @@ const patterns: readonly (readonly [ObjectClass, RegExp])[] = [
   ['data', /^schema-registry\/generations\/.+$/],
   ['shard', /^shards\/\d+\/shard-\d+-of-\d+\.[\w-]+\.json$/],
   // Documents of version 2: they go when no generation that is kept needs them to be opened.
-  ['log', /^(commits\/\d{9}\/\d{12}|(changes|checkpoints)\/\d{12}\.[\w-]+|rollups\/\d{12}-\d{12}\.[\w-]+)\.json\.zst$/],
+  [
+    'log',
+    /^(commits\/\d{9}\/\d{12}|kept\/\d{12}|(changes|checkpoints)\/\d{12}\.[\w-]+|rollups\/\d{12}-\d{12}\.[\w-]+)\.json\.zst$/,
+  ],
   // Journals of restores, reports of runs, keys, and the current files of the registry: they live as long as the backup.
   ['kept', /^(restores|reports|keys|schema-registry)\/.+$/],
 ]

@@ -54,26 +54,25 @@ describe('a prune of a backup of version 2', () => {
   })
 
   test('that dies at any call leaves only generations that can be read, and the next one completes it', async () => {
-    const count = async () => {
-      const world = await grown(1)
-      await world.prune(policy)
-      world.clock.pass(3 * HOUR)
-      const { storage, calls } = dying(world.storage, Number.POSITIVE_INFINITY, 'kill-before')
-      await world.prune(policy, { storage })
-      return calls.length
-    }
-    for (const [nth, kind] of momentsToTry(await count())) {
-      const world = await grown(1)
-      await world.prune(policy)
-      world.clock.pass(3 * HOUR)
-      await world.prune(policy, { storage: dying(world.storage, nth, kind).storage }).catch(error => {
+    const rules = { ...policy, generations: { keepHourly: 3 } }
+    const start = await grown(1)
+    await start.prune(rules)
+    start.clock.pass(3 * HOUR)
+    const calm = start.clone()
+    const { storage, calls } = dying(calm.storage, Number.POSITIVE_INFINITY, 'kill-before')
+    await calm.prune(rules, { storage })
+    assert.ok(calm.keys('a/kept/').length > 0, 'it keeps generations before the cut')
+    for (const [nth, kind] of momentsToTry(calls.length)) {
+      const world = start.clone()
+      await world.prune(rules, { storage: dying(world.storage, nth, kind).storage }).catch(error => {
         if (!(error instanceof Death)) throw error
       })
       await readAllGenerations(world.storage, 'a')
       world.clock.pass(3 * HOUR)
-      await world.prune(policy)
+      await world.prune(rules)
       const left = await readAllGenerations(world.storage, 'a')
-      assert.ok(left.size > 0 && left.size < 6, `${kind} ${nth}: ${[...left.keys()]}`)
+      // Those of three hours, the newest, and at most as many as one more prune makes.
+      assert.ok(left.size > 2 && left.size < 9, `${kind} ${nth}: ${[...left.keys()]}`)
       await isWhole(world)
     }
   })
@@ -117,19 +116,46 @@ describe('a prune of a backup of version 2', () => {
     await isWhole(world)
   })
 
-  test('keeps held generations and those of retention.generations, and says which stay in between', async () => {
+  test('keeps held generations and those of retention.generations, and removes those in between', async () => {
     const world = await grown()
+    await world.storage.create('a/holds/000000000001.json', Buffer.from('{}'), never)
     await world.storage.create('a/holds/000000000010.json', Buffer.from('{}'), never)
-    world.clock.pass(DAY)
-    const rules = { ...policy, generations: { keepLast: 3 } }
-    const { notes, generationsKept } = await world.pruneOne(rules)
-    assert.match(notes.join(), /generations that no rule keeps stay in between/)
-    assert.deepEqual(
-      generationsKept.map(({ generation }) => generation),
-      [22, 23, 24],
-    )
+    const rules = { ...policy, generations: { keepLast: 2, keepHourly: 3 } }
+    const all = await readAllGenerations(world.storage, 'a')
+    const held = new Set([1, 10])
+    for (let i = 0; i < 3; i++) {
+      world.clock.pass(3 * HOUR)
+      const planned = await world.pruneOne(rules, true)
+      const { generationsKept, notes, generationsRemoved, removed } = await world.pruneOne(rules)
+      assert.deepEqual([notes, planned.generationsRemoved, planned.removed], [[], generationsRemoved, removed])
+      const left = await readAllGenerations(world.storage, 'a')
+      for (const generation of [...held, ...generationsKept.map(one => one.generation)]) {
+        assert.equal(left.get(generation), all.get(generation) ?? left.get(generation), `generation ${generation}`)
+        assert.ok(left.has(generation), `generation ${generation}`)
+      }
+      await isWhole(world)
+      await (await LogRun.open(world, 'a')).rounds(12, HOUR / 6)
+    }
+    world.clock.pass(3 * HOUR)
+    for (let i = 0; i < 2; i++) {
+      world.clock.pass(3 * HOUR)
+      await world.pruneOne(rules)
+    }
+    const { generationsKept } = await world.pruneOne(rules)
+    const stay = new Set([...held, ...generationsKept.map(one => one.generation)])
     const left = [...(await readAllGenerations(world.storage, 'a')).keys()]
-    assert.deepEqual([left.includes(10), (left[0] ?? 0) <= 10], [true, true])
+    assert.deepEqual(
+      left.filter(one => stay.has(one)),
+      [...stay].sort((one, other) => one - other),
+    )
+    assert.ok(left.length <= stay.size + 3, `${left} are left, ${[...stay]} are kept`)
+    // What is kept no longer goes, with all that only it names.
+    for (const generation of held)
+      await world.storage.remove(`a/holds/${String(generation).padStart(12, '0')}.json`, never)
+    await world.pruneOne({ ...policy, generations: { keepLast: 1 } })
+    const after = await readAllGenerations(world.storage, 'a')
+    assert.ok(!after.has(1) && !after.has(10))
+    assert.deepEqual(world.keys('a/kept/').length <= 1, true)
     await isWhole(world)
   })
 

@@ -75,6 +75,16 @@ export class World {
 
   readonly newRun = (): string => `run${String(++this.#runs).padStart(4, '0')}`
 
+  /** Another world with the same objects, at the same time. */
+  clone(): World {
+    const other = new World()
+    other.clock.pass(this.clock.now() - other.clock.now())
+    other.#runs = this.#runs
+    for (const [key, body] of this.storage.objects) other.storage.objects.set(key, body)
+    for (const [key, ms] of this.storage.modified) other.storage.modified.set(key, ms)
+    return other
+  }
+
   partsAt(storage: Storage = this.storage): LeaseParts {
     const { clock, newRun } = this
     return { storage, clock, newRun, toolVersion: '0.0.0', host: 'h1', pid: 1, onProgress: () => undefined }

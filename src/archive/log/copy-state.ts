@@ -27,10 +27,7 @@ export async function copyState(
   signal: AbortSignal,
 ): Promise<Manifest> {
   const { backup_id: backupId, generation } = manifest
-  const { start, change } =
-    generation === 1
-      ? { start: emptyStart, change: await wholeChange(storage, manifest, signal) }
-      : { start: await startBefore(storage, manifest, newWriter(), signal), change: noChange }
+  const { start, change } = await writeState(storage, manifest, newWriter(), signal)
   // All generations of version 1 have lower numbers, also those that may be copied later on.
   if (!isLog) await createMarker(storage, backupId, generation, signal)
   const log = new CommitLog(storage, backupId, newWriter, start)
@@ -38,18 +35,20 @@ export async function copyState(
   return manifestFrom({ ...facts, backup_id: backupId, generation }, log.state, commitKey(backupId, generation))
 }
 
-async function startBefore(
+/** Writes a checkpoint of the state, which bears the number before it. The first generation is a change from nothing. */
+export async function writeState(
   storage: Storage,
   manifest: Manifest,
   writer: string,
   signal: AbortSignal,
-): Promise<LogStart> {
+): Promise<{ start: LogStart; change: Change }> {
+  if (manifest.generation === 1) return { start: emptyStart, change: await wholeChange(storage, manifest, signal) }
   const generation = manifest.generation - 1
   const { state, ref, bytes, pages } = await writeFirstCheckpoint(storage, { ...manifest, generation }, writer, signal)
-  return { generation, state, chain: { checkpoint: ref, rollups: [] }, previous: null, checkpointBytes: bytes, pages }
+  const chain = { checkpoint: ref, rollups: [] }
+  return { start: { generation, state, chain, previous: null, checkpointBytes: bytes, pages }, change: noChange }
 }
 
-/** The first generation has nothing before it. */
 async function wholeChange(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<Change> {
   const change = stateAsChange(stateOf(manifest))
   const lists = new Map<string, ListChange | null>(change.lists)

@@ -21,6 +21,21 @@ export function parseCommitKey(key: string): number | undefined {
   return match && match[1] === commitFolder(generation) ? generation : undefined
 }
 
+export function keptPrefix(backupId: string): string {
+  return `${backupId}/kept/`
+}
+
+/** The commit of a generation that retention keeps for longer than those around it. */
+export function keptKey(backupId: string, generation: number): string {
+  return `${keptPrefix(backupId)}${digits(generation)}.json.zst`
+}
+
+/** The generation that such a key stands for; undefined where it is something else. */
+export function parseKeptKey(backupId: string, key: string): number | undefined {
+  const generation = Number(/\/kept\/([0-9]{12})\.json\.zst$/.exec(key)?.[1])
+  return key === keptKey(backupId, generation) ? generation : undefined
+}
+
 /** A document of a change that is too large for one. */
 export function changeKey(backupId: string, generation: number, writer: string, number: number): string {
   return `${backupId}/changes/${digits(generation)}.${writer}-${number}.json.zst`
@@ -47,9 +62,11 @@ export function packKey(backupId: string, run: string, number: number): string {
 export function parseLogKey(
   backupId: string,
   key: string,
-): { kind: 'commit' | 'change' | 'rollup' | 'checkpoint' | 'page'; to: number } | undefined {
+): { kind: 'commit' | 'kept' | 'change' | 'rollup' | 'checkpoint' | 'page'; to: number } | undefined {
   const generation = parseCommitKey(key)
   if (generation !== undefined && key === commitKey(backupId, generation)) return { kind: 'commit', to: generation }
+  const kept = parseKeptKey(backupId, key)
+  if (kept !== undefined) return { kind: 'kept', to: kept }
   for (const kind of ['change', 'rollup', 'checkpoint'] as const) {
     if (!isLogKey(key, backupId, kind)) continue
     const [, number = ''] = /\/(?:[0-9]{12}-)?([0-9]{12})\.[^/]+$/.exec(key) ?? []

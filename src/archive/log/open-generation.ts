@@ -1,6 +1,7 @@
+import { hasCode } from '../../errors.ts'
 import { runPool } from '../../lib/pool.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { damaged, readNamed } from '../damage.ts'
+import { damaged } from '../damage.ts'
 import type { NamedObject } from '../manifest.ts'
 import { refuseRepeats } from '../refuse-repeats.ts'
 import { applyChange, type Change, emptyState, type State } from './change.ts'
@@ -15,7 +16,16 @@ import {
   commitSchema,
   type PageRef,
 } from './documents.ts'
-import { commitKey, commitsPrefix, isLogKey, type LogObject, parseCommitKey } from './keys.ts'
+import {
+  commitKey,
+  commitsPrefix,
+  isLogKey,
+  keptKey,
+  keptPrefix,
+  type LogObject,
+  parseCommitKey,
+  parseKeptKey,
+} from './keys.ts'
 
 const CONCURRENCY = 8
 
@@ -58,7 +68,13 @@ export async function listCommits(
     if (generations.length >= count) break
     generations = (await commitsIn(storage, backupId, folder, signal)).concat(generations)
   }
-  return generations
+  if (generations.length >= count) return generations
+  const kept = new Set(generations)
+  for await (const { key } of storage.list(keptPrefix(backupId), signal)) {
+    const generation = parseKeptKey(backupId, key)
+    if (generation !== undefined) kept.add(generation)
+  }
+  return [...kept].sort((a, b) => a - b)
 }
 
 async function commitFolders(storage: Storage, backupId: string, signal: AbortSignal): Promise<string[]> {
@@ -85,14 +101,45 @@ export async function readCommit(
   generation: number,
   signal: AbortSignal,
 ): Promise<ReadCommit> {
-  const key = commitKey(backupId, generation)
-  const bytes = await readNamed(storage, key, signal)
+  const { key, bytes } = await readCommitBytes(storage, backupId, generation, signal)
   const commit = await unpackDocument(commitSchema, bytes, key)
   if (commit.backup_id !== backupId || commit.generation !== generation) {
     throw damaged(key, `belongs to generation ${commit.generation} of backup \`${commit.backup_id}\``)
   }
   assertChain(commit, key)
   return { commit, ref: nameDocument(key, bytes) }
+}
+
+/** Where retention has removed the commit and keeps the generation, another one takes its place. */
+async function readCommitBytes(
+  storage: Storage,
+  backupId: string,
+  generation: number,
+  signal: AbortSignal,
+): Promise<{ key: string; bytes: Buffer }> {
+  let missing: unknown
+  for (const key of [commitKey(backupId, generation), keptKey(backupId, generation)]) {
+    try {
+      return { key, bytes: await storage.read(key, signal) }
+    } catch (error) {
+      if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
+      missing ??= error
+    }
+  }
+  throw damaged(commitKey(backupId, generation), 'is missing', { cause: missing })
+}
+
+/** Whether there is a commit of the generation, or what takes its place. */
+export async function hasCommit(
+  storage: Storage,
+  backupId: string,
+  generation: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (const key of [commitKey(backupId, generation), keptKey(backupId, generation)]) {
+    if (await storage.stat(key, signal)) return true
+  }
+  return false
 }
 
 /** Roll-ups follow the checkpoint and one another without a hole, and end before the commit. */
