@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { scanManifests } from '../../src/archive/catalog.ts'
+import { listGenerations, scanManifests } from '../../src/archive/catalog.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { withLease } from '../../src/archive/writer-lease.ts'
 import type { BackupOptions } from '../../src/backup/backup-options.ts'
 import { runBackup } from '../../src/backup/run-backup.ts'
+import { runContinuous } from '../../src/backup/run-continuous.ts'
 import { runShard } from '../../src/backup/run-shard.ts'
 import { hasCode } from '../../src/errors.ts'
 import { backupSchemas } from '../../src/registry/backup-schemas.ts'
@@ -87,6 +88,20 @@ async function suspend(
   }
 }
 
+/** One round of a continuous run, which begins with version 2. */
+async function runRound(own: BackupOptions, parts: Parameters<typeof runBackup>[1]): Promise<void> {
+  const stop = new AbortController()
+  const over = new Error('one round is enough')
+  const afterRound: NonNullable<typeof parts.afterRound> = async newest => {
+    stop.abort(over)
+    return newest
+  }
+  const continuous = { ...own, continuous: true, beginsLog: true }
+  await runContinuous(continuous, { ...parts, afterRound }, stop.signal).catch(error => {
+    if (error !== over) throw error
+  })
+}
+
 const backUp = (world: World) => suspend(world, undefined, { meanwhile: async () => undefined, batches: 2 })
 const remove = (world: World) => deleteBackup('a', world.partsAt(), { isDryRun: false }, never)
 const isConflict = (error: unknown) => hasCode(error, 'WRITER_CONFLICT')
@@ -128,6 +143,34 @@ describe('a backup that was suspended for longer than its lease', () => {
     await assert.rejects(suspend(world, '/index-', { meanwhile }), isConflict)
     end.resolve()
     await prune
+  })
+
+  test('commits nothing of version 2 either, and its packs are not missed', async () => {
+    const deleted = async (world: World) => {
+      await remove(world)
+      await suspend(world, undefined, { meanwhile: async () => undefined, batches: 2, run: runRound })
+    }
+    for (const meanwhile of [remove, deleted]) {
+      const world = new World()
+      await suspend(world, undefined, { meanwhile: async () => undefined, batches: 2, run: runRound })
+      await assert.rejects(suspend(world, '/packs/', { meanwhile, run: runRound }), isConflict)
+      const left = await listGenerations(world.storage, 'a', never)
+      assert.deepEqual(left, meanwhile === remove ? [] : [1])
+    }
+    const world = new World()
+    await suspend(world, '/packs/', { meanwhile: async () => undefined, run: runRound })
+    assert.deepEqual(await listGenerations(world.storage, 'a', never), [1])
+    const { problems } = await verifyBackup(world.storage, 'a', { deep: true, onProgress: () => undefined }, never)
+    assert.deepEqual(problems, [])
+  })
+
+  test('of version 2 loses to a prune that has swept its pack', async () => {
+    const world = new World()
+    await suspend(world, undefined, { meanwhile: async () => undefined, batches: 2, run: runRound })
+    const meanwhile = () => world.prune({ graceMs: 0 })
+    await assert.rejects(suspend(world, '/packs/', { meanwhile, run: runRound }), isConflict)
+    const { problems } = await verifyBackup(world.storage, 'a', { deep: true, onProgress: () => undefined }, never)
+    assert.deepEqual(problems, [])
   })
 
   test('commits when nothing was changed meanwhile', async () => {

@@ -57,6 +57,7 @@ describe('a job that leaves out all it may', () => {
         commitIntervalMs: 60_000,
         pollIntervalMs: 60_000,
         leaseDurationMs: 120_000,
+        mergeAfterMs: 86_400_000,
         memoryBudgetBytes: 100_663_296,
         connectionsPerBroker: 2,
       },

@@ -1,6 +1,7 @@
 import { documents } from './corpus-documents.ts'
 import { encrypted } from './corpus-encrypted.ts'
 import { keys } from './corpus-keys.ts'
+import { log } from './corpus-log.ts'
 import { names } from './corpus-names.ts'
 import { objects } from './corpus-objects.ts'
 import { sizes } from './corpus-sizes.ts'
@@ -25,4 +26,5 @@ export const corpus: readonly HostileItem[] = [
   ...state,
   ...objects,
   ...encrypted,
+  ...log,
 ]

@@ -2,15 +2,20 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { newestState } from '../../src/archive/catalog.ts'
+import { commitState } from '../../src/archive/log/commit-state.ts'
 import { sealJson } from '../../src/archive/seal.ts'
 import { main } from '../../src/cli/main.ts'
 import { openRegistryServer } from '../../src/registry/serve/open-registry-server.ts'
 import { RegistryStore } from '../../src/registry/serve/registry-store.ts'
+import { draftManifest, never } from '../archive/sample-archive.ts'
+import { append as appendTo, play } from '../backup/continuous-scene.ts'
 import { FakeIo } from '../cli/fake-io.ts'
 import { encodeRun } from '../fakes/batches.ts'
-import { type FakeTopic, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
+import { type FakeState, type FakeTopic, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { fakeGroup, serveGroups } from '../fakes/fake-groups.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
+import { openLocation } from '../open-location.ts'
 
 /** All objects of a location, by key. */
 export type Objects = Map<string, Buffer>
@@ -24,11 +29,12 @@ export interface HonestArchive {
 export const PLAIN = 'plain'
 export const OTHER = 'other'
 export const SEALED = 'sealed'
+export const LOG = 'log'
 export const SNAPSHOT = '20260101t000000z-00000000'
 
 /**
  * What the program itself writes, before anybody changes it: the backup `plain` with two generations, its consumer groups,
- * schemas and an offset snapshot, the small backup `other`, and the encrypted backup `sealed`.
+ * schemas and an offset snapshot, the small backup `other`, the encrypted backup `sealed`, and the backup `log` of version 2.
  */
 export async function makeHonestArchive(): Promise<HonestArchive> {
   const folder = mkdtempSync(join(tmpdir(), 'honest-'))
@@ -51,12 +57,29 @@ export async function makeHonestArchive(): Promise<HonestArchive> {
     await backup(SEALED, { ...schemas, ...encryption })
     const place = ['--bootstrap-server', bootstrap.join(), '--path', join(folder, 'store')]
     await runMain(['offsets', 'snapshot', ...place])
+    await writeLog(join(folder, 'store'))
     return { objects: renameSnapshot(readFolder(join(folder, 'store'))), keyFile }
   } finally {
     await registry.close()
     await cluster.close()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Rounds of a continuous run that roll up commits, a checkpoint, and some more. */
+async function writeLog(path: string): Promise<void> {
+  const storage = openLocation(path)
+  const topics = sourceTopics()
+  let next = 1
+  const grow = (state: FakeState) => appendTo(state, 1, [encodeRun(BigInt(10 * next++), 10)])
+  const options = { backupId: LOG, beginsLog: true, compression: 'auto' as const }
+  const scene = { storage, options, topics: [...topics, fakeTopic('busy', [[encodeRun(0n, 10)]])].slice(1) }
+  await play({ ...scene, between: Array.from({ length: 10 }, () => grow), name: 'first' })
+  const base = await newestState(storage, LOG, never)
+  const manifest = base.manifest ?? draftManifest([])
+  const own = { newRun: () => 'check', nowMs: Date.now, isCheckpoint: true }
+  await commitState(storage, base, { ...manifest, run: 'check' }, own, never)
+  await play({ ...scene, between: Array.from({ length: 2 }, () => grow), name: 'second' })
 }
 
 export function sourceTopics(): FakeTopic[] {

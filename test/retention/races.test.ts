@@ -8,35 +8,9 @@ import { holdGeneration } from '../../src/retention/hold-generation.ts'
 import { ReferenceReader } from '../../src/retention/reference-reader.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { never } from '../archive/sample-archive.ts'
-import { createRandom } from '../fakes/faulty-storage.ts'
 import { numbersToTry } from '../full.ts'
-import { DAY, World } from './world.ts'
-
-/** Every call waits for some turns of the loop, so that what runs at the same time meets in another order each time. */
-function shuffled(storage: Storage, random: () => number): Storage {
-  const turns = async () => {
-    for (let left = Math.floor(random() * 8); left > 0; left--) await new Promise(resolve => setImmediate(resolve))
-  }
-  const after =
-    <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
-    async (...args: A): Promise<R> => {
-      await turns()
-      return call(...args)
-    }
-  return {
-    ...storage,
-    create: after(storage.create),
-    replace: after(storage.replace),
-    read: after(storage.read),
-    readRange: after(storage.readRange),
-    stat: after(storage.stat),
-    remove: after(storage.remove),
-    list: async function* (...args) {
-      await turns()
-      yield* storage.list(...args)
-    },
-  }
-}
+import { raceAgainst } from './racing.ts'
+import { DAY, type World } from './world.ts'
 
 /** Each with its own seed. */
 const races = numbersToTry(200)
@@ -64,37 +38,16 @@ async function readAll(
   })
 }
 
-type Others = (world: World, storage: Storage, rest: () => Promise<void>) => (() => Promise<unknown>)[]
-
-async function race(round: number, others: Others): Promise<World> {
-  const random = createRandom(round)
-  const world = new World()
-  await world.commit('old', { partitions: 1 })
-  for (let day = 0; day < 4; day++) {
-    await world.commit('a', { partitions: 1 })
-    world.clock.pass(DAY)
+async function race(round: number, others: Parameters<typeof raceAgainst>[2]): Promise<World> {
+  const begin = async (world: World) => {
+    await world.commit('old', { partitions: 1 })
+    for (let day = 0; day < 4; day++) {
+      await world.commit('a', { partitions: 1 })
+      world.clock.pass(DAY)
+    }
+    await world.stray('a')
   }
-  await world.stray('a')
-  const storage = shuffled(world.storage, random)
-  const rest = async () => {
-    for (let left = Math.floor(random() * 200); left > 0; left--) await new Promise(resolve => setImmediate(resolve))
-  }
-  const late = async (work: () => Promise<unknown>) => {
-    await rest()
-    return work()
-  }
-  let isOver = false
-  const works = [() => world.prune(policy, { storage }), ...others(world, storage, rest)]
-  const all = Promise.all(works.map(late)).finally(() => {
-    isOver = true
-  })
-  all.catch(() => undefined)
-  // Who waits for a prune sleeps two seconds at a time.
-  while (!isOver) {
-    await new Promise(resolve => setImmediate(resolve))
-    world.clock.pass(5)
-  }
-  await all
+  const world = await raceAgainst(round, { begin, policy }, others)
   assert.deepEqual(await world.missing(), [], `round ${round}`)
   return world
 }

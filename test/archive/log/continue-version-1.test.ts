@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { listGenerations, newestState, openBackup, readGeneration, readManifest } from '../../../src/archive/catalog.ts'
+import {
+  listGenerations,
+  newestState,
+  openBackup,
+  readGeneration,
+  readManifest,
+  scanManifests,
+} from '../../../src/archive/catalog.ts'
+import { commitGeneration } from '../../../src/archive/commit.ts'
 import { listSegments } from '../../../src/archive/indexes.ts'
 import { manifestKey } from '../../../src/archive/layout.ts'
 import { noChange } from '../../../src/archive/log/change.ts'
@@ -8,7 +16,7 @@ import { CommitLog, type LogStart } from '../../../src/archive/log/commit-log.ts
 import { commitKey } from '../../../src/archive/log/keys.ts'
 import { diffRows } from '../../../src/archive/log/row-change.ts'
 import { beginLog } from '../../../src/archive/log/start-log.ts'
-import type { Manifest, Segment } from '../../../src/archive/manifest.ts'
+import { type Manifest, parseManifest, type Segment } from '../../../src/archive/manifest.ts'
 import { withSegment } from '../../../src/archive/summary.ts'
 import { checkPartition } from '../../../src/archive/verify-objects.ts'
 import { hasCode } from '../../../src/errors.ts'
@@ -108,4 +116,25 @@ test('the marker is a manifest that is too new', async () => {
   const { storage, log } = await continued()
   await log.commit(facts, noChange, never)
   await assert.rejects(readManifest(storage, 'b1', 2, never), error => hasCode(error, 'ARCHIVE_TOO_NEW'))
+})
+
+test('a program of version 1 that comes later is refused, as reader and as writer, before and after the first commit', async () => {
+  for (const isCommitted of [false, true]) {
+    const { storage, before, log } = await continued()
+    if (isCommitted) await log.commit(facts, noChange, never)
+    // What such a program does: it reads the newest of `manifests/`, and creates the next one.
+    const { manifests } = await scanManifests(storage, 'b1', never)
+    const newest = [...manifests.keys()].at(-1) ?? 0
+    const bytes = await storage.read(manifestKey('b1', newest), never)
+    assert.throws(
+      () => parseManifest(bytes, 'manifests'),
+      error => hasCode(error, 'ARCHIVE_TOO_NEW'),
+    )
+    const { format: _, format_version: __, ...manifest } = before
+    const draft = { manifest: { ...manifest, run: 'old', generation: 2 }, freshSegments: new Map(), attempt: 1 }
+    await assert.rejects(commitGeneration(storage, draft, never), error =>
+      hasCode(error, 'WRITER_CONFLICT', 'ARCHIVE_TOO_NEW'),
+    )
+    assert.equal((await openBackup(storage, 'b1', never)).generation, isCommitted ? 2 : 1)
+  }
 })
