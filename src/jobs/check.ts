@@ -5,7 +5,7 @@ import { openKeys } from '../encryption/open-keys.ts'
 import { hasCode } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { attempt, type Check, type CheckReport } from '../observe/finding.ts'
-import { checkLocation } from '../storage/check-location.ts'
+import { checkLocation, findProtection } from '../storage/check-location.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import { backupOptions } from './backup.ts'
 import { readOnly, withParts } from './parts.ts'
@@ -27,7 +27,10 @@ function checkBackupJob(job: BackupJob, signal: AbortSignal): Promise<CheckRepor
     const keyChecks = await checkEncryption(job, signal)
     const accessChecks = await checkAccessRules(job, parts.cluster, signal)
     const otherChecks = [...storageChecks, ...keyChecks, ...registryChecks, ...groupChecks, ...accessChecks]
-    return checkBackup(backupOptions(job), { ...parts, otherChecks }, signal)
+    const report = await checkBackup(backupOptions(job), { ...parts, otherChecks }, signal)
+    const isMerged = job.backup.continuous && job.storage.backend !== 'filesystem'
+    const protection = isMerged ? await findProtection(parts.storage, parts.clock.now(), signal) : undefined
+    return { ...report, warnings: [...(protection === undefined ? [] : [protection]), ...report.warnings] }
   })
 }
 

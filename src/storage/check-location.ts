@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { access, lstat, mkdtemp, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import { formatUtc } from '../lib/clock.ts'
 import type { StorageOptions } from './location.ts'
 import type { Storage } from './storage.ts'
 
@@ -37,6 +38,24 @@ export async function assertWriteOnceLocation(
   signal: AbortSignal,
 ): Promise<void> {
   if (options.backend !== 'filesystem') await assertWriteOnce(storage, signal)
+}
+
+/**
+ * A warning for one who writes many small objects and replaces them by larger ones; undefined where the store lets them be
+ * removed. It is judged by the object of the probe, so `checkLocation` comes first.
+ */
+export async function findProtection(
+  storage: Storage,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { protectedUntilMs = 0 } = (await storage.stat(probeKey, signal).catch(() => undefined)) ?? {}
+  signal.throwIfAborted()
+  if (protectedUntilMs <= nowMs) return undefined
+  const why = `${storage.location} protects objects from removal, ${probeKey} until ${formatUtc(protectedUntilMs)}`
+  const effect =
+    'a continuous backup merges small objects into larger ones, and those that it has merged stay until their protection ends'
+  return `${why}: ${effect}. A longer backup.commit_interval writes fewer of them`
 }
 
 async function checkBucket(storage: Storage, signal: AbortSignal): Promise<LocationCheck[]> {

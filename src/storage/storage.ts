@@ -66,4 +66,6 @@ export interface StoredObject {
   size: number
   /** When it appeared or was last replaced, in milliseconds since 1970, by the clock of the store. */
   modifiedMs: number
+  /** Until when the store refuses to remove it, where it says so; a listing does not. */
+  protectedUntilMs?: number
 }

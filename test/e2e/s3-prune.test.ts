@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { CreateBucketCommand, PutObjectLegalHoldCommand, S3Client } from '@aws-sdk/client-s3'
+import { CreateBucketCommand, PutObjectLegalHoldCommand, PutObjectRetentionCommand, S3Client } from '@aws-sdk/client-s3'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { deleteAt, pruneAt } from '../../src/jobs/prune.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
@@ -55,6 +55,16 @@ describe('prune of a bucket', () => {
       assert.deepEqual(await keysOf(storage, 'b/leases'), [])
       const report = await verifyBackup(storage, 'b', { deep: true, ...silent }, never)
       assert.deepEqual([report.problems, report.warnings], [[], []])
+    }))
+
+  test('stat tells until when an object is locked', () =>
+    withLockingBucket(true, async (storage, client) => {
+      const [key = ''] = await keysOf(storage, 'a/kafka')
+      assert.equal((await storage.stat(key, never))?.protectedUntilMs, undefined)
+      const RetainUntilDate = new Date(Math.floor(Date.now() / 1000) * 1000 + 3_600_000)
+      const Retention = { Mode: 'GOVERNANCE', RetainUntilDate } as const
+      await client.send(new PutObjectRetentionCommand({ Bucket: 'locked', Key: key, Retention }))
+      assert.equal((await storage.stat(key, never))?.protectedUntilMs, RetainUntilDate.getTime())
     }))
 
   test('removes a complete backup except locked objects, and the rest later', () =>

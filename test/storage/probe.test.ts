@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KafkaBackupError } from '../../src/errors.ts'
-import { assertWriteOnce, probeKey } from '../../src/storage/check-location.ts'
+import { assertWriteOnce, findProtection, probeKey } from '../../src/storage/check-location.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 
 const never = new AbortController().signal
@@ -25,4 +25,19 @@ test('passes on the error of a store that denies the probe', async () => {
   const denied = new KafkaBackupError('STORAGE_DENIED', 'no')
   const storage = { ...openMemoryStorage(), create: () => Promise.reject(denied) }
   await assert.rejects(assertWriteOnce(storage, never), error => error === denied)
+})
+
+test('warns of a store that protects objects from removal, and of no other', async () => {
+  const storage = openMemoryStorage()
+  const nowMs = Date.parse('2026-01-02T00:00:00Z')
+  assert.equal(await findProtection(storage, nowMs, never), undefined)
+  await assertWriteOnce(storage, never)
+  assert.equal(await findProtection(storage, nowMs, never), undefined)
+  const until = (ms: number) => ({
+    ...storage,
+    stat: async (key: string) => ({ key, size: 1, modifiedMs: 0, protectedUntilMs: ms }),
+  })
+  assert.equal(await findProtection(until(nowMs), nowMs, never), undefined)
+  const warning = (await findProtection(until(nowMs + 1000), nowMs, never)) ?? ''
+  assert.match(warning, /^memory protects objects from removal, \.kafka-backup-probe until 2026-01-02T00:00:01\.000Z: /)
 })

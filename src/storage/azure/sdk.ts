@@ -61,6 +61,7 @@ class SdkApi implements MultipartApi {
         size: statedSize(found.contentLength, key, this.#context.location),
         modifiedMs: modifiedMsOf(found.lastModified),
         token: found.metadata?.[tokenName],
+        protectedUntilMs: found.immutabilityPolicyExpiresOn?.getTime(),
       }
     } catch (error) {
       // A missing object is a result; a missing container is an error.

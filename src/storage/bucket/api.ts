@@ -39,6 +39,8 @@ export interface ObjectHead {
   size: number
   modifiedMs: number
   token: string | undefined
+  /** Absent where nothing protects the object, or this may not be read. */
+  protectedUntilMs?: number | undefined
 }
 
 export interface ByteRange {

@@ -101,7 +101,9 @@ class BucketStorage<Api extends BucketApi> implements Storage {
 
   async stat(key: string, signal: AbortSignal): Promise<StoredObject | undefined> {
     const found = await (await this.#open(key, signal)).head(key, signal)
-    return found && { key, size: found.size, modifiedMs: found.modifiedMs }
+    if (!found) return undefined
+    const { size, modifiedMs, protectedUntilMs } = found
+    return { key, size, modifiedMs, ...(protectedUntilMs !== undefined && { protectedUntilMs }) }
   }
 
   async *list(prefix: string, signal: AbortSignal): AsyncGenerator<StoredObject> {

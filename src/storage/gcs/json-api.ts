@@ -66,12 +66,13 @@ class JsonApi implements GcsApi {
   }
 
   async head(key: string, signal: AbortSignal): Promise<ObjectHead | undefined> {
-    const path = this.#object(key, { fields: 'size,timeCreated,updated,metadata' })
+    const path = this.#object(key, { fields: 'size,timeCreated,updated,metadata,retentionExpirationTime' })
     const call = { action: 'stat', key, missing: 'object' } as const
     try {
       const found = parseObject((await this.#connection.send({ method: 'GET', path }, call, signal)).body)
       const size = statedSize(found.size, key, this.#location)
-      return { size, modifiedMs: found.modifiedMs, token: found.metadata[tokenName] }
+      const { modifiedMs, protectedUntilMs } = found
+      return { size, modifiedMs, token: found.metadata[tokenName], protectedUntilMs }
     } catch (error) {
       if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
       throw error

@@ -9,6 +9,7 @@ interface ObjectResource {
   modifiedMs: number
   crc32c: string | undefined
   metadata: Record<string, string | undefined>
+  protectedUntilMs: number | undefined
 }
 
 /** An object as the JSON API describes it. */
@@ -37,13 +38,18 @@ export function parseState({ status, headers, body }: HttpAnswer): UploadState {
 }
 
 function objectOf(value: unknown): ObjectResource {
-  const { name, size, timeCreated, updated, crc32c, metadata } = value as Record<string, unknown>
+  const { name, size, timeCreated, updated, crc32c, metadata, retentionExpirationTime } = value as Record<
+    string,
+    unknown
+  >
+  const protectedUntilMs = Date.parse(textOf(retentionExpirationTime))
   return {
     name: textOf(name),
     size: size === undefined ? undefined : numberOf(size),
     modifiedMs: timeOf(timeCreated ?? updated),
     crc32c: typeof crc32c === 'string' ? crc32c : undefined,
     metadata: (metadata ?? {}) as Record<string, string | undefined>,
+    protectedUntilMs: Number.isNaN(protectedUntilMs) ? undefined : protectedUntilMs,
   }
 }
 

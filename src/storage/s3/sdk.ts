@@ -84,6 +84,7 @@ class SdkApi implements MultipartApi {
         size: statedSize(found.ContentLength, key, this.#location),
         modifiedMs: modifiedMsOf(found.LastModified),
         token: found.Metadata?.[tokenName],
+        protectedUntilMs: found.ObjectLockRetainUntilDate?.getTime(),
       }
     } catch (error) {
       if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
