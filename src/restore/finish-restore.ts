@@ -11,6 +11,6 @@ export async function finishRestore(
   const startedAt = parts.clock.monotonic()
   const survey = await surveyRestore(request, parts, signal)
   const { plan, progress, restoreId } = survey.records
-  refuseMissing(plan, progress, restoreId)
+  refuseMissing(plan, progress, restoreId, request.records.existingTopics)
   return runSurveyed(survey, startedAt, parts, signal, true)
 }

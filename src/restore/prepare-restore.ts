@@ -41,11 +41,12 @@ interface ShardShare {
  */
 export async function prepareRestore(
   request: RestoreRequest,
-  sharing: Sharing,
+  { count, version }: Pick<Sharing, 'count' | 'version'>,
   parts: RestoreParts,
   signal: AbortSignal,
 ): Promise<PreparedRestore> {
   const startedAt = parts.clock.monotonic()
+  const sharing = { count, version, existingTopics: request.records.existingTopics }
   const survey = await surveyRestore(request, parts, signal)
   refuseMixed(survey.records, sharing)
   const pins = assignShards(survey.records.plan, sharing, survey.records.options)

@@ -28,6 +28,8 @@ export interface ShardPin {
   count: number
   /** Of the program that prepared the restore: another one may see other records as schema IDs. */
   version: string
+  /** As the job of the preparation had it: shards that disagree on it would take records of others for a conflict, or not. */
+  existingTopics?: 'fail' | 'append'
 }
 
 /** What all notes of a restore have in common. */
@@ -88,7 +90,7 @@ export async function readProgress(
       isFilled: note.d >= 1,
       isDone: note.d === 2,
       ...(note.m === 1 && { isMade: true }),
-      ...(note.c && { shard: { index: note.c[0], count: note.c[1], version: note.c[2] } }),
+      ...(note.c && { shard: pinOf(note.c, note.a) }),
       ...(note.f === 1 && { isFilledByShard: true }),
     })
   }
@@ -131,6 +133,8 @@ interface Note {
   m?: 1
   /** The shard that fills it, of how many, and the version of the program that decided it. */
   c?: [index: number, count: number, version: string]
+  /** With shards: whether records of others are allowed. */
+  a?: 0 | 1
   /** Filled by its shard. */
   f?: 1
   /** When the schemas were read that add to those of the generation; empty for none. */
@@ -164,6 +168,7 @@ function encodeNote(
     d: isDone ? 2 : isFilled ? 1 : 0,
     ...(isMade && { m: 1 }),
     ...(shard && { c: [shard.index, shard.count, shard.version] }),
+    ...(shard?.existingTopics && { a: shard.existingTopics === 'append' ? 1 : 0 }),
     ...(isFilledByShard && { f: 1 }),
     ...(schemasAddedAt !== undefined && { k: schemasAddedAt }),
   }
@@ -181,11 +186,22 @@ function decodeNote(text: string): Note | undefined {
     const hasProducer = isInt64(note.p) && isWithin(note.e, -1, 32_767) && isWithin(note.q, 0, 2 ** 31 - 1)
     const hasPlace = isWithin(note.s, 0, 2 ** 31 - 1) && isInt64(note.o) && isWithin(note.d, 0, 2)
     const isOurs =
-      note.v === 1 && Number.isSafeInteger(note.g) && hasProducer && hasPlace && isPin(note.c) && isTime(note.k)
+      note.v === 1 &&
+      Number.isSafeInteger(note.g) &&
+      hasProducer &&
+      hasPlace &&
+      isPin(note.c) &&
+      isTime(note.k) &&
+      [0, 1, undefined].includes(note.a)
     return isOurs && typeof note.h === 'string' && typeof note.r === 'string' ? note : undefined
   } catch {
     return undefined
   }
+}
+
+function pinOf([index, count, version]: NonNullable<Note['c']>, appends: Note['a']): ShardPin {
+  const existingTopics = appends === 1 ? 'append' : 'fail'
+  return { index, count, version, ...(appends !== undefined && { existingTopics }) }
 }
 
 /** Absent, empty, or short enough to be one. */

@@ -17,6 +17,7 @@ import {
   refuseUnprepared,
   type Sharing,
   unprepared,
+  withOwnLegs,
 } from './shard-plan.ts'
 import type { Stream } from './stream.ts'
 import { surveyRecords } from './survey-records.ts'
@@ -43,7 +44,7 @@ export async function restoreShard(
   signal: AbortSignal,
 ): Promise<RestoreShardReport> {
   const startedAt = parts.clock.monotonic()
-  const sharing = { count: run.shard.count, version: run.version }
+  const sharing = { count: run.shard.count, version: run.version, existingTopics: wanted.existingTopics }
   const found = await (run.waits ? awaitPrepared : findRestore)(wanted, parts, signal, sharing)
   refuseUnprepared(found.plan, found.progress, sharing, found.restoreId)
   // `planWithIds` compares them with those of the preparation.
@@ -66,7 +67,7 @@ export async function restoreShard(
     durationMs: parts.clock.monotonic() - startedAt,
     topics,
     totals: sumTopics(topics),
-    gaps: reportGaps(own.topics),
+    gaps: reportGaps(own.topics.map(withOwnLegs)),
     warnings,
   }
 }

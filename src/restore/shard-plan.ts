@@ -1,7 +1,7 @@
 import { KafkaBackupError } from '../errors.ts'
 import { expectStream } from './expected.ts'
 import { startOf } from './legs.ts'
-import type { RestorePlan } from './plan.ts'
+import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { MAX_SHARDS, type RestoreProgress, type ShardPin, type StreamProgress, streamKey } from './progress.ts'
 import { type RestoreOptions, rankTopics } from './restore-options.ts'
 
@@ -12,8 +12,8 @@ export interface RestoreShard {
   count: number
 }
 
-/** How a restore is shared, and by which version of the program. */
-export type Sharing = Pick<ShardPin, 'count' | 'version'>
+/** How a restore is shared, by which version of the program, and what of the job shards have to agree on. */
+export type Sharing = Omit<ShardPin, 'index'>
 
 /**
  * Pure. By `topic/partition` of the target: the shard that fills it. The largest partition goes first, each to the shard
@@ -21,9 +21,10 @@ export type Sharing = Pick<ShardPin, 'count' | 'version'>
  */
 export function assignShards(
   { topics }: Pick<RestorePlan, 'topics'>,
-  { count, version }: Sharing,
+  sharing: Sharing,
   { timeWindow, order }: Pick<RestoreOptions, 'timeWindow' | 'order'>,
 ): Map<string, ShardPin> {
+  const { count } = sharing
   if (count > MAX_SHARDS)
     throw new KafkaBackupError('USAGE', `a restore has at most ${MAX_SHARDS} shards, not ${count}`)
   const rankOf = rankTopics(order)
@@ -44,7 +45,7 @@ export function assignShards(
     for (const [i, load] of loads.entries()) if (isLess(load, loads[index] ?? load) < 0) index = i
     const load = loads[index]
     if (load) loads[index] = { cost: load.cost + cost, records: load.records + records, streams: load.streams + 1 }
-    assigned.set(key, { index, count, version })
+    assigned.set(key, { index, ...sharing })
   }
   return assigned
 }
@@ -61,20 +62,30 @@ export function planOwn(plan: RestorePlan, progress: RestoreProgress, index: num
   return { ...plan, topics: topics.filter(({ streams }) => streams.length > 0) }
 }
 
+/**
+ * Pure. The topic of a shard with the legs that no other shard has, so that the reports of all shards add up. Where keys decide,
+ * every partition reads all legs, and they count for the first one.
+ */
+export function withOwnLegs(topic: PlannedTopic): PlannedTopic {
+  const own = topic.streams.filter(({ keyedAmong, partition }) => keyedAmong === undefined || partition === 0)
+  return { ...topic, legs: own.flatMap(({ legs }) => legs) }
+}
+
 /** Pure. Whether nothing is left for the shard of the partition to write. */
 export function isFilledStream(noted: StreamProgress | undefined): boolean {
   return noted !== undefined && (noted.isFilled || noted.isFilledByShard === true)
 }
 
 export function isSamePin(one: ShardPin | undefined, other: ShardPin | undefined): boolean {
-  return one?.index === other?.index && one?.count === other?.count && one?.version === other?.version
+  const fields = ['index', 'count', 'version', 'existingTopics'] as const
+  return fields.every(field => one?.[field] === other?.[field])
 }
 
 /** Pure. Why shards of this count and version cannot begin; undefined where the restore is prepared for them. */
 export function findUnprepared(
   plan: Pick<RestorePlan, 'topics'>,
   progress: RestoreProgress | undefined,
-  { count, version }: Sharing,
+  { count, version, existingTopics }: Sharing,
 ): string | undefined {
   const streams = notesOf(plan, progress)
   if (streams.length === 0) return undefined
@@ -87,8 +98,19 @@ export function findUnprepared(
     if (!shard) return 'one process has begun it, and it is not prepared for shards'
     if (shard.count !== count) return `it is prepared for ${shard.count} shards, and not for ${count}`
     if (shard.version !== version) return `version ${shard.version} has prepared it, and this is version ${version}`
+    const disagreement = findDisagreement(shard, existingTopics)
+    if (disagreement !== undefined) return disagreement
   }
   return undefined
+}
+
+/** Pure. What the preparation and this step understand differently; notes of earlier versions do not tell. */
+function findDisagreement(
+  { existingTopics: prepared }: ShardPin,
+  existingTopics: Sharing['existingTopics'],
+): string | undefined {
+  if (prepared === undefined || existingTopics === undefined || prepared === existingTopics) return undefined
+  return `it is prepared with restore.existing_topics: ${prepared}, and this job has ${existingTopics}`
 }
 
 /** Throws where `findUnprepared` finds something. */
@@ -115,6 +137,7 @@ export function refuseMissing(
   plan: Pick<RestorePlan, 'topics'>,
   progress: RestoreProgress | undefined,
   restoreId: string,
+  existingTopics?: Sharing['existingTopics'],
 ): void {
   const streams = notesOf(plan, progress)
   const pins = streams.flatMap(({ noted }) => noted?.shard ?? [])
@@ -123,6 +146,11 @@ export function refuseMissing(
     throw new KafkaBackupError('RESTORE_REFUSED', `the restore ${restoreId} is not prepared for shards: ${what}`, {
       help: 'Run `restore` to restore with one process, or `restore --prepare --shards n` and the shards first.',
     })
+  }
+  const unfinished = streams.flatMap(({ noted }) => (noted?.shard && !noted.isFilled ? [noted.shard] : []))
+  for (const pin of unfinished) {
+    const disagreement = findDisagreement(pin, existingTopics)
+    if (disagreement !== undefined) throw unprepared(restoreId, disagreement, pin.count)
   }
   const open = streams.filter(({ noted }) => !isFilledStream(noted))
   if (open.length === 0 && !progress?.isMixed) return

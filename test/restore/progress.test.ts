@@ -38,7 +38,8 @@ describe('the notes of a restore', () => {
         noted(1, true, false),
         { ...noted(2, true, true), isMade: true },
         { ...noted(3, false, false), shard },
-        { ...noted(4, false, false), shard, isFilledByShard: true },
+        { ...noted(4, false, false), shard: { ...shard, existingTopics: 'append' as const }, isFilledByShard: true },
+        { ...noted(5, false, false), shard: { ...shard, existingTopics: 'fail' as const } },
       ]
       const confirmed: string[][] = []
       await writeProgress(cluster, 'r1', { ...mark, run: '5', streams }, never, runs => confirmed.push([...runs]))
@@ -72,6 +73,7 @@ describe('the notes of a restore', () => {
           { s: -1 },
           { d: 3 },
           { k: 5 },
+          { a: 2 },
           { k: 'x'.repeat(65) },
           { p: String(2n ** 63n) },
           { o: String(2n ** 63n) },

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { openBackup } from '../../src/archive/catalog.ts'
+import { commitGeneration } from '../../src/archive/commit.ts'
+import { renewManifestCopy } from '../../src/archive/newest-copies.ts'
 import { hasCode } from '../../src/errors.ts'
 import { createIdMap } from '../../src/registry/ids/id-map.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 import { encodeBatch, encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
 import { fakeTopic } from '../fakes/fake-cluster.ts'
@@ -10,6 +14,7 @@ import { framed } from '../registry/ids/sample-schemas.ts'
 import { backUpTopics, type FakeTarget, withFakeTarget } from './fake-target.ts'
 import { rewriteOptions } from './rewrite-samples.ts'
 
+const never = new AbortController().signal
 const configs = { 'cleanup.policy': 'compact' }
 const source = () => [
   fakeTopic(
@@ -26,6 +31,20 @@ const logsOf = (target: FakeTarget) =>
     ...{ name, own },
     logs: partitions.map((_, partition) => target.log(name, partition)),
   }))
+/** One more generation whose partitions have a gap each. */
+async function addGaps(storage: Storage): Promise<void> {
+  const { format: _, format_version: __, ...newest } = await openBackup(storage, 'b1', never)
+  const topics = newest.topics.map(topic => ({
+    ...topic,
+    partitions: topic.partitions.map(one => ({
+      ...one,
+      gaps: [{ from: 4n, to: 9n, reason: 'retention' as const, found_at: newest.created_at }],
+    })),
+  }))
+  const manifest = { ...newest, topics, generation: newest.generation + 1, run: 'gaps' }
+  const draft = { manifest, freshSegments: new Map(), attempt: 1 }
+  await renewManifestCopy(storage, (await commitGeneration(storage, draft, never)).manifest, never)
+}
 const noteOf = (target: FakeTarget, key: string) => JSON.parse(target.notes.get(key)?.metadata ?? '{}')
 async function wholeLogs(): Promise<ReturnType<typeof logsOf>> {
   let logs: ReturnType<typeof logsOf> = []
@@ -65,6 +84,27 @@ describe('a restore in shards', () => {
       assert.deepEqual(logsOf(target), expected)
     })
   })
+
+  for (const repartition of ['keep', 'by_key'] as const) {
+    test(`reports each gap of the backup in one shard, and all of them at the end (${repartition})`, async () => {
+      const holed = (partition: number) => [encodeRun(0n, 4), encodeRun(BigInt(9 + partition), 2)]
+      const topic = fakeTopic('orders', [0, 1, 2, 3].map(holed))
+      const storage = openMemoryStorage()
+      const change = { repartition }
+      await withFakeTarget(
+        [topic],
+        async target => {
+          await addGaps(storage)
+          await target.prepare(3, change)
+          const reports = await Promise.all(['0/3', '1/3', '2/3'].map(one => target.shard(one, change)))
+          const partitionsOf = (gaps: readonly { partition: number }[]) => gaps.map(({ partition }) => partition)
+          assert.deepEqual(partitionsOf(reports.flatMap(({ gaps }) => gaps)).sort(), [0, 1, 2, 3])
+          assert.deepEqual(partitionsOf((await target.finish(change)).gaps), [0, 1, 2, 3])
+        },
+        storage,
+      )
+    })
+  }
 
   test('of one is a restore', async () => {
     const expected = await wholeLogs()
@@ -134,6 +174,24 @@ describe('a restore in shards', () => {
       await assert.rejects(target.prepare(4, { offsetHeaders: true }), refused(/has begun with other topics, ranges/))
       await assert.rejects(target.shard('0/4', { restoreId: 'r2', topics: { include: ['audit'], exclude: [] } }))
       assert.deepEqual([logsOf(target), target.notes], before)
+    }))
+
+  test('refuses steps that treat the records of others in another way than the preparation', () =>
+    withFakeTarget(source(), async target => {
+      const append = { existingTopics: 'append' } as const
+      await target.prepare(2)
+      const other = (one: string, two: string) => ({
+        code: 'RESTORE_REFUSED',
+        message: new RegExp(`prepared with restore\\.existing_topics: ${one}, and this job has ${two}`),
+      })
+      await assert.rejects(target.shard('0/2', append), other('fail', 'append'))
+      for (const one of ['0/2', '1/2']) await target.shard(one)
+      await assert.rejects(target.finish(append), other('fail', 'append'))
+      assert.equal((await target.prepare(2, append)).wasPrepared, false)
+      await assert.rejects(target.finish(), other('append', 'fail'))
+      for (const one of ['0/2', '1/2']) await target.shard(one, append)
+      await target.finish(append)
+      assert.deepEqual(logsOf(target), await wholeLogs())
     }))
 
   test('continues with its generation, although the backup has a newer one', async () => {
