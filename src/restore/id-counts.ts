@@ -28,6 +28,40 @@ export interface IdCheck {
   unknown: number
 }
 
+/** What was found of the schema ids in so many records of a partition, by all runs of a restore. */
+export interface IdTally {
+  records: number
+  ids: IdCounts
+}
+
+const kinds = [
+  'rewritten',
+  'same',
+  'unknown',
+  'guid',
+  'unframed',
+  'unclear',
+  'kept',
+] as const satisfies (keyof PartCounts)[]
+
+/** As few characters as it takes: it is kept with the progress of each partition. */
+export function encodeTally({ records, ids }: IdTally): number[] {
+  return [records, ...parts.flatMap(part => kinds.map(kind => ids[part][kind]))]
+}
+
+/** Undefined for anything that `encodeTally` does not give. */
+export function decodeTally(numbers: unknown): IdTally | undefined {
+  const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
+  if (!Array.isArray(numbers) || numbers.length !== 1 + parts.length * kinds.length) return undefined
+  const [records, ...counts] = numbers.filter(isCount)
+  if (records === undefined || counts.length !== parts.length * kinds.length) return undefined
+  const ids = noCounts()
+  for (const [at, part] of parts.entries()) {
+    for (const [i, kind] of kinds.entries()) ids[part][kind] = counts[at * kinds.length + i] ?? 0
+  }
+  return { records, ids }
+}
+
 export function noCounts(): IdCounts {
   const none = () => ({ rewritten: 0, same: 0, unknown: 0, guid: 0, unframed: 0, unclear: 0, kept: 0 })
   return { key: none(), value: none() }

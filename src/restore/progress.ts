@@ -1,6 +1,7 @@
 import type { Cluster } from '../kafka/cluster.ts'
 import { commitGroupOffsets, fetchGroupOffsets } from '../kafka/group-offsets.ts'
 import type { ProducerIdentity } from '../kafka/produce-lane.ts'
+import { decodeTally, encodeTally, type IdTally } from './id-counts.ts'
 import type { SourcePosition } from './legs.ts'
 
 /** How far one partition of the target is filled, and what of the source comes next. It is stored on the target, so that any machine can resume. */
@@ -19,6 +20,8 @@ export interface StreamProgress extends SourcePosition {
   shard?: ShardPin
   /** Its shard has written all its records; the other shards may not have. */
   isFilledByShard?: boolean
+  /** What all runs have found of schema IDs in its records, where they were looked for. */
+  checked?: IdTally
 }
 
 /** Which of several processes fills a partition, as `restore --prepare` has decided. */
@@ -75,6 +78,7 @@ export async function readProgress(
   for (const { topic, partition, offset, metadata } of found) {
     const note = decodeNote(metadata)
     if (!note) continue
+    const checked = decodeTally(note.i)
     const identity = { producerId: BigInt(note.p), producerEpoch: note.e }
     const added = note.k ?? mark?.schemasAddedAt
     mark = { identity, generation: note.g, fingerprint: note.h, ...(added !== undefined && { schemasAddedAt: added }) }
@@ -92,6 +96,7 @@ export async function readProgress(
       ...(note.m === 1 && { isMade: true }),
       ...(note.c && { shard: pinOf(note.c, note.a) }),
       ...(note.f === 1 && { isFilledByShard: true }),
+      ...(checked && { checked }),
     })
   }
   return mark && { ...mark, streams, runs, ...(marks.size > 1 && { isMixed: true }) }
@@ -139,6 +144,8 @@ interface Note {
   f?: 1
   /** When the schemas were read that add to those of the generation; empty for none. */
   k?: string
+  /** See `encodeTally`. */
+  i?: number[]
 }
 
 function encodeNote(
@@ -153,6 +160,7 @@ function encodeNote(
     isMade,
     shard,
     isFilledByShard,
+    checked,
   }: Omit<StreamProgress, 'topic' | 'partition' | 'targetOffset'>,
 ): string {
   const note: Note = {
@@ -171,6 +179,7 @@ function encodeNote(
     ...(shard?.existingTopics && { a: shard.existingTopics === 'append' ? 1 : 0 }),
     ...(isFilledByShard && { f: 1 }),
     ...(schemasAddedAt !== undefined && { k: schemasAddedAt }),
+    ...(checked && { i: encodeTally(checked) }),
   }
   return JSON.stringify(note)
 }
@@ -192,6 +201,7 @@ function decodeNote(text: string): Note | undefined {
       hasPlace &&
       isPin(note.c) &&
       isTime(note.k) &&
+      (note.i === undefined || decodeTally(note.i) !== undefined) &&
       [0, 1, undefined].includes(note.a)
     return isOurs && typeof note.h === 'string' && typeof note.r === 'string' ? note : undefined
   } catch {

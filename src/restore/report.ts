@@ -48,7 +48,7 @@ export interface Amounts {
   rebuilt: number
   /** The same by reason. */
   conversions: Conversions
-  /** What was found of schema ids; absent where they were not looked for. */
+  /** What this run and those before it have found of schema ids; absent where they were not looked for. */
   schemaIds?: IdCounts
   /** What was looked at to find schema ids that the target does not have; absent where nothing was. */
   idCheck?: IdCheck
@@ -97,7 +97,7 @@ export function reportTopics(
   })
 }
 
-/** Where every record was opened these are what was checked, else the sample is. */
+/** Where every record was opened these are what was checked, by this run and those before it; else the sample is. */
 function reportIds(
   { rewrites, idChecks }: RestorePlan,
   topic: string,
@@ -105,9 +105,9 @@ function reportIds(
 ): Pick<Amounts, 'schemaIds' | 'idCheck'> {
   const sampled = idChecks?.get(topic)
   if (!rewrites?.has(topic)) return sampled ? { idCheck: sampled } : {}
-  const schemaIds = sumCounts(streams.map(({ ids }) => ids))
+  const schemaIds = sumCounts(streams.map(({ checked }) => checked.ids))
   const unknown = schemaIds.key.unknown + schemaIds.value.unknown
-  return { schemaIds, idCheck: { mode: 'all', records: sum(streams, ({ records }) => records.sent), unknown } }
+  return { schemaIds, idCheck: { mode: 'all', records: sum(streams, ({ checked }) => checked.records), unknown } }
 }
 
 export function sumTopics(topics: readonly TopicReport[]): RestoreReport['totals'] {
@@ -144,10 +144,11 @@ function sumCounts(all: readonly IdCounts[]): IdCounts {
 
 /** Pure. Records that consumers may not be able to decode with the target's registry, and keys that no sample has foreseen. */
 export function idWarnings(topics: readonly TopicReport[], { rewrites }: Pick<RestorePlan, 'rewrites'>): string[] {
-  return topics.flatMap(({ source, schemaIds, idCheck }) =>
+  return topics.flatMap(({ source, schemaIds, idCheck, records, found }) =>
     schemaIds
       ? [
           ...parts.flatMap(part => partWarnings(source, part, schemaIds[part])),
+          ...uncountedWarnings(source, records + found - (idCheck?.records ?? 0)),
           ...(schemaIds.key.rewritten > 0 && !rewrites?.get(source)?.areKeysForeseen
             ? [`${source}: ${OTHER_KEYS} (${SETTINGS}.force_ids keeps the IDs)`]
             : []),
@@ -159,6 +160,14 @@ export function idWarnings(topics: readonly TopicReport[], { rewrites }: Pick<Re
           ]
         : [],
   )
+}
+
+function uncountedWarnings(source: string, records: number): string[] {
+  if (records <= 0) return []
+  return [
+    `${source}: ${records} of its records are not in these counts of schema IDs: an earlier version of kafka-backup has ` +
+      'written them, or a run that was killed before it had noted its counts',
+  ]
 }
 
 const SETTINGS = 'enterprise.schema_registry.restore'

@@ -2,7 +2,7 @@ import { stampBatch } from '../batch/stamp.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { ProducerIdentity } from '../kafka/produce-lane.ts'
-import { addCounts, noCounts } from './id-counts.ts'
+import { addCounts, type IdTally, noCounts } from './id-counts.ts'
 import type { SourcePosition } from './legs.ts'
 import type { Conversion, Outgoing } from './outgoing.ts'
 import type { StreamProgress } from './progress.ts'
@@ -28,12 +28,14 @@ export class Stream {
   /** `skipped` were on the target already, beyond what was noted. */
   readonly records = { sent: 0, bytes: 0, skipped: 0 }
   readonly conversions = new Map<Conversion, number>()
-  /** Of the batches that this run has sent. */
-  readonly ids = noCounts()
+  /** What all runs have found of schema ids, in so many records. */
+  readonly checked: IdTally
   readonly #parts: StreamParts
   #batches: AsyncIterator<Outgoing> | undefined
   #next: Outgoing | undefined
   #progress: StreamProgress
+  /** Records whose schema ids come with a later batch. */
+  #uncounted = 0
 
   constructor(parts: StreamParts, progress: StreamProgress) {
     this.topic = parts.topic
@@ -41,6 +43,8 @@ export class Stream {
     this.partition = parts.partition
     this.#parts = parts
     this.#progress = progress
+    this.checked = { records: progress.checked?.records ?? 0, ids: noCounts() }
+    if (progress.checked) addCounts(this.checked.ids, progress.checked.ids)
   }
 
   get name(): string {
@@ -53,7 +57,7 @@ export class Stream {
   }
 
   get progress(): StreamProgress {
-    return this.#progress
+    return this.checked.records > 0 ? { ...this.#progress, checked: this.checked } : this.#progress
   }
 
   get identity(): ProducerIdentity {
@@ -95,7 +99,7 @@ export class Stream {
     this.records.sent += batch.recordCount
     this.records.bytes += batch.bytes.length
     if (batch.conversion) this.conversions.set(batch.conversion, (this.conversions.get(batch.conversion) ?? 0) + 1)
-    if (batch.ids) addCounts(this.ids, batch.ids)
+    this.#count(batch, this.checked)
     const end = positionAfter(batch, batch.recordCount)
     this.#advance(batch.recordCount, baseOffset + BigInt(batch.recordCount), end)
   }
@@ -107,6 +111,7 @@ export class Stream {
   async skip(count: number, targetOffset: bigint): Promise<void> {
     let left = count
     let end: SourcePosition = this.#progress
+    const found = { records: 0, ids: noCounts() }
     try {
       while (left > 0) {
         const batch = await this.peek()
@@ -115,6 +120,7 @@ export class Stream {
         const taken = Math.min(left, batch.recordCount)
         end = positionAfter(batch, taken)
         left -= taken
+        if (taken === batch.recordCount) this.#count(batch, found)
         // The rest of the batch is rebuilt, starting at the first missing record.
         if (taken < batch.recordCount) this.#restart()
       }
@@ -123,6 +129,8 @@ export class Stream {
       throw error
     }
     this.records.skipped += count
+    this.checked.records += found.records
+    addCounts(this.checked.ids, found.ids)
     this.#advance(count, targetOffset, end)
   }
 
@@ -131,7 +139,17 @@ export class Stream {
     this.#restart()
   }
 
+  /** What is known of a part of a batch is not: such records are missing in the count. */
+  #count({ ids, recordCount }: Outgoing, into: IdTally): void {
+    this.#uncounted += recordCount
+    if (!ids) return
+    into.records += this.#uncounted
+    this.#uncounted = 0
+    addCounts(into.ids, ids)
+  }
+
   #restart(): void {
+    this.#uncounted = 0
     // Later read failures are ignored.
     void this.#batches?.return?.().catch(() => undefined)
     this.#batches = undefined

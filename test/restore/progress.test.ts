@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { noCounts } from '../../src/restore/id-counts.ts'
 import { readProgress, type StreamProgress, writeProgress } from '../../src/restore/progress.ts'
 import { type FakeCluster, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { type Committed, keepNotes } from './fake-group.ts'
@@ -33,12 +34,17 @@ describe('the notes of a restore', () => {
     withGroup(async (fake, committed) => {
       const cluster = await fake.open()
       const shard = { index: 3, count: 4, version: '1.2.3-rc.1' }
+      const ids = noCounts()
+      ids.key.unknown = 7
+      ids.value.kept = 2 ** 53 - 1
+      const tally = { records: 12, ids }
       const streams = [
         noted(0, false, false),
         noted(1, true, false),
         { ...noted(2, true, true), isMade: true },
         { ...noted(3, false, false), shard },
         { ...noted(4, false, false), shard: { ...shard, existingTopics: 'append' as const }, isFilledByShard: true },
+        { ...noted(6, false, false), checked: tally },
         { ...noted(5, false, false), shard: { ...shard, existingTopics: 'fail' as const } },
       ]
       const confirmed: string[][] = []
@@ -73,6 +79,10 @@ describe('the notes of a restore', () => {
           { s: -1 },
           { d: 3 },
           { k: 5 },
+          { i: 'x' },
+          { i: [1] },
+          { i: Array(15).fill(-1) },
+          { i: Array(15).fill('1') },
           { a: 2 },
           { k: 'x'.repeat(65) },
           { p: String(2n ** 63n) },

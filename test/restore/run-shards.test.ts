@@ -5,6 +5,7 @@ import { commitGeneration } from '../../src/archive/commit.ts'
 import { renewManifestCopy } from '../../src/archive/newest-copies.ts'
 import { hasCode } from '../../src/errors.ts'
 import { createIdMap } from '../../src/registry/ids/id-map.ts'
+import type { RestoreReport } from '../../src/restore/report.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { encodeBatch, encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
@@ -435,5 +436,65 @@ describe('shards that rewrite schema IDs', () => {
         24,
       )
       assert.equal((await target.finish({ ...settings, verify: true })).verification?.ok, true)
+    }))
+
+  const strange = () => [
+    fakeTopic(
+      'orders',
+      [0, 1, 2, 3].map(partition =>
+        [0n, 3n].map(baseOffset =>
+          encodeBatch({ baseOffset, records: [5, 44, 6].map(id => ({ value: framed(id, `v${partition}`) })) }),
+        ),
+      ),
+    ),
+  ]
+  const passing = { rewrite: rewriteOptions({ unknownIds: 'pass', topics: { include: ['orders'], exclude: [] } }) }
+  const counted = ({ totals, warnings }: RestoreReport) => [
+    totals.schemaIds?.value.rewritten,
+    totals.schemaIds?.value.unknown,
+    totals.idCheck,
+    warnings.filter(one => /carry schema IDs|in these counts/.test(one)),
+  ]
+  const unknown =
+    'orders: 8 values carry schema IDs that the target registry does not have, and were left as they are (enterprise.schema_registry.restore.unknown_ids: pass)'
+  const all = [16, 8, { mode: 'all', records: 24, unknown: 8 }, [unknown]]
+
+  test('have what they found of schema IDs reported at the end, as one process reports it', async () => {
+    await withFakeTarget(strange(), async target => assert.deepEqual(counted(await target.restore(passing)), all))
+    await withFakeTarget(strange(), async target => {
+      await target.prepare(2, passing)
+      for (const one of ['0/2', '1/2']) await target.shard(one, passing)
+      assert.deepEqual(counted(await target.finish(passing)), all)
+    })
+  })
+
+  for (const requests of [1, 2, 3]) {
+    test(`also where one dies at its Produce request ${requests}`, () =>
+      withFakeTarget(strange(), async target => {
+        await target.prepare(2, passing)
+        let produced = 0
+        target.before = ({ key }) => (key === API.produce && ++produced >= requests ? 'hang-up' : undefined)
+        await assert.rejects(target.shard('0/2', { ...passing, batchBytes: 1 }))
+        target.before = () => undefined
+        for (const one of ['0/2', '1/2']) await target.shard(one, passing)
+        assert.deepEqual(counted(await target.finish(passing)), all)
+      }))
+  }
+
+  test('report records whose schema IDs they could not count', () =>
+    withFakeTarget(strange(), async target => {
+      await target.prepare(2, passing)
+      for (const one of ['0/2', '1/2']) await target.shard(one, passing)
+      for (const key of ['orders/0', 'orders/1']) {
+        const { i: _, ...note } = noteOf(target, key)
+        target.notes.set(key, { offset: 6n, metadata: JSON.stringify(note) })
+      }
+      assert.deepEqual(counted(await target.finish(passing)), [
+        ...[8, 4, { mode: 'all', records: 12, unknown: 4 }],
+        [
+          unknown.replace('8 values', '4 values'),
+          'orders: 12 of its records are not in these counts of schema IDs: an earlier version of kafka-backup has written them, or a run that was killed before it had noted its counts',
+        ],
+      ])
     }))
 })
