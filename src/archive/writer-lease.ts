@@ -46,7 +46,7 @@ function awaitPrune(lease: HeldLease, parts: LeaseParts, claim: LeaseClaim, sign
   return awaitOthers(lease, parts, isPrune, signal, other => {
     const wait = describeWait(observed.leftMs(other, lease.storeNow()), parts.clock)
     const message = `backup \`${claim.backupId}\` is being pruned (${other.holder}); ${wait}`
-    parts.onProgress({ type: 'note', message })
+    parts.onProgress({ type: 'waiting', message })
   })
 }
 

@@ -16,6 +16,7 @@ function levelOf(event: ProgressEvent): LogLevel {
   switch (event.type) {
     case 'gap':
     case 'warning':
+    case 'waiting':
       return 'warn'
     case 'retry':
       return event.delayMs >= NOTABLE_WAIT_MS ? 'warn' : 'info'
@@ -52,6 +53,7 @@ function messageOf(event: ProgressEvent): string {
     case 'gap':
       return describeGap(event)
     case 'warning':
+    case 'waiting':
     case 'note':
       return event.message
     case 'removed':
@@ -120,6 +122,7 @@ function taskOf({ unit, phase }: Extract<ProgressEvent, { type: 'planned' }>): s
 function fieldsOf(event: ProgressEvent): LogFields {
   switch (event.type) {
     case 'warning':
+    case 'waiting':
     case 'note':
       return { event: event.type }
     case 'resumed':

@@ -190,6 +190,11 @@ export class Session {
     }
   }
 
+  /** A text that repeats options of the command line, which may have secrets. */
+  withoutSecrets(text: string): string {
+    return this.#redactor.text(text)
+  }
+
   /** The result as it may be kept elsewhere: without the secrets of the job. */
   formatKept(document: unknown): string {
     return `${formatJson(this.#redactor.value(document), 2)}\n`

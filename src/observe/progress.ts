@@ -65,6 +65,8 @@ export type ProgressEvent =
   | { type: 'schemas'; done: number; total: number }
   /** Something failed that may pass, and is tried again. */
   | { type: 'retry'; what: string; delayMs: number }
+  /** The run waits for another process; repeated every minute. */
+  | { type: 'waiting'; message: string }
   /** A warning; the work continues. */
   | { type: 'warning'; message: string }
   /** An informational message. */

@@ -73,6 +73,7 @@ export async function restoreShard(
 }
 
 const POLL_MS = 2000
+const REPEAT_MS = 60_000
 
 /** Until the notes of a preparation for as many shards by the same version are on the target. */
 async function awaitPrepared(
@@ -81,14 +82,17 @@ async function awaitPrepared(
   signal: AbortSignal,
   sharing: Sharing,
 ): Promise<FoundRestore> {
-  let told: string | undefined
+  let told = { message: '', atMs: 0 }
   for (;;) {
     const found = await findRestore(options, parts, signal)
     const problem = findUnprepared(found.plan, found.progress, sharing)
     if (problem === undefined) return found
     const message = `waiting for shard 0 to prepare the restore ${found.restoreId}: ${problem}`
-    if (message !== told) parts.onProgress({ type: 'note', message })
-    told = message
+    const nowMs = parts.clock.monotonic()
+    if (message !== told.message || nowMs - told.atMs >= REPEAT_MS) {
+      parts.onProgress({ type: 'waiting', message })
+      told = { message, atMs: nowMs }
+    }
     await parts.clock.sleep(POLL_MS, signal)
   }
 }

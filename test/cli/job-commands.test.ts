@@ -190,6 +190,8 @@ Next: kafka-backup verify --path /backups --backup-id orders
 When all shards are done: kafka-backup backup --config job.yaml --commit
 `,
     )
+    const changed = await run(['backup', ...config, '--shard', '1/4', '--set', 'backup.topics.include=a b'])
+    assert.match(changed.out, /backup --config job\.yaml --set 'backup\.topics\.include=a b' --commit\n$/)
     const json = await run(['backup', ...config, '--shard', '1/4', '--format', 'json'])
     const { shard, shards, generation, copied } = JSON.parse(json.out)
     assert.deepEqual([shard, shards, generation, copied.records], [1, 4, 4, 1200])

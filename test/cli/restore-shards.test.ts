@@ -65,6 +65,38 @@ When all shards are done: kafka-backup restore --config restore.yaml --finish
     assert.match(done.out, /^Already complete: shard 1 of 2 .*\n {2}Wrote +nothing: no records are left/)
   })
 
+  test('names the next commands with every option that selects what is restored', async () => {
+    const same = [
+      '--set',
+      'restore.verify=true',
+      '--set',
+      'restore.topics.include=a b',
+      '--as-of',
+      '2026-01-31T08:00:00Z',
+    ]
+    const command =
+      "kafka-backup restore --config restore.yaml --set restore.verify=true --set 'restore.topics.include=a b' --as-of 2026-01-31T08:00:00Z"
+    const prepared = await run(['--prepare', '--shards', '2', ...same])
+    assert.ok(
+      prepared.out.includes(`Next, anywhere: ${command} --shard 0/2 to --shard 1/2, then ${command} --finish\n`),
+    )
+    const shard = await run(['--shard', '1/2', ...same])
+    assert.ok(shard.out.endsWith(`When all shards are done: ${command} --finish\n`), shard.out)
+    const numbered = await run(['--shard', '1/2', '--generation', '7'])
+    assert.ok(numbered.out.endsWith('kafka-backup restore --config restore.yaml --generation 7 --finish\n'))
+  })
+
+  test('reports what a shard waits for without -v, and does not count it as a warning', async () => {
+    const waiting = 'waiting for shard 0 to prepare the restore r1'
+    const { err } = await run(['--prepare', '--shard', '1/2'], {
+      restoreShardJob: async (_, __, { onProgress }) => {
+        onProgress({ type: 'waiting', message: waiting })
+        return restoreShardReport
+      },
+    })
+    assert.equal(err, `warning: ${waiting}\n`)
+  })
+
   test('--prepare --shard prepares in shard 0 and waits in the others', async () => {
     const { calls } = await run(['--prepare', '--shard', '2/4'])
     assert.equal(Object(calls.restoreShardJob?.[1]).prepares, true)

@@ -314,6 +314,27 @@ describe('a shard', () => {
       assert.ok((await waiting).totals.records > 0)
     }))
 
+  test('reports what it waits for once, and again every minute', () =>
+    withFakeTarget(source(), async target => {
+      const waited: string[] = []
+      const enough = Promise.withResolvers<void>()
+      target.onEvent = event => {
+        if (event.type === 'waiting') waited.push(event.message)
+        if (waited.length === 3) enough.resolve()
+      }
+      const startedAt = target.fake.clock.monotonic()
+      const waiting = target.shard('1/4', {}, { waits: true })
+      await enough.promise
+      const tookMs = target.fake.clock.monotonic() - startedAt
+      assert.ok(tookMs >= 120_000 && tookMs < 180_000, `${tookMs} ms`)
+      assert.deepEqual(
+        new Set(waited),
+        new Set(['waiting for shard 0 to prepare the restore r1: it is not prepared: the target has no record of it']),
+      )
+      await target.prepare(4)
+      await waiting
+    }))
+
   test('ends when it is interrupted while it waits', () =>
     withFakeTarget(source(), async target => {
       const stop = new AbortController()

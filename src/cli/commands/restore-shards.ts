@@ -1,6 +1,5 @@
 import type { RestoreJob } from '../../config/load-job.ts'
 import { KafkaBackupError } from '../../errors.ts'
-import { shellQuote } from '../../lib/shell.ts'
 import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
 import type { PreparedRestore } from '../../restore/prepare-restore.ts'
 import { MAX_SHARDS } from '../../restore/progress.ts'
@@ -12,6 +11,7 @@ import { preparedFacts, restoreShardFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
+import { sameCommand } from './follow-up.ts'
 import { formatWarnings } from './gap-table.ts'
 import { keepReport } from './keep-report.ts'
 import { amountsDocument } from './restore-report.ts'
@@ -68,13 +68,13 @@ function usage(message: string, help?: string): KafkaBackupError {
 }
 
 export async function runPrepare(session: Session, job: RestoreJob, count: number): Promise<number> {
-  const { actions, signal, options } = session
+  const { actions, signal } = session
   const shown = { label: 'restore', preparing: 'preparing the target' }
   const report = await watchJob(session, shown, hooks => actions.prepareRestoreJob(job, count, hooks, signal))
   session.outcome.note(preparedFacts(report))
   const document = preparedDocument(report, formatLocation(job.storage))
   session.print(
-    () => formatPrepared(report, job, options.config ?? '', session),
+    () => formatPrepared(report, job, session),
     () => document,
   )
   await keepReport(session, job, document)
@@ -86,14 +86,14 @@ export async function runShard(
   job: RestoreJob,
   request: { shard: RestoreShard; prepares: boolean },
 ): Promise<number> {
-  const { actions, signal, options } = session
+  const { actions, signal } = session
   const { index, count } = request.shard
   const shown = { label: `shard ${index}/${count}`, preparing: 'checking the backup and the target' }
   const report = await watchJob(session, shown, hooks => actions.restoreShardJob(job, request, hooks, signal))
   session.outcome.note(restoreShardFacts(report))
   const document = shardDocument(report, formatLocation(job.storage))
   session.print(
-    () => formatShard(report, job, options.config ?? '', session),
+    () => formatShard(report, job, session),
     () => document,
   )
   await keepReport(session, job, document)
@@ -140,12 +140,13 @@ function shardDocument(report: RestoreShardReport, location: string) {
   }
 }
 
-function formatPrepared(report: PreparedRestore, job: RestoreJob, config: string, { style }: Session): string[] {
+function formatPrepared(report: PreparedRestore, job: RestoreJob, session: Session): string[] {
+  const { style } = session
   const { backupId, restoreId, generation, wasPrepared, wasComplete, topics, shards, warnings } = report
   const from = `${style.bold(printable(backupId))} from ${printable(formatLocation(job.storage))}`
   const done = wasComplete ? 'Already complete:' : wasPrepared ? 'Already prepared:' : 'Prepared'
   const last = shards.length - 1
-  const command = `kafka-backup restore --config ${shellQuote(config)}`
+  const command = sameCommand('restore', session)
   return [
     `${style.good(done)} the restore of ${from}`,
     ...formatFields(
@@ -183,11 +184,12 @@ function formatPrepared(report: PreparedRestore, job: RestoreJob, config: string
   ]
 }
 
-function formatShard(report: RestoreShardReport, job: RestoreJob, config: string, { style }: Session): string[] {
+function formatShard(report: RestoreShardReport, job: RestoreJob, session: Session): string[] {
+  const { style } = session
   const { backupId, restoreId, generation, shard, wasComplete, durationMs, topics, totals, warnings } = report
   const from = `${style.bold(printable(backupId))} from ${printable(formatLocation(job.storage))}`
   const amount = `${plural(totals.records, 'record')}, ${formatBytes(totals.bytes)} in ${formatDuration(durationMs)}`
-  const command = `kafka-backup restore --config ${shellQuote(config)} --finish`
+  const command = `${sameCommand('restore', session)} --finish`
   return [
     `${style.good(wasComplete ? 'Already complete:' : 'Restored')} shard ${shard.index} of ${shard.count} of ${from}`,
     ...formatFields(

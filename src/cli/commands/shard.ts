@@ -1,12 +1,11 @@
 import type { ShardReport } from '../../backup/run-shard.ts'
 import type { ShardNumber } from '../../backup/shards.ts'
 import { KafkaBackupError } from '../../errors.ts'
-import { shellQuote } from '../../lib/shell.ts'
 import { formatBytes, formatDuration } from '../../lib/units.ts'
-import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { formatFields } from '../table.ts'
 import { plural, printable } from '../text.ts'
+import { sameCommand } from './follow-up.ts'
 import { formatGaps } from './gap-table.ts'
 
 /** `0/4` to `3/4`. Counted from 0, as the completion index of a Kubernetes Job is. */
@@ -47,7 +46,8 @@ function documentOf(
   }
 }
 
-function formatReport(report: ShardReport, location: string, { style, options }: Session): string[] {
+function formatReport(report: ShardReport, location: string, session: Session): string[] {
+  const { style } = session
   const { backupId, generation, shard, key, durationMs, copied, newGaps } = report
   const amount = `${plural(copied.records, 'record')}, ${formatBytes(copied.bytes)} in ${formatDuration(durationMs)}`
   return [
@@ -62,10 +62,6 @@ function formatReport(report: ShardReport, location: string, { style, options }:
     ),
     ...formatGaps('New gaps: lost at the source before they could be copied', newGaps, style),
     '',
-    nextCommand(options.config ?? '', style),
+    `When all shards are done: ${style.bold(`${sameCommand('backup', session)} --commit`)}`,
   ]
-}
-
-function nextCommand(config: string, style: OutputStyle): string {
-  return `When all shards are done: ${style.bold(`kafka-backup backup --config ${shellQuote(config)} --commit`)}`
 }
