@@ -65,7 +65,8 @@ function messageOf(event: ProgressEvent): string {
     case 'planned':
       return `${plural(event.partitions, 'partition')} of ${plural(event.topics, 'topic')} to ${taskOf(event)}`
     case 'committed':
-      return `committed generation ${event.generation}${event.complete ? ', complete' : ''}`
+    case 'shard_written':
+      return describeWritten(event)
     case 'copied':
       return `${event.topic}/${event.partition}: ${plural(event.records, 'record')}, ${formatBytes(event.bytes)} copied`
     case 'begun':
@@ -79,8 +80,6 @@ function messageOf(event: ProgressEvent): string {
     case 'groups':
     case 'schemas':
       return describeDone(event)
-    case 'shard_written':
-      return `wrote ${event.key}${event.complete ? ', complete' : ''}`
     case 'resumed':
       return `continuing from generation ${event.generation} of ${event.committedAt}`
     case 'round':
@@ -98,6 +97,11 @@ function messageOf(event: ProgressEvent): string {
     case 'transferred':
       return `${event.objects} of ${plural(event.totalObjects, 'object')} ${event.type === 'checked' ? 'checked' : 'copied'}`
   }
+}
+
+function describeWritten(event: Extract<ProgressEvent, { type: 'committed' | 'shard_written' }>): string {
+  const what = event.type === 'committed' ? `committed generation ${event.generation}` : `wrote ${event.key}`
+  return `${what}${event.complete ? ', complete' : ''}`
 }
 
 function describeMeasure(event: Extract<ProgressEvent, { type: 'measured' | 'recovery_windows' }>): string {
