@@ -107,9 +107,29 @@ export async function scanGenerations(
   const { manifests, mark } = await scanManifests(storage, backupId, signal)
   if (mark) throw expiredBackup(storage, backupId)
   const generations = [...manifests.keys()]
-  const isLog = await hasMarker(storage, manifests, signal)
-  if (!isLog) return { manifests: generations, commits: [] }
-  return { manifests: generations.slice(0, -1), commits: await listCommits(storage, backupId, signal, count) }
+  const kind = await kindOfNewest(storage, manifests, signal)
+  const commits = kind === 'manifest' ? [] : await listCommits(storage, backupId, signal, count)
+  const isLog = kind === 'marker' || commits.length > 0
+  return { manifests: isLog ? generations.slice(0, -1) : generations, commits }
+}
+
+/** What the newest object in `manifests/` is. A damaged one must not hide the generations before it, nor commits behind it. */
+async function kindOfNewest(
+  storage: Storage,
+  manifests: ScannedManifests['manifests'],
+  signal: AbortSignal,
+): Promise<'marker' | 'manifest' | 'damaged'> {
+  const newest = [...manifests.values()].at(-1)
+  if (!newest || newest.size > MAX_MARKER_BYTES) return 'manifest'
+  try {
+    const bytes = await storage.read(newest.key, signal)
+    if (isLogMarker(bytes)) return 'marker'
+    parseManifest(bytes, newest.key)
+    return 'manifest'
+  } catch (error) {
+    if (hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW', 'STORAGE_NOT_FOUND')) return 'damaged'
+    throw error
+  }
 }
 
 /** The newest committed state. The partitions of one of version 2 do not name their segments: a writer does not need them. */
@@ -189,19 +209,19 @@ export async function readGeneration(
   generation: number,
   signal: AbortSignal,
 ): Promise<Manifest> {
-  let bytes: Buffer | undefined
-  let missing: unknown
+  let problem: unknown
   try {
-    bytes = await storage.read(manifestKey(backupId, generation), signal)
+    const bytes = await storage.read(manifestKey(backupId, generation), signal)
+    if (!isLogMarker(bytes)) return parseOwnManifest(bytes, backupId, generation)
   } catch (error) {
-    if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-    missing = error
+    if (!hasCode(error, 'STORAGE_NOT_FOUND', 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
+    problem = error
   }
-  if (bytes && !isLogMarker(bytes)) return parseOwnManifest(bytes, backupId, generation)
+  // It has its number in version 2, also if the marker in the place of its manifest is damaged.
   const key = commitKey(backupId, generation)
   if (await hasCommit(storage, backupId, generation, signal)) return readLog(storage, backupId, generation, signal)
   // A marker alone is not a generation.
-  throw missing ?? new KafkaBackupError('STORAGE_NOT_FOUND', `${key} does not exist at ${storage.location}`)
+  throw problem ?? new KafkaBackupError('STORAGE_NOT_FOUND', `${key} does not exist at ${storage.location}`)
 }
 
 function parseOwnManifest(bytes: Buffer, backupId: string, generation: number): Manifest {

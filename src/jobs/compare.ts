@@ -34,19 +34,16 @@ export function offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: A
 
 /** The topics that the restore creates, by the backup alone: no cluster is contacted. */
 export async function planTopicsJob(job: LocatedRestoreJob, signal: AbortSignal): Promise<PlannedTopic[]> {
-  const [{ openBackup }, { readSelected }, { keepInherited }, { planRestore }, { findRegistryStores }] =
-    await Promise.all([
-      import('../archive/catalog.ts'),
-      import('../restore/find-restore.ts'),
-      import('../restore/inherited-settings.ts'),
-      import('../restore/plan.ts'),
-      import('../restore/registry-topics.ts'),
-    ])
+  const [{ readSelected }, { keepInherited }, { planRestore }, { findRegistryStores }] = await Promise.all([
+    import('../restore/find-restore.ts'),
+    import('../restore/inherited-settings.ts'),
+    import('../restore/plan.ts'),
+    import('../restore/registry-topics.ts'),
+  ])
   const options = restoreOptions(job)
   const storage = await openExistingStorage(job, signal)
   try {
-    const newest = await openBackup(storage, job.backupId, signal)
-    const manifest = await readSelected(storage, newest, options, signal)
+    const manifest = await readSelected(storage, job.backupId, options, signal)
     // The defaults of the target are not known here: settings that differ from Kafka's own are written out.
     const stores = await findRegistryStores(manifest, options, storage, signal)
     return planRestore(manifest, options, stores).topics.map(topic => keepInherited(topic, options, new Map()).topic)

@@ -1,4 +1,3 @@
-import { openBackup } from '../archive/catalog.ts'
 import type { RestoreJob } from '../config/load-job.ts'
 import type { CheckReport } from '../observe/finding.ts'
 import type { BackupRestoreDryRun } from '../restore/dry-run.ts'
@@ -104,7 +103,8 @@ async function withRestore<T>(
       const claim = { backupId, role: 'reader', kind: 'restore' } as const
       return withLeaseAt(parts.storage, claim, watched, signal, async () => {
         // Before a run waits for another restore into the same registry: a missing backup is reported at once.
-        const newest = watched.isReadOnly ? undefined : await openBackup(parts.storage, backupId, signal)
+        const { readChosen } = await import('../restore/find-restore.ts')
+        const chosen = watched.isReadOnly ? undefined : await readChosen(parts.storage, request.records, signal)
         const ofRegistry = job.readsRegistry ? { ...watched, isReadOnly: true } : watched
         return withSchemaTarget(job, parts.storage, ofRegistry, signal, schemas => {
           const { requestTimeoutMs } = target
@@ -113,7 +113,7 @@ async function withRestore<T>(
             ...parts,
             requestTimeoutMs,
             onProgress,
-            ...(newest && { newest }),
+            ...(chosen && { chosen }),
             ...(schemas && { schemas }),
           }
           return work(request, opened)

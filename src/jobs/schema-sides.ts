@@ -101,13 +101,11 @@ export async function findBackedUp(
   { backupId, ...choice }: { backupId: string } & GenerationChoice,
   signal: AbortSignal,
 ): Promise<BackedUp> {
-  const [{ openBackup }, { readSelected }, { readRegistryAt }] = await Promise.all([
-    import('../archive/catalog.ts'),
+  const [{ readSelected }, { readRegistryAt }] = await Promise.all([
     import('../restore/find-restore.ts'),
     import('../archive/registry-at.ts'),
   ])
-  const newest = await openBackup(storage, backupId, signal)
-  const manifest = await readSelected(storage, newest, choice, signal)
+  const manifest = await readSelected(storage, backupId, choice, signal)
   const name = `generation ${manifest.generation} of the backup ${backupId} at ${storage.location}`
   const nothing = () => new KafkaBackupError('SCHEMAS_NOT_FOUND', `${name} holds no schemas`)
   if (!manifest.schema_registry) throw nothing()

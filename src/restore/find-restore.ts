@@ -1,6 +1,6 @@
-import { listGenerations, openBackup, readGeneration as readStored } from '../archive/catalog.ts'
+import { listGenerations } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
-import { findAsOf, type GenerationChoice } from '../archive/select-generation.ts'
+import { type GenerationChoice, openSelected } from '../archive/select-generation.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { MetadataResponse } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
@@ -25,9 +25,22 @@ export interface FoundRestore {
 interface FindParts {
   cluster: Cluster
   storage: Storage
-  /** The newest generation of the backup, where it was read before. */
-  newest?: Manifest
+  /** The state that the job asks for, where it was read before. */
+  chosen?: ChosenState
   readNotes?: typeof readProgress
+}
+
+/** The state that a job asks for, or why there is none: a restore that has begun does not need it. */
+export type ChosenState = { manifest: Manifest } | { problem: KafkaBackupError }
+
+/** Only the chosen generation is read: a damaged later one does not matter. */
+export async function readChosen(storage: Storage, options: RestoreOptions, signal: AbortSignal): Promise<ChosenState> {
+  try {
+    return { manifest: await readSelected(storage, options.backupId, options, signal) }
+  } catch (error) {
+    if (hasCode(error, 'ARCHIVE_DAMAGED', 'GENERATION_NOT_FOUND')) return { problem: error }
+    throw error
+  }
 }
 
 /** A restore that has begun continues with its generation, although the backup may have newer ones by now. */
@@ -36,38 +49,45 @@ export async function findRestore(
   { cluster, storage, readNotes = readProgress, ...read }: FindParts,
   signal: AbortSignal,
 ): Promise<FoundRestore> {
-  const newest = read.newest ?? (await openBackup(storage, options.backupId, signal))
+  const chosen = read.chosen ?? (await readChosen(storage, options, signal))
   const target = await cluster.metadata({ topics: null }, signal)
-  const named = { backupId: newest.backup_id, request: describeRequest(options) }
-  const restoreId = options.restoreId ?? deriveRestoreId(named, target.clusterId)
+  const { backupId } = options
+  const restoreId =
+    options.restoreId ?? deriveRestoreId({ backupId, request: describeRequest(options) }, target.clusterId)
   const progress = withoutDeleted(await readNotes(cluster, restoreId, signal), target.topics)
   // Nothing is asked of newer generations: what they hold, and whether they fit the job, must not stop what has begun.
-  const generation =
-    options.generation ?? progress?.generation ?? (await findGeneration(storage, newest, options, signal))
-  const manifest = await readGeneration(storage, newest, generation, signal, progress !== undefined)
+  const manifest = await manifestOf(chosen, options.generation ?? progress?.generation, backupId, storage, signal)
   const plan = planRestore(manifest, options, await findRegistryStores(manifest, options, storage, signal))
-  if (progress && (await isOutdated(storage, newest, options, generation, signal))) {
-    plan.notice = `it continues with generation ${generation}, with which it began; there are newer ones`
+  const newer = progress && describeNewer(chosen, manifest)
+  if (newer !== undefined) {
+    plan.notice = `it continues with generation ${manifest.generation}, with which it began; ${newer}`
     plan.warnings.push(plan.notice)
   }
   return { manifest, plan, restoreId, target, progress }
 }
 
-/** Whether the job would select a newer generation if it began now. */
-async function isOutdated(
+/** The generation that a restore began with, or the chosen one. */
+async function manifestOf(
+  chosen: ChosenState,
+  begun: number | undefined,
+  backupId: string,
   storage: Storage,
-  newest: Manifest,
-  options: RestoreOptions,
-  generation: number,
   signal: AbortSignal,
-): Promise<boolean> {
-  if (newest.generation <= generation) return false
-  try {
-    return (await findGeneration(storage, newest, options, signal)) > generation
-  } catch (error) {
-    if (hasCode(error, 'GENERATION_NOT_FOUND', 'ARCHIVE_DAMAGED')) return false
-    throw error
+): Promise<Manifest> {
+  if (begun === undefined && 'problem' in chosen) throw chosen.problem
+  if ('manifest' in chosen && (begun ?? chosen.manifest.generation) === chosen.manifest.generation)
+    return chosen.manifest
+  return readSelected(storage, backupId, { generation: begun }, signal, true)
+}
+
+/** Pure. What a restore that continues with a generation leaves out; undefined where that is nothing. */
+function describeNewer(chosen: ChosenState, { generation }: Manifest): string | undefined {
+  if ('problem' in chosen) {
+    const { problem } = chosen
+    const isDamaged = problem.code === 'ARCHIVE_DAMAGED'
+    return isDamaged ? `the one that it would select now cannot be read: ${problem.message}` : undefined
   }
+  return chosen.manifest.generation > generation ? 'there are newer ones' : undefined
 }
 
 /** Pure. The plan with the schema IDs that records are given. What has begun with other IDs cannot be continued. */
@@ -100,41 +120,20 @@ export const readIfAllowed: typeof readProgress = (...args) =>
     throw error
   })
 
-/** The state that a job asks for. */
+/** The state that a job asks for; the error for a missing generation names those that exist. */
 export async function readSelected(
   storage: Storage,
-  newest: Manifest,
+  backupId: string,
   choice: GenerationChoice,
-  signal: AbortSignal,
-): Promise<Manifest> {
-  return readGeneration(storage, newest, await findGeneration(storage, newest, choice, signal), signal)
-}
-
-async function findGeneration(
-  storage: Storage,
-  newest: Manifest,
-  { generation, asOfMs }: GenerationChoice,
-  signal: AbortSignal,
-): Promise<number> {
-  if (generation !== undefined) return generation
-  return asOfMs === undefined ? newest.generation : findAsOf(storage, newest.backup_id, asOfMs, signal)
-}
-
-/** A generation of a backup whose newest is known; the error for a missing one names those that exist. */
-async function readGeneration(
-  storage: Storage,
-  newest: Manifest,
-  generation: number,
   signal: AbortSignal,
   hasBegun = false,
 ): Promise<Manifest> {
-  if (generation === newest.generation) return newest
   try {
-    return await readStored(storage, newest.backup_id, generation, signal)
+    return await openSelected(storage, backupId, choice, signal)
   } catch (cause) {
-    if (!hasCode(cause, 'STORAGE_NOT_FOUND')) throw cause
-    const message = `the backup ${newest.backup_id} has no generation ${generation}; its newest is ${newest.generation}`
-    const there = await listGenerations(storage, newest.backup_id, signal)
+    if (choice.generation === undefined || !hasCode(cause, 'GENERATION_NOT_FOUND')) throw cause
+    const there = await listGenerations(storage, backupId, signal)
+    const message = `the backup ${backupId} has no generation ${choice.generation}; its newest is ${there.at(-1)}`
     const which = there.length === 1 ? `generation ${there[0]} only` : `generations from ${there[0]} to ${there.at(-1)}`
     const correct = hasBegun
       ? 'the restore began with the missing one; to begin again with another, delete its topics on the target'

@@ -1,7 +1,6 @@
 import type { AccessSelection } from '../access/read-source-access.ts'
 import type { AccessSurvey } from '../access/survey-access.ts'
 import { surveyAccess } from '../access/survey-access.ts'
-import type { Manifest } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -9,7 +8,7 @@ import type { Finding } from '../observe/finding.ts'
 import type { CarryOptions } from '../offsets/carry-plan.ts'
 import { type GroupSurvey, surveyGroups } from '../offsets/survey-groups.ts'
 import type { Storage } from '../storage/storage.ts'
-import { findRestore, planWithIds, readIfAllowed } from './find-restore.ts'
+import { type ChosenState, findRestore, planWithIds, readIfAllowed } from './find-restore.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { type SchemaSurvey, type SchemaTarget, surveyBackupSchemas, withIds } from './schema-step.ts'
 import { type RecordsSurvey, surveyRecords } from './survey-records.ts'
@@ -28,8 +27,8 @@ export interface SurveyParts {
   clock: Clock
   /** Absent where the job takes no schemas from the backup. */
   schemas?: SchemaTarget
-  /** The newest generation of the backup, where it was read before. */
-  newest?: Manifest
+  /** The state that the job asks for, where it was read before. */
+  chosen?: ChosenState
   /** Called with a part that could not be surveyed, which is left out then. Without it the survey fails. */
   onUnread?: (part: SurveyPart, error: KafkaBackupError) => void
 }

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { manifestKey } from '../../src/archive/layout.ts'
+import { readJob } from '../../src/config/load-job.ts'
 import { backup, backupSchemas, check, type RestoreJobDocument, RestoreRefusal, restore } from '../../src/index.ts'
+import { compareJob, planTopicsJob } from '../../src/jobs/compare.ts'
+import { readOnly } from '../../src/jobs/parts.ts'
+import { jobBackupSide } from '../../src/jobs/schema-sides.ts'
+import { listSchemasJob } from '../../src/jobs/schemas.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
 import { encodeBatch, encodeRun } from '../fakes/batches.ts'
 import { type FakeTopic, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
@@ -9,6 +17,7 @@ import { type TwoRegistries, withTwoRegistries, writesIn } from '../fakes/two-re
 import { framed } from '../registry/ids/sample-schemas.ts'
 import { type FakeTarget, withFakeTarget } from '../restore/fake-target.ts'
 
+const never = new AbortController().signal
 const snapshot = snapshotOf([versionOf('orders-value', 1, 1), versionOf('other', 1, 2)])
 
 /** The jobs of two registries, with a cluster that answers. */
@@ -91,6 +100,28 @@ test('a restore brings schemas and then records; a dry run of it writes neither'
     assert.equal(kafka.log('orders').length, 1)
     const again = await restore(job)
     assert.deepEqual([again.wasComplete, again.schemas?.wasComplete], [true, true])
+  }))
+
+test('every command that selects an earlier generation works while the newest manifest is damaged', () =>
+  withBackup(async ({ job, backupJob, source, folder, kafka }) => {
+    source.register('more', { ...versionOf('more', 1, 9), id: null, version: 0 })
+    const { generation: last } = await backupSchemas({ ...backupJob(), backup_id: 'b1' })
+    await writeFile(join(folder, manifestKey('b1', last)), '{"format":"kafka-backup"')
+    const earlier = { ...job, restore: { ...job.restore, generation: last - 1 } }
+    const parsed = readJob(earlier, { source: 'a test', mode: 'restore' })
+    const newest = readJob(job, { source: 'a test', mode: 'restore' })
+    assert.deepEqual(
+      (await planTopicsJob(parsed, never)).map(({ name }) => name),
+      ['orders'],
+    )
+    assert.equal((await listSchemasJob(jobBackupSide(parsed), never)).subjectList.length, 2)
+    await assert.rejects(planTopicsJob(newest, never), { code: 'ARCHIVE_DAMAGED' })
+    await assert.rejects(listSchemasJob(jobBackupSide(newest), never), { code: 'ARCHIVE_DAMAGED' })
+    await assert.rejects(restore(job), { code: 'ARCHIVE_DAMAGED' })
+    assert.equal((await restore(earlier, { dryRun: true })).schemas?.counts.register, 2)
+    const { generation, totals } = await restore(earlier)
+    assert.deepEqual([generation, totals.records, kafka.log('orders').length], [last - 1, 10, 1])
+    assert.equal((await compareJob(parsed, readOnly, never)).ok, true)
   }))
 
 test('a schema in the way keeps records and schemas from being written', () =>

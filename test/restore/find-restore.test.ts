@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { commitGeneration } from '../../src/archive/commit.ts'
+import { manifestKey } from '../../src/archive/layout.ts'
 import { renewManifestCopy } from '../../src/archive/newest-copies.ts'
 import { findRestore, readSelected } from '../../src/restore/find-restore.ts'
 import { deriveRestoreId, fingerprintOf, planRestore } from '../../src/restore/plan.ts'
 import type { RestoreProgress } from '../../src/restore/progress.ts'
 import type { RestoreOptions } from '../../src/restore/restore-options.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 import { draftManifest, never, storePartitions, topicOf } from '../archive/sample-archive.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { type FakeTopic, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
@@ -14,6 +16,16 @@ import { plainOptions } from './plain-options.ts'
 
 /** A restore has begun with generation 1 of a backup that has got a second one since. */
 async function generationsOf(there: FakeTopic[], changes: Partial<RestoreOptions> = {}, isNextEmpty = false) {
+  const { manifest, plan } = await findBegun(there, changes, async () => {}, isNextEmpty)
+  return [manifest.generation, plan.generation]
+}
+
+async function findBegun(
+  there: FakeTopic[],
+  changes: Partial<RestoreOptions> = {},
+  damage: (storage: Storage) => Promise<void> = async () => {},
+  isNextEmpty = false,
+) {
   const storage = openMemoryStorage()
   const first = await storePartitions(storage, [[[encodeRun(0n, 3)]]], false)
   const partitions = first.topics[0]?.partitions ?? []
@@ -33,11 +45,11 @@ async function generationsOf(there: FakeTopic[], changes: Partial<RestoreOptions
     runs: new Set(['1']),
     streams: new Map([['orders/0', { ...place, targetOffset: 0n, sequence: 0, isFilled: false, isDone: false }]]),
   }
+  await damage(storage)
   const fake = await startFakeCluster(there)
   try {
     const parts = { cluster: await fake.open(), storage, readNotes: async () => progress }
-    const { manifest, plan } = await findRestore(options, parts, never)
-    return [manifest.generation, plan.generation]
+    return await findRestore(options, parts, never)
   } finally {
     await fake.close()
   }
@@ -69,6 +81,44 @@ test('selects the state of a point in time, and continues with the generation th
   await assert.rejects(generationsOf([], at('2026-01-01T00:00:00.000Z')), { code: 'GENERATION_NOT_FOUND' })
 })
 
+const newestKey = manifestKey('b1', 2)
+
+/** Ways in which a store can lose the newest manifest. */
+const damages: Record<string, (storage: Storage) => Promise<void>> = {
+  torn: async storage => storage.replace(newestKey, (await storage.read(newestKey, never)).subarray(0, 200), never),
+  empty: storage => storage.replace(newestKey, Buffer.alloc(0), never),
+  flipped: async storage => {
+    const bytes = Buffer.from(await storage.read(newestKey, never))
+    bytes.writeUInt8(0xff, 1)
+    await storage.replace(newestKey, bytes, never)
+  },
+  missing: storage => storage.remove(newestKey, never),
+}
+
+for (const [name, damage] of Object.entries(damages)) {
+  test(`restores an intact earlier generation while the newest manifest is ${name}`, async () => {
+    const asOfMs = BigInt(Date.parse('2026-01-02T03:59:59.999Z'))
+    for (const choice of [{ generation: 1 }, ...(name === 'missing' ? [{ asOfMs }] : [])]) {
+      const { manifest, plan } = await findBegun([], choice, damage)
+      assert.deepEqual([manifest.generation, plan.generation, plan.notice], [1, 1, undefined])
+    }
+    if (name === 'missing') return
+    await assert.rejects(findBegun([], {}, damage), { code: 'ARCHIVE_DAMAGED' })
+    await assert.rejects(findBegun([], { generation: 2 }, damage), { code: 'ARCHIVE_DAMAGED' })
+  })
+
+  test(`continues a restore while the newest manifest is ${name}, and states that it cannot be read`, async () => {
+    const { plan } = await findBegun([fakeTopic('orders', [[]])], {}, damage)
+    assert.equal(plan.generation, 1)
+    if (name === 'missing') return assert.equal(plan.notice, undefined)
+    const notice =
+      /^it continues with generation 1, with which it began; the one that it would select now cannot be read: /
+    assert.match(plan.notice ?? '', notice)
+    assert.match(plan.notice ?? '', new RegExp(newestKey))
+    assert.ok(plan.warnings.includes(plan.notice ?? ''))
+  })
+}
+
 test('two points in time are two restores, also where they select the same generation', async () => {
   const manifest = await storePartitions(openMemoryStorage(), [[[encodeRun(0n, 3)]]], false)
   const idOf = (asOfMs?: bigint) =>
@@ -79,7 +129,7 @@ test('two points in time are two restores, also where they select the same gener
 test('names the generations of a backup and both ways to select one if the requested generation does not exist', async () => {
   const storage = openMemoryStorage()
   const newest = await storePartitions(storage, [[[encodeRun(0n, 3)]]], false)
-  await assert.rejects(readSelected(storage, newest, { generation: 9 }, never), {
+  await assert.rejects(readSelected(storage, newest.backup_id, { generation: 9 }, never), {
     code: 'RESTORE_REFUSED',
     message: `the backup ${newest.backup_id} has no generation 9; its newest is 1`,
     help: 'It has generation 1 only; correct `restore.generation` of the job, or `--generation`.',
