@@ -44,7 +44,7 @@ export async function checkRestore(
 
 function describePlan({ plan, progress, restoreId, isComplete }: RecordsSurvey): string {
   const topics = plan.topics.length === 1 ? '1 topic' : `${plan.topics.length} topics`
-  const from = `generation ${plan.generation}, ${topics}`
+  const from = `generation ${plan.generation}, committed at ${plan.generationCreatedAt}, ${topics}`
   if (isComplete) return `${from}; the restore ${restoreId} is complete`
   return progress ? `${from}; continues the restore ${restoreId}` : from
 }

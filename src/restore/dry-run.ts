@@ -21,6 +21,8 @@ export interface RestoreDryRun {
   restoreId: string
   backupId: string
   generation: number
+  /** When the generation was committed. */
+  generationCreatedAt: string
   location: string
   targetCluster: string | null
   /** Whether an earlier run has begun it, or finished it. */
@@ -104,6 +106,7 @@ async function describeRecords(
     restoreId,
     backupId: plan.backupId,
     generation: plan.generation,
+    generationCreatedAt: plan.generationCreatedAt,
     location: storage.location,
     targetCluster,
     state: isComplete ? 'complete' : progress ? 'begun' : 'new',

@@ -16,6 +16,8 @@ import { planSettings, type TopicSettings } from './topic-settings.ts'
 export interface RestorePlan {
   backupId: string
   generation: number
+  /** When the generation was committed. */
+  generationCreatedAt: string
   sourceCluster: string | null
   topics: PlannedTopic[]
   warnings: string[]
@@ -82,7 +84,7 @@ export function planRestore(manifest: Manifest, options: RestoreOptions, stores 
     const help = 'Nothing was written. Correct what the message names, then run the command again.'
     throw new KafkaBackupError('RESTORE_REFUSED', problems.join('; '), { help })
   }
-  const { backup_id: backupId, generation, cluster, complete } = manifest
+  const { backup_id: backupId, generation, created_at: generationCreatedAt, cluster, complete } = manifest
   const warnings = complete ? [] : [`generation ${generation} is incomplete: its run was interrupted`]
   append(warnings, leftOut.map(describeLeftOut))
   append(warnings, [...selected.flatMap(partialWarning), ...olderWarnings(manifest, selected, options)])
@@ -97,6 +99,7 @@ export function planRestore(manifest: Manifest, options: RestoreOptions, stores 
   return {
     backupId,
     generation,
+    generationCreatedAt,
     sourceCluster: cluster.id,
     topics,
     warnings,

@@ -13,6 +13,8 @@ export interface RestoreReport {
   restoreId: string
   backupId: string
   generation: number
+  /** When the generation was committed. */
+  generationCreatedAt: string
   /** An earlier run had finished it: nothing was done. */
   wasComplete: boolean
   /** False where the comparison found differences: the settings that were held back stay so. */

@@ -46,6 +46,7 @@ export async function restoreRecords(
     restoreId: survey.restoreId,
     backupId: plan.backupId,
     generation: plan.generation,
+    generationCreatedAt: plan.generationCreatedAt,
     wasComplete,
     isDone,
     durationMs: parts.clock.monotonic() - startedAt,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { countUntil } from '../../src/archive/commit-times.ts'
 import { describeBackup } from '../../src/archive/describe.ts'
 import { manifestKey, prunedMarkKey } from '../../src/archive/layout.ts'
 import { commitKey } from '../../src/archive/log/keys.ts'
@@ -26,6 +27,22 @@ for (const [name, logFrom] of Object.entries(versions)) {
         )
         for (let minute = -1; minute <= 12; minute++) {
           const expected = history.findLastIndex(one => one.complete && one.minute <= minute) + 1
+          const found = await findAsOf(storage, 'b1', asOf(minute), never).catch(error => error.code)
+          assert.equal(found, expected || 'GENERATION_NOT_FOUND', `minute ${minute} of ${JSON.stringify(history)}`)
+        }
+      }
+    })
+
+    test('as-of follows the order of commits where a clock was set back', async () => {
+      for (const history of setBack) {
+        const storage = openMemoryStorage()
+        await storeGenerations(
+          storage,
+          history.map(({ minute, complete }) => ({ created_at: timeOf(minute), complete })),
+          logFrom,
+        )
+        for (let minute = -1; minute <= 12; minute++) {
+          const expected = committedBy(history, minute)
           const found = await findAsOf(storage, 'b1', asOf(minute), never).catch(error => error.code)
           assert.equal(found, expected || 'GENERATION_NOT_FOUND', `minute ${minute} of ${JSON.stringify(history)}`)
         }
@@ -70,6 +87,58 @@ for (const [name, logFrom] of Object.entries(versions)) {
     })
   })
 }
+
+interface Committed {
+  minute: number
+  complete: boolean
+}
+
+/** The newest complete generation up to the last one whose time is not later; 0 without one. */
+function committedBy(history: readonly Committed[], minute: number): number {
+  const last = history.findLastIndex(one => one.minute <= minute)
+  return history.findLastIndex(({ complete }, at) => complete && at <= last) + 1
+}
+
+const setBack: Committed[][] = [
+  { minutes: [1, 5, 9, 2, 4, 6, 8], incomplete: [] },
+  { minutes: [1, 5, 9, 2, 4, 6, 8], incomplete: [3] },
+  { minutes: [9, 8, 7, 6, 5, 4, 3], incomplete: [] },
+  { minutes: [1, 2, 11, 3, 4, 5, 6], incomplete: [3, 4] },
+  { minutes: [3, 1, 4, 2, 5, 3, 6], incomplete: [5] },
+].map(({ minutes, incomplete }) => minutes.map((minute, at) => ({ minute, complete: !incomplete.includes(at) })))
+
+/** A year of backups is known by its times alone. */
+function timesOf(minutes: readonly number[]) {
+  const read = new Set<number>()
+  const readIfWhole = async (at: number) => {
+    read.add(at)
+    const timeMs = minutes[at]
+    return timeMs === undefined ? undefined : { timeMs, complete: true }
+  }
+  return { times: { count: minutes.length, readIfWhole }, countReads: () => read.size }
+}
+
+test('as-of of a long history finds every place where a clock was set back, and reads few generations', async () => {
+  const length = 20_000
+  for (const [at, by] of [
+    [300, 60],
+    [9_000, 5],
+    [9_000, 700],
+    [19_900, 5_000],
+    [15_000, 14_000],
+  ] as const) {
+    const minutes = Array.from({ length }, (_, i) => (i < at ? i : i - by))
+    for (let minute = at - by - 2; minute < at + 2; minute += Math.ceil(by / 50)) {
+      const { times, countReads } = timesOf(minutes)
+      const expected = minutes.findLastIndex(one => one <= minute) + 1
+      assert.equal(await countUntil(times, minute), expected, `minute ${minute}, set back by ${by} at ${at}`)
+      assert.ok(countReads() <= 130, `${countReads()} reads`)
+    }
+  }
+  const { times, countReads } = timesOf(Array.from({ length }, (_, i) => i))
+  assert.equal(await countUntil(times, 10_000), 10_001)
+  assert.ok(countReads() <= 50, `${countReads()} reads`)
+})
 
 /** All histories of five generations whose times do not decrease, of a few kinds. */
 const histories = [0b11111, 0b01111, 0b11110, 0b10101, 0b00000, 0b00100].flatMap(complete =>

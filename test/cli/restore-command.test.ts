@@ -37,7 +37,7 @@ describe('restore', () => {
   Wrote       1,500,001 records, 400 MiB in 10.0 s (40.0 MiB/s)
   Into        2 topics, 5 partitions
   Rebuilt     12 batches: 2 with holes, 10 merged
-  Generation  3
+  Generation  3, committed 2026-01-02 03:04:05Z
   Restore ID  5f1c9a3b7d2e4f60
 
 SOURCE  TARGET    TOPIC    PARTITIONS    RECORDS    BYTES   TIME        RATE  REBUILT
@@ -217,6 +217,7 @@ TOTAL                               5  1,500,001  400 MiB                       
       backup_id: 'orders',
       location: '/backups',
       generation: 3,
+      generation_created_at: '2026-01-02T03:04:05.678Z',
       already_complete: false,
       complete: true,
       duration_ms: 10000,
@@ -444,7 +445,7 @@ describe('restore --dry-run', () => {
     assert.equal(
       out,
       `Dry run of the restore of orders: nothing is written
-  From         generation 3 at /backups
+  From         generation 3, committed 2026-01-02 03:04:05Z, at /backups
   To cluster   T2U3OEVBNTcwNTJENDM2Qk
   Restore ID   5f1c9a3b7d2e4f60
   State        not started

@@ -212,6 +212,7 @@ describe('the dry run of a restore', () => {
         restoreId: 'again',
         backupId: 'b1',
         generation: 1,
+        generationCreatedAt: '2026-01-02T11:04:05.000Z',
         location: storage.location,
         targetCluster: 'cluster-b',
         state: 'new',

@@ -7,7 +7,7 @@ import type { ShownDryRun as RestoreDryRun } from '../actions.ts'
 import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
-import { plural, printable } from '../text.ts'
+import { formatInstant, plural, printable } from '../text.ts'
 import { accessPlanDocument, formatAccess } from './access-rules.ts'
 import { formatPlannedGroups, plannedGroupsDocument } from './carried-groups.ts'
 import { formatFindings } from './finding-table.ts'
@@ -41,6 +41,7 @@ function documentOf(plan: RestoreDryRun, job: RestoreJob) {
     restore_id: restoreId,
     backup_id: backupId,
     generation,
+    generation_created_at: plan.generationCreatedAt,
     location,
     target_cluster_id: targetCluster,
     state,
@@ -76,7 +77,7 @@ function formatPlan(plan: RestoreDryRun, job: RestoreJob, style: OutputStyle): s
     `Dry run of the restore of ${style.bold(printable(backupId))}: nothing is written`,
     ...formatFields(
       [
-        ['  From', `generation ${generation} at ${location}`],
+        ['  From', `generation ${generation}, committed ${formatInstant(plan.generationCreatedAt)}, at ${location}`],
         ['  To cluster', targetCluster ?? 'unnamed'],
         ['  Restore ID', restoreId],
         ['  State', states[state]],

@@ -6,7 +6,7 @@ import { formatLocation } from '../../storage/location.ts'
 import type { ShownRestore as RestoreReport } from '../actions.ts'
 import type { OutputStyle } from '../output-style.ts'
 import { formatFields } from '../table.ts'
-import { plural, printable } from '../text.ts'
+import { formatInstant, plural, printable } from '../text.ts'
 import { accessReportDocument, formatAccess, formatAccessTotals } from './access-rules.ts'
 import { carriedDocument, formatCarried, formatGroups } from './carried-groups.ts'
 import { comparisonDocument, formatDifferences } from './comparison.ts'
@@ -39,7 +39,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, style: Out
         ['  Groups', formatCarried(report.consumerGroups)],
         ['  Access', formatAccessTotals(report.access)],
         ['  Compared', verification && formatVerdict(verification), verification?.ok ? style.good : style.bad],
-        ['  Generation', String(generation)],
+        ['  Generation', `${generation}, committed ${formatInstant(report.generationCreatedAt)}`],
         ['  Restore ID', restoreId],
         ['  Gaps', gaps.length === 0 ? undefined : `${formatCount(gaps.length)} in the backup itself`, style.warn],
         ['  Warnings', warnings.length === 0 ? undefined : formatCount(warnings.length), style.warn],
@@ -124,6 +124,7 @@ export function restoreDocument(report: RestoreReport, location: string) {
     backup_id: backupId,
     location,
     generation,
+    generation_created_at: report.generationCreatedAt,
     already_complete: wasComplete,
     complete: isDone,
     duration_ms: Math.round(durationMs),
