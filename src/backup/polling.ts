@@ -1,11 +1,12 @@
+import { accessKinds } from '../archive/access-section.ts'
 import { incarnationKey } from '../archive/incarnation.ts'
 import type { Manifest } from '../archive/manifest.ts'
-import type { SectionName } from '../archive/registry-section.ts'
+import { type SectionName, sectionNames } from '../archive/registry-section.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import type { BackupOptions } from './backup-options.ts'
 import type { SettingsCache } from './observe-source.ts'
 import type { BackupParts, Prepared } from './round.ts'
-import { takeSections } from './take-sections.ts'
+import { takeAccess, takeGroups, takeRegistry } from './take-sections.ts'
 
 /**
  * Decides which rounds of a continuous run read more than records: topic settings, schemas, consumer groups and access
@@ -17,12 +18,15 @@ export class Polling {
   #settings: SettingsCache = new Map()
   #settingsAt = ''
   /** Of the sections that were read last: they hold as long as the sections are carried. */
-  #warnings: readonly string[] = []
+  readonly #warnings = new Map<SectionName, readonly string[]>()
+  /** Sections that could not be read: the next round tries them again. */
+  #failed: readonly SectionName[] = []
   /** When the last round began that has read everything and was committed; undefined where the next one must. */
   #polledMs: number | undefined
   #beganMs = 0
   #readsSettings = true
-  #readsSections = true
+  /** This round has read the last of what was missing. */
+  #completes = true
 
   constructor(options: BackupOptions, clock: Clock) {
     this.#options = options
@@ -44,23 +48,57 @@ export class Polling {
   async takeSections(prepared: Prepared, parts: BackupParts, signal: AbortSignal): Promise<Prepared> {
     const settings = this.#readsSettings ? {} : { settingsAt: this.#settingsAt }
     const observed = { ...prepared, ...settings }
-    this.#readsSections = this.#readsSettings || hasReplaced(prepared)
-    if (!this.#readsSections) return carrySections(observed, this.#warnings)
-    const taken = await takeSections(observed, this.#options.backupId, parts, signal)
-    this.#warnings = taken.plan.warnings.slice(prepared.plan.warnings.length)
+    const readsAll = this.#readsSettings || hasReplaced(prepared)
+    const names = readsAll ? sectionNames : this.#failed
+    const hadFailed = this.#failed.length > 0
+    const base = readsAll ? observed : this.#carry(observed)
+    const taken = await this.#take(base, names, parts, signal)
+    this.#failed = names.filter(name => hasFailed(name, taken))
+    this.#completes = this.#failed.length === 0 && (this.#readsSettings || hadFailed)
     return taken
   }
 
-  /** After the generation of a round was committed: when it began to read everything; undefined where it has not. */
+  /** What the sections that were read last warn of. */
+  warningsOf(names: readonly SectionName[]): string[] {
+    return names.flatMap(name => this.#warnings.get(name) ?? [])
+  }
+
+  /** After the generation of a round was committed: since when everything was read; undefined where something is missing, or was known before. */
   committed(): string | undefined {
-    if (!this.#readsSettings) return undefined
-    this.#polledMs = this.#beganMs
-    return this.#settingsAt
+    if (this.#readsSettings) this.#polledMs = this.#beganMs
+    return this.#completes ? this.#settingsAt : undefined
   }
 
   /** After trouble: it is not known what was missed. */
   forget(): void {
     this.#polledMs = undefined
+  }
+
+  #carry(observed: Prepared): Prepared {
+    const isKept = (name: SectionName) => !this.#failed.includes(name)
+    const { carried = [], ...prepared } = carrySections(observed, this.warningsOf(sectionNames.filter(isKept)))
+    return { ...prepared, carried: carried.filter(isKept) }
+  }
+
+  /** A section that fails as it did before is not reported again. */
+  async #take(base: Prepared, names: readonly SectionName[], parts: BackupParts, signal: AbortSignal) {
+    let taken = base
+    for (const name of names) {
+      const known = this.#failed.includes(name) ? this.warningsOf([name]) : []
+      const { warnings: before } = taken.plan
+      taken = await takers[name](taken, this.#options.backupId, parts, signal)
+      const own = taken.plan.warnings.slice(before.length)
+      this.#warnings.set(name, own)
+      const isNews = (message: string) => !known.includes(message)
+      const { carriedWarnings = [] } = taken.plan
+      const plan = {
+        ...taken.plan,
+        warnings: [...before, ...own.filter(isNews)],
+        carriedWarnings: [...carriedWarnings, ...own.filter(message => !isNews(message))],
+      }
+      taken = { ...taken, plan }
+    }
+    return taken
   }
 
   /** A poll waits for a round: the one that is nearest to the end of the interval. */
@@ -69,6 +107,14 @@ export class Polling {
     if (this.#polledMs === undefined) return true
     return this.#beganMs - this.#polledMs + commitIntervalMs / 2 >= pollIntervalMs
   }
+}
+
+const takers = { schema_registry: takeRegistry, consumer_groups: takeGroups, access: takeAccess }
+
+/** Pure. A registry that cannot be read ends the round instead. */
+function hasFailed(name: SectionName, { groups, access }: Prepared): boolean {
+  if (name === 'consumer_groups') return groups?.state === 'failed'
+  return name === 'access' && access !== undefined && accessKinds.some(kind => access[kind].state === 'failed')
 }
 
 /**

@@ -314,4 +314,64 @@ describe('a continuous run with its own interval of polling', () => {
     })
     assert.equal(registry.reads, 3)
   })
+
+  test('reads groups and access rules again in the next round if they could not be read, and nothing else', async () => {
+    const storage = openMemoryStorage()
+    const registry = new ScriptedRegistry()
+    let [groupReads, accessReads] = [0, 0]
+    const { events } = await play({
+      topics: orders(),
+      storage,
+      options,
+      readers: {
+        readRegistry: registry.read,
+        readGroups: async () => {
+          if (++groupReads === 1) throw new KafkaBackupError('KAFKA_UNREACHABLE', 'the coordinator is down')
+          return groupsReading()
+        },
+        readAccess: async signal => {
+          const read = await emptyAccess(signal)
+          return ++accessReads < 3 ? { ...read, acls: { state: 'failed', error: 'the controller is down' } } : read
+        },
+      },
+      between: [
+        state => {
+          assert.deepEqual([registry.reads, groupReads, accessReads], [1, 1, 1])
+          grow(state)
+        },
+        state => {
+          assert.deepEqual([registry.reads, groupReads, accessReads], [1, 2, 2])
+          grow(state)
+        },
+        () => assert.deepEqual([registry.reads, groupReads, accessReads], [1, 2, 3]),
+      ],
+    })
+    const all = (await generationsOf(storage)).slice(0, 3)
+    assert.deepEqual(
+      all.map(({ consumer_groups, access, carried_sections }) => [
+        consumer_groups?.state,
+        access?.acls.state,
+        carried_sections,
+      ]),
+      [
+        ['failed', 'failed', undefined],
+        ['taken', 'failed', ['schema_registry']],
+        ['taken', 'taken', ['schema_registry', 'consumer_groups']],
+      ],
+    )
+    const noGroups = /^consumer groups could not be listed/
+    const noRules = /^ACLs could not be read/
+    assert.deepEqual(
+      all.map(({ warnings }) => [warnings.some(one => noGroups.test(one)), warnings.some(one => noRules.test(one))]),
+      [
+        [true, true],
+        [false, true],
+        [false, false],
+      ],
+    )
+    const reported = events.flatMap(event => (event.type === 'warning' ? [event.message] : []))
+    assert.equal(reported.filter(one => noRules.test(one)).length, 1)
+    const polledIn = events.filter(({ type }) => type === 'round' || type === 'polled').map(({ type }) => type)
+    assert.deepEqual(polledIn, ['round', 'round', 'polled', 'round', 'polled', 'round'])
+  })
 })
