@@ -109,10 +109,10 @@ export class Polling {
   }
 }
 
-const takers = { schema_registry: takeRegistry, consumer_groups: takeGroups, access: takeAccess }
+export const takers = { schema_registry: takeRegistry, consumer_groups: takeGroups, access: takeAccess }
 
 /** Pure. A registry that cannot be read ends the round instead. */
-function hasFailed(name: SectionName, { groups, access }: Prepared): boolean {
+export function hasFailed(name: SectionName, { groups, access }: Prepared): boolean {
   if (name === 'consumer_groups') return groups?.state === 'failed'
   return name === 'access' && access !== undefined && accessKinds.some(kind => access[kind].state === 'failed')
 }

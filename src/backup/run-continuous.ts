@@ -69,7 +69,7 @@ class Line {
     // The backup is no longer that of this process when another one has taken over.
     if (this.#rounds === 0 || hasCode(error, 'WRITER_CONFLICT')) return
     await this.#copies.end(this.#parts.onProgress)
-    await takeFinalSnapshot(this.#options.backupId, this.#parts)
+    await takeFinalSnapshot(this.#options, this.#parts, this.#polling)
   }
 
   /** How long to wait after trouble that may pass; undefined after a round that went well. What is final is thrown. */

@@ -103,17 +103,18 @@ describe('a continuous run with its own interval of polling', () => {
       ],
     })
     assert.equal(error, stopped)
-    // The first and the fourth round poll, and the end of the run reads the registry for its last generation.
+    // The first and the fourth round poll, and the end of the run reads all of it for its last generation.
     assert.deepEqual(requests, [3, 3, 3, 7])
-    assert.deepEqual(asked.slice(3), ['settings', 'registry', 'groups', 'access', 'registry'])
+    const poll = ['settings', 'registry', 'groups', 'access']
+    assert.deepEqual(asked.slice(3), [...poll, 'registry', 'settings', 'groups', 'access'])
     const all = await generationsOf(storage)
     assert.deepEqual(
       all.map(({ carried_sections }) => carried_sections?.length ?? 0),
-      [0, 3, 3, 0, 3, 2],
+      [0, 3, 3, 0, 3, 0],
     )
     assert.deepEqual(
       all.map(({ topic_settings_at }) => topic_settings_at !== undefined),
-      [false, true, true, false, true, true],
+      [false, true, true, false, true, false],
     )
     const [first, second] = all
     assert.deepEqual(second?.schema_registry, first?.schema_registry)
@@ -125,8 +126,8 @@ describe('a continuous run with its own interval of polling', () => {
     const report = await verifyBackup(storage, 'b1', { deep: true, onProgress: () => undefined }, never)
     assert.deepEqual([report.problems, report.records], [[], 60])
     const { carried_sections, topic_settings_at, schema_registry } = await describeBackup(storage, 'b1', {}, never)
-    assert.deepEqual(carried_sections, ['consumer_groups', 'access'])
-    assert.equal(topic_settings_at, all[4]?.topic_settings_at)
+    assert.deepEqual(carried_sections, [])
+    assert.equal(topic_settings_at, all.at(-1)?.started_at)
     assert.equal(schema_registry.taken_at, '2026-11-17T00:00:03.000Z')
   })
 
@@ -197,13 +198,13 @@ describe('a continuous run with its own interval of polling', () => {
     assert.equal(error, stopped)
     const warnings = events.flatMap(event => (event.type === 'warning' ? [event.message] : []))
     assert.deepEqual(warnings, [
-      'schemas that were registered since the registry was read last are missing in the newest generation: the registry is down',
+      'the run ends, and schemas could not be read once more; changes since the last reading are missing: the registry is down',
     ])
     const { ids, notice } = await idsAt(storage, await openBackup(storage, 'b1', never))
     assert.deepEqual(ids, [1])
     assert.equal(
       notice,
-      'the schemas of generation 2 were read at 2026-11-17T00:00:01.000Z, before its last records were copied; ' +
+      'the schemas of generation 3 were read at 2026-11-17T00:00:01.000Z, before its last records were copied; ' +
         'schemas that were registered since are missing',
     )
   })
@@ -253,13 +254,13 @@ describe('a continuous run with its own interval of polling', () => {
         grow,
       ],
     })
-    assert.deepEqual([reads, offsets], [2, [90n, 30n]])
+    assert.deepEqual([reads, offsets], [3, [90n, 30n, 40n]])
     const all = await generationsOf(storage)
     const positions = all.map(async ({ consumer_groups: section }) => {
       assert.equal(section?.state, 'taken')
       return (await readGroups(storage, section, never)).groups[0]?.positions[0]?.offset
     })
-    assert.deepEqual(await Promise.all(positions), [90n, 90n, 30n, 30n])
+    assert.deepEqual(await Promise.all(positions), [90n, 90n, 30n, 30n, 40n])
     const [old] = all.at(-1)?.topics ?? []
     assert.deepEqual([old?.state, old?.consumer_groups], ['replaced', all[0]?.consumer_groups])
   })
@@ -283,7 +284,8 @@ describe('a continuous run with its own interval of polling', () => {
       },
     ]
     await play({ topics: orders(), storage, options, between: changes })
-    assert.equal(settings, 1)
+    // The end of the run reads those of all topics.
+    assert.equal(settings, 2)
     const { topics } = await openBackup(storage, 'b1', never)
     assert.deepEqual(
       topics.map(({ name, state, configs }) => [name, state, configs]),
@@ -373,5 +375,80 @@ describe('a continuous run with its own interval of polling', () => {
     assert.equal(reported.filter(one => noRules.test(one)).length, 1)
     const polledIn = events.filter(({ type }) => type === 'round' || type === 'polled').map(({ type }) => type)
     assert.deepEqual(polledIn, ['round', 'round', 'polled', 'round', 'polled', 'round'])
+  })
+
+  const atEnd = async (change: (state: FakeState) => void, maxReads = 9) => {
+    const storage = openMemoryStorage()
+    let state: FakeState | undefined
+    let offset = 10n
+    const { events } = await play({
+      topics: [fakeTopic('orders', [runs(0, 9)], { configs: { 'retention.ms': '1', 'delete.retention.ms': '9' } })],
+      storage,
+      options: { pollIntervalMs: 6_000_000 },
+      readers: {
+        readGroups: async () => {
+          if (offset >= 10n + BigInt(maxReads))
+            throw new KafkaBackupError('KAFKA_UNREACHABLE', 'the coordinator is down')
+          const position = { topic: 'orders', partition: 0, offset: offset++, leader_epoch: -1, metadata: '', lag: 0n }
+          const group = { group: 'g', type: 'classic', state: 'Empty', members: 0, error: null } as const
+          return { groups: [{ ...group, positions: [position] }], left_out: [], warnings: [] }
+        },
+      },
+      between: [
+        now => {
+          state = now
+          grow(now)
+        },
+      ],
+      afterRound: async newest => {
+        if (state) change(state)
+        return newest
+      },
+    })
+    const newest = await openBackup(storage, 'b1', never)
+    const section = newest.consumer_groups?.state === 'taken' ? newest.consumer_groups : assert.fail()
+    const { groups } = await readGroups(storage, section, never)
+    const settings = newest.topics[0]?.configs
+    const warnings = events.flatMap(event => (event.type === 'warning' ? [event.message] : []))
+    const { carried_sections: carried, topic_settings_at: at } = newest
+    return { carried, hasOldSettings: at !== undefined, settings, offset: groups[0]?.positions[0]?.offset, warnings }
+  }
+  const withConfigs = (configs: Record<string, string>) => (state: FakeState) => {
+    state.topics = state.topics.map(topic => ({ ...topic, configs: { ...topic.configs, ...configs } }))
+  }
+
+  test('ends with the committed offsets and topic settings of its end', async () => {
+    assert.deepEqual(await atEnd(withConfigs({ 'retention.ms': '2' })), {
+      carried: undefined,
+      hasOldSettings: false,
+      settings: { 'retention.ms': '2', 'delete.retention.ms': '9' },
+      offset: 11n,
+      warnings: [],
+    })
+  })
+
+  test('leaves the settings to the next run where they decide which deletions it has seen', async () => {
+    assert.deepEqual(await atEnd(withConfigs({ 'retention.ms': '2', 'delete.retention.ms': '3' })), {
+      carried: undefined,
+      hasOldSettings: true,
+      settings: { 'retention.ms': '1', 'delete.retention.ms': '9' },
+      offset: 11n,
+      warnings: [],
+    })
+  })
+
+  test('keeps the committed offsets of its records where a topic was re-created at its end', async () => {
+    const recreate = (state: FakeState) => {
+      state.topics = [fakeTopic('orders', [runs(0, 3)], { id: 'f'.repeat(32) })]
+    }
+    const { carried, offset } = await atEnd(recreate)
+    assert.deepEqual([carried, offset], [['consumer_groups'], 10n])
+  })
+
+  test('whose groups cannot be read at its end keeps what it has read, and warns', async () => {
+    const { carried, hasOldSettings, offset, warnings } = await atEnd(() => undefined, 1)
+    assert.deepEqual([carried, hasOldSettings, offset], [['consumer_groups'], false, 10n])
+    assert.equal(warnings.length, 1)
+    assert.match(warnings[0] ?? '', /^the run ends, and committed offsets could not be read once more; .* is down$/)
   })
 })
