@@ -1,12 +1,13 @@
 import { readAccess } from '../archive/access.ts'
-import type { AccessSection } from '../archive/access-section.ts'
+import { carriedNotice } from '../archive/carried-notice.ts'
+import type { Manifest } from '../archive/manifest.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { listAcls } from '../kafka/acls.ts'
 import { listQuotas, setQuotas } from '../kafka/client-quotas.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { fetchClusterPermissions } from '../kafka/permissions.ts'
 import { listScramUsers } from '../kafka/scram-users.ts'
-import type { Check } from '../observe/finding.ts'
+import type { Check, Finding } from '../observe/finding.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type AccessPlan, countBy } from './access-plan.ts'
 import { type ExistingAccess, planAccess } from './plan-access.ts'
@@ -14,7 +15,7 @@ import type { AccessSelection } from './read-source-access.ts'
 
 /** What a restore knows before it restores access rules. */
 interface AccessSource {
-  manifest: { generation: number; access?: AccessSection }
+  manifest: Pick<Manifest, 'generation' | 'created_at' | 'carried_sections' | 'access'>
   topics: readonly { name: string; source: { name: string } }[]
   /** Source topic to target topic; others keep their name. */
   topicMapping: ReadonlyMap<string, string>
@@ -40,7 +41,14 @@ export async function surveyAccess(
   const file = section && (await readAccess(storage, section, signal).catch(ifDamaged))
   const existing = await readExisting(cluster, selection, signal)
   const planned = planAccess({ ...selection, topicMapping, sources }, { generation, section, file }, existing)
-  return { plan: await tryQuotas(cluster, planned, signal), checks: checksOf(planned) }
+  const plan = await tryQuotas(cluster, planned, signal)
+  const notice = carriedNotice(manifest, 'access')
+  const findings = notice === undefined ? plan.findings : [...plan.findings, olderRules(notice)]
+  return { plan: { ...plan, findings }, checks: checksOf(planned) }
+}
+
+function olderRules(problem: string): Finding {
+  return { severity: 'warning', subject: 'access rules', problem, remedy: '' }
 }
 
 /** Damage is a finding among the others. */

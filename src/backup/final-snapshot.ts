@@ -4,7 +4,7 @@ import { effectiveSetting } from '../archive/effective-settings.ts'
 import { commitState } from '../archive/log/commit-state.ts'
 import type { Manifest, ManifestTopic } from '../archive/manifest.ts'
 import { renewCopies } from '../archive/newest-copies.ts'
-import { type SectionName, sectionNames } from '../archive/registry-section.ts'
+import type { SectionName } from '../archive/registry-section.ts'
 import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { formatUtc } from '../lib/clock.ts'
 import type { BackupOptions } from './backup-options.ts'
@@ -151,7 +151,7 @@ function withAgain(
   { names, taken, topics, warnings }: ReadAgain,
   olderWarnings: readonly string[],
 ): Draft['manifest'] {
-  const others = sectionNames.filter(name => carried_sections.includes(name) && !names.includes(name))
+  const others = carried_sections.filter(name => !names.includes(name))
   return {
     ...kept,
     generation: kept.generation + 1,

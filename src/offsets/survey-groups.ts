@@ -1,3 +1,4 @@
+import { carriedNotice } from '../archive/carried-notice.ts'
 import { readGroups } from '../archive/groups.ts'
 import type { GroupsSection, StoredGroup, TakenGroups } from '../archive/groups-section.ts'
 import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
@@ -36,7 +37,7 @@ interface RestoredTopic {
 
 /** What a restore knows before it restores consumer groups. */
 interface GroupSource {
-  manifest: Pick<Manifest, 'generation' | 'consumer_groups'>
+  manifest: Pick<Manifest, 'generation' | 'created_at' | 'consumer_groups' | 'carried_sections'>
   topics: readonly RestoredTopic[]
   isSameCluster: boolean
   /** An earlier run of this restore has begun. */
@@ -61,7 +62,13 @@ export async function surveyGroups(
   const stored = options.include?.length === 0 ? nothingStored : await readStored(manifest, topics, storage, signal)
   const plan = planCarry(options, { ...source, ...stored })
   const onTarget = await surveyCarry(cluster, plan, hasBegun, signal)
-  return { plan, findings: [...plan.findings, ...onTarget] }
+  const notice = plan.groups.length === 0 ? undefined : carriedNotice(manifest, 'consumer_groups')
+  return { plan, findings: [...plan.findings, ...onTarget, ...warnOf(notice)] }
+}
+
+function warnOf(notice: string | undefined): Finding[] {
+  if (notice === undefined) return []
+  return [{ severity: 'warning', subject: 'consumer groups', problem: notice, remedy: '' }]
 }
 
 const nothingStored = { section: undefined, groups: [] }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { carriedNotice } from '../archive/carried-notice.ts'
 import { deletedKeyWarnings } from '../archive/deleted-keys.ts'
 import { isCompacted } from '../archive/effective-settings.ts'
 import { incarnationKey, labelOf } from '../archive/incarnation.ts'
@@ -86,6 +87,8 @@ export function planRestore(manifest: Manifest, options: RestoreOptions, stores 
   }
   const { backup_id: backupId, generation, created_at: generationCreatedAt, cluster, complete } = manifest
   const warnings = complete ? [] : [`generation ${generation} is incomplete: its run was interrupted`]
+  const olderSettings = topics.length === 0 ? undefined : carriedNotice(manifest, 'topic_settings')
+  if (olderSettings !== undefined) warnings.push(olderSettings)
   append(warnings, leftOut.map(describeLeftOut))
   append(warnings, [...selected.flatMap(partialWarning), ...olderWarnings(manifest, selected, options)])
   warnings.push(

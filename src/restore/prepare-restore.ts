@@ -16,6 +16,8 @@ export interface PreparedRestore {
   restoreId: string
   backupId: string
   generation: number
+  /** When the generation was committed. */
+  generationCreatedAt: string
   durationMs: number
   /** An earlier run had prepared it for as many shards: nothing was changed on the target cluster. */
   wasPrepared: boolean
@@ -60,6 +62,7 @@ export async function prepareRestore(
     restoreId: records.restoreId,
     backupId: plan.backupId,
     generation: plan.generation,
+    generationCreatedAt: plan.generationCreatedAt,
     durationMs: parts.clock.monotonic() - startedAt,
     wasPrepared,
     wasComplete: isComplete,

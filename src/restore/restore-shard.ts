@@ -62,6 +62,7 @@ export async function restoreShard(
     restoreId: found.restoreId,
     backupId: own.backupId,
     generation: own.generation,
+    generationCreatedAt: own.generationCreatedAt,
     shard: run.shard,
     wasComplete: streams.length === 0,
     durationMs: parts.clock.monotonic() - startedAt,

@@ -21,7 +21,7 @@ describe('a restore that several processes share', () => {
       out,
       `Prepared the restore of orders from /backups
   Into        2 topics, 5 partitions
-  Generation  3
+  Generation  3, committed 2026-01-02 03:04:05Z
   Restore ID  5f1c9a3b7d2e4f60
 
 SHARD  PARTITIONS    RECORDS    BYTES
@@ -50,7 +50,7 @@ Next, anywhere: kafka-backup restore --config restore.yaml --shard 0/2 to --shar
       `Restored shard 1 of 2 of orders from /backups
   Wrote       500,000 records, 133 MiB in 5.0 s
   Into        1 topic, 2 partitions
-  Generation  3
+  Generation  3, committed 2026-01-02 03:04:05Z
   Restore ID  5f1c9a3b7d2e4f60
 
 SOURCE  TARGET    TOPIC    PARTITIONS  RECORDS    BYTES   TIME        RATE

@@ -4,9 +4,13 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { openBackup } from '../../src/archive/catalog.ts'
+import { openBackup, readGeneration } from '../../src/archive/catalog.ts'
+import { readGroups } from '../../src/archive/groups.ts'
 import type { Manifest } from '../../src/archive/manifest.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
+import { parseJob } from '../../src/config/load-job.ts'
+import { dryRunRestoreJob } from '../../src/jobs/restore.ts'
+import { commitGroupOffsets } from '../../src/kafka/group-offsets.ts'
 import { fetchBounds } from '../../src/kafka/offsets.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { openLocation } from '../open-location.ts'
@@ -16,7 +20,7 @@ import { runKafkaTool } from '../servers/kafka-tools.ts'
 import { findFreePorts } from '../servers/ports.ts'
 import { backUp, jobText, withFolder } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
-import { restore } from './restore-job.ts'
+import { restore, restoreJobText } from './restore-job.ts'
 import { launcher } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
@@ -109,6 +113,54 @@ describe('a continuous backup', () => {
       await assertExact(path, 'grow-a')
       await assertExact(path, 'grow-b')
       await assertWhole(path)
+    }))
+
+  test('ends with the latest committed offsets and settings; a restore of an earlier generation warns that its own are older', () =>
+    withFolder(async path => {
+      const topic = 'polled'
+      await kafka.driver.createTopic(topic, { partitions: 1 })
+      await seed(topic, 100, 1)
+      const cluster = await openCluster(kafka.server)
+      const commitAt = (offset: bigint) =>
+        commitGroupOffsets(
+          cluster,
+          'polled-group',
+          [{ topic, partition: 0, offset, leaderEpoch: -1, metadata: '' }],
+          never,
+        )
+      try {
+        await commitAt(10n)
+        await whileRunning(path, [topic], { poll_interval: '1h' }, async ({ until }) => {
+          await until(manifest => recordsOf(manifest, topic) === 100)
+          await commitAt(90n)
+          await seed(topic, 50, 1)
+          await until(manifest => recordsOf(manifest, topic) === 150)
+        })
+      } finally {
+        cluster.close()
+      }
+      const storage = openLocation(path)
+      const newest = await openBackup(storage, 'b1', never)
+      const offsetIn = async ({ consumer_groups: section }: Manifest) => {
+        assert.equal(section?.state, 'taken')
+        const { groups } = await readGroups(storage, section, never)
+        return groups.find(({ group }) => group === 'polled-group')?.positions[0]?.offset
+      }
+      assert.deepEqual([newest.carried_sections, newest.topic_settings_at], [undefined, undefined])
+      assert.equal(await offsetIn(newest), 90n)
+      const before = await readGeneration(storage, 'b1', newest.generation - 1, never)
+      assert.deepEqual([recordsOf(before, topic), await offsetIn(before)], [150, 10n])
+      const warningsOf = async (generation: number) => {
+        const wanted = { generation, topic_mapping: { [topic]: `${topic}-copy` }, consumer_groups: { include: ['*'] } }
+        const spec = { servers: kafka.server.bootstrapServers, path, restore: wanted }
+        const job = parseJob(restoreJobText(spec), { source: 'test job', env: process.env, mode: 'restore' })
+        const { findings, warnings } = await dryRunRestoreJob(job, never)
+        const older = / were read at .*, before its last records were copied/
+        return [...findings.map(({ problem }) => problem), ...warnings].filter(one => older.test(one))
+      }
+      const older = (await warningsOf(before.generation)).map(one => one.split(' of generation')[0]).sort()
+      assert.deepEqual(older, ['the committed offsets', 'the topic settings'])
+      assert.deepEqual(await warningsOf(newest.generation), [])
     }))
 
   test('distinguishes a deleted topic from the re-created one, and keeps both exactly', () =>

@@ -103,6 +103,13 @@ describe('the plan of a restore', () => {
     )
   })
 
+  test('warns of topic settings that were read before the last records, with both times', () => {
+    const manifest = manifestOf([sampleTopic('a', 0)], { topic_settings_at: '2026-01-02T03:00:00.000Z' })
+    assert.deepEqual(planRestore(manifest, plainOptions()).warnings, [
+      `the topic settings of generation 1 were read at 2026-01-02T03:00:00.000Z, before its last records were copied (it was committed at ${manifest.created_at}); changes since are missing`,
+    ])
+  })
+
   test('warns of gaps and of a generation that was interrupted', () => {
     const gaps = [{ from: 5n, to: 9n, reason: 'retention' as const, found_at: 'x' }]
     const holey = manifestOf([{ ...sampleTopic('a', 0), partitions: [samplePartition(0, { gaps })] }], {

@@ -10,7 +10,7 @@ import type { CommandOptions } from '../option-specs.ts'
 import { preparedFacts, restoreShardFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
-import { plural, printable } from '../text.ts'
+import { formatInstant, plural, printable } from '../text.ts'
 import { sameCommand } from './follow-up.ts'
 import { formatWarnings } from './gap-table.ts'
 import { keepReport } from './keep-report.ts'
@@ -107,6 +107,7 @@ function preparedDocument(report: PreparedRestore, location: string) {
     backup_id: backupId,
     location,
     generation,
+    generation_created_at: report.generationCreatedAt,
     already_prepared: wasPrepared,
     already_complete: wasComplete,
     duration_ms: Math.round(durationMs),
@@ -124,6 +125,7 @@ function shardDocument(report: RestoreShardReport, location: string) {
     backup_id: backupId,
     location,
     generation,
+    generation_created_at: report.generationCreatedAt,
     shard: shard.index,
     shards: shard.count,
     already_complete: wasComplete,
@@ -158,7 +160,7 @@ function formatPrepared(report: PreparedRestore, job: RestoreJob, session: Sessi
             'partition',
           )}`,
         ],
-        ['  Generation', String(generation)],
+        ['  Generation', `${generation}, committed ${formatInstant(report.generationCreatedAt)}`],
         ['  Restore ID', restoreId],
       ],
       style,
@@ -200,7 +202,7 @@ function formatShard(report: RestoreShardReport, job: RestoreJob, session: Sessi
           totals.found === 0 ? undefined : `${plural(totals.found, 'record')} of earlier runs, not written again`,
         ],
         ['  Into', `${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}`],
-        ['  Generation', String(generation)],
+        ['  Generation', `${generation}, committed ${formatInstant(report.generationCreatedAt)}`],
         ['  Restore ID', restoreId],
       ],
       style,
