@@ -53,8 +53,8 @@ export async function newestNumber(
 ): Promise<number | undefined> {
   const commit = await findNewestCommit(storage, backupId, signal)
   if (commit !== undefined) return commit
-  const isLog = await hasMarker(storage, manifests, signal)
-  return [...manifests.keys()].at(isLog ? -2 : -1)
+  const kind = await kindOfNewest(storage, manifests, signal)
+  return [...manifests.keys()].at(kind === 'marker' ? -2 : -1)
 }
 
 /** Whether generations behind those of `manifests/` are commits of version 2; the newest of these is then not a generation. */
