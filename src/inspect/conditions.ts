@@ -2,7 +2,7 @@ import type { BatchHeader } from '../batch/header.ts'
 import { RecordCursor } from '../batch/record-cursor.ts'
 import { RecordParts } from '../batch/record-parts.ts'
 import { parseJson } from '../lib/json.ts'
-import { ID_FRAME_BYTES, KEY_HEADER, type Part, VALUE_HEADER } from '../registry/ids/schema-id.ts'
+import { KEY_HEADER, type Part, VALUE_HEADER } from '../registry/ids/schema-id.ts'
 import { fitsPath, type PathCondition } from './json-path.ts'
 import type { FoundRecord } from './read-records.ts'
 import type { Decoded, SchemaDecoder } from './schema-decoder.ts'
@@ -55,19 +55,24 @@ export class RecordMatcher {
     return missing.every(({ part }) => part !== undefined && this.#mayBeDecoded(body, header, part))
   }
 
-  /** A schema gives bytes another form. */
+  /** A schema gives bytes another form, except for JSON. */
   #mayBeDecoded(body: Buffer, header: BatchHeader, part: Part): boolean {
     if (body.includes(part === 'key' ? KEY_HEADER : VALUE_HEADER)) return true
     const cursor = this.#cursor
     const parts = this.#parts
+    let unknown = 0
     cursor.openBody(body, header)
     while (cursor.next()) {
       parts.locate(cursor)
       const start = part === 'key' ? parts.keyStart : parts.valueStart
       const end = part === 'key' ? parts.keyEnd : parts.valueEnd
       // Frames begin with the byte 0 or 1.
-      if (start >= 0 && end - start >= ID_FRAME_BYTES && (body[start] ?? 2) <= 1) return true
+      if (start < 0 || (body[start] ?? 2) > 1) continue
+      const form = this.#decoder.formOf(body, start, end)
+      if (form === 'decoded' || (form === 'json' && part === 'key')) return true
+      if (form === 'unknown') unknown++
     }
+    if (part === 'value') this.notDecoded += unknown
     return false
   }
 
@@ -100,18 +105,20 @@ export class RecordMatcher {
     const { value } = record
     if (this.#text === undefined && paths.length === 0) return true
     if (value === null) return false
+    const hasText = this.#text === undefined || value.includes(this.#text)
     const decoded = this.#decoder.decode(record, 'value')
     if (decoded.kind === 'raw') this.notDecoded++
-    if (!this.#hasText(value, decoded)) return false
+    if (!hasText && !this.#hasDecodedText(decoded)) return false
     if (paths.length === 0) return true
     const json = jsonOf(decoded)
     return json !== undefined && paths.every(one => fitsPath(one, json.value))
   }
 
-  #hasText(value: Buffer, decoded: Decoded): boolean {
+  /** JSON is searched as it is stored, like all other text. */
+  #hasDecodedText(decoded: Decoded): boolean {
     const { text } = this.#conditions
-    if (text === undefined || this.#text === undefined || value.includes(this.#text)) return true
-    return decoded.kind === 'decoded' && textOfPart({ encoding: 'json', value: decoded.value }).includes(text)
+    if (text === undefined || decoded.kind !== 'decoded' || decoded.schema.type === 'JSON') return false
+    return textOfPart({ encoding: 'json', value: decoded.value }).includes(text)
   }
 }
 

@@ -105,6 +105,19 @@ export class SchemaDecoder {
     }
   }
 
+  /**
+   * What decoding makes of the bytes in buffer[start, end), by the schemas that were read so far: nothing where they name none,
+   * the text that they are where it is a JSON schema, `unknown` where there is no such schema.
+   */
+  formOf(buffer: Buffer, start: number, end: number): 'plain' | 'json' | 'decoded' | 'unknown' {
+    const id = readSchemaId(buffer, start, end)
+    if (id === 0) return hasSchemaGuid(buffer, start, end) ? 'decoded' : 'plain'
+    if (!this.#asked.has(id)) return 'decoded'
+    const found = this.#find(id)
+    if (found && typeof this.#decoderOf(found) !== 'string') return found.schemaType === 'JSON' ? 'json' : 'decoded'
+    return end - start === LONG_BYTES ? 'plain' : 'unknown'
+  }
+
   decode(record: Pick<KafkaRecord, 'key' | 'value' | 'headers'>, part: Part): Decoded {
     const bytes = record[part]
     if (bytes === null) return { kind: 'null' }

@@ -21,6 +21,7 @@ const order = {
 const versions = [
   versionOf('orders-value', 1, 1, { schema: JSON.stringify(order) }),
   versionOf('names-key', 1, 2, { schema: '"string"' }),
+  versionOf('events-value', 1, 3, { schemaType: 'JSON', schema: '{}' }),
 ]
 const schemas = {
   ofId: async (_: string, id: number) => versions.filter(one => one.id === id),
@@ -42,6 +43,7 @@ const records = {
     value: Buffer.from([84, 6, 65, 100, 97]),
     headers: { __value_schema_id: frame(1) },
   },
+  'json with a schema': { key: 'j', value: frame(3, ...Buffer.from('{"id": 42, "name": "Eve"}')) },
   'avro key': { key: frame(2, 6, 65, 100, 97), value: 'x' },
   'unknown schema': { key: 'u', value: frame(9, 65, 100, 97, 33) },
   binary: { key: Buffer.from([0xff, 0x00, 0x1a]), value: Buffer.from([0xff, 0xfe]) },
@@ -112,7 +114,9 @@ describe('records are found', () => {
 
   test('by a path of the decoded value, or of a value that is JSON', async () => {
     assert.deepEqual((await found({ where: ['name=Ada'] })).names, ['escaped', 'avro', 'avro, named by a header'])
-    assert.deepEqual((await found({ where: ['id=42'] })).names, ['avro', 'avro, named by a header'])
+    const named = ['avro', 'avro, named by a header', 'json with a schema']
+    assert.deepEqual((await found({ where: ['id=42'] })).names, named)
+    assert.deepEqual((await found({ where: ['name=Eve'] })).names, ['json with a schema'])
     assert.deepEqual((await found({ where: ['sum=100'] })).names, ['json'])
     assert.deepEqual((await found({ where: ['sum=1e2'] })).names, ['json'])
     assert.deepEqual((await found({ where: ['path=a/b'] })).names, ['escaped'])
@@ -131,16 +135,35 @@ describe('records are found', () => {
 
   test('and batches without a schema that hold nothing of it are not decoded', async () => {
     const { skipped } = await found({ text: 'nowhere' })
-    assert.deepEqual(skipped, ['text', 'json', 'escaped', 'avro key', 'binary', 'tombstone', 'headers'])
+    assert.deepEqual(skipped, [
+      'text',
+      'json',
+      'escaped',
+      'json with a schema',
+      'avro key',
+      'unknown schema',
+      'binary',
+      'tombstone',
+      'headers',
+    ])
     assert.deepEqual((await found({ headers: [{ name: 'trace' }] })).skipped.length, Object.keys(records).length - 1)
     assert.deepEqual((await found({ where: ['name=nowhere'] })).skipped.includes('escaped'), false)
   })
 
   test('and values that a schema does not explain are counted', async () => {
-    const matcher = new RecordMatcher({ headers: [], text: 'Ada' }, 'auto', new SchemaDecoder(schemas))
+    const decoder = new SchemaDecoder(schemas)
+    const matcher = new RecordMatcher({ headers: [], text: 'Ada' }, 'auto', decoder)
     const { record } = batchOf('unknown schema', 'none')
     assert(record)
     await matcher.matches({ topic: 't', partition: 0, transaction: 'plain', ...record }, never)
     assert.equal(matcher.notDecoded, 1)
+    const { body, header } = batchOf('unknown schema', 'none')
+    assert.equal(
+      new RecordMatcher({ headers: [], text: 'x' }, 'auto', new SchemaDecoder(schemas)).mayMatch(body, header),
+      true,
+    )
+    const other = new RecordMatcher({ headers: [], text: 'x' }, 'auto', decoder)
+    assert.equal(other.mayMatch(body, header), false)
+    assert.equal(other.notDecoded, 1)
   })
 })
