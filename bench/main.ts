@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { openDriver } from '../test/servers/driver.ts'
@@ -14,7 +14,7 @@ import { Scenarios } from './scenarios.ts'
 
 /**
  * `make bench`: measures against what users would pick otherwise, on one broker, each part in one run; fails where a limit
- * is missed. `BENCH_PART=backup|restore|schemas|registry|scale` does one part.
+ * is missed. `BENCH_PART=backup|restore|schemas|search|registry|scale` does one part.
  */
 const say = (text: string) => void process.stderr.write(`bench: ${text}\n`)
 const only = process.env.BENCH_PART
@@ -41,6 +41,7 @@ async function benchWithKafka(some: readonly Exclude<BenchPart, 'registry' | 'sc
       backup: () => benchBackups(new Scenarios(server, folder)),
       restore: () => benchRestores(restores),
       schemas: () => benchSchemas(restores),
+      search: () => benchSearch(new Scenarios(server, folder)),
     }[part]()
     await report(part, rows, { node: process.version, kafka: server.version, kcat })
   }
@@ -103,6 +104,14 @@ async function benchSchemas(restores: Restores): Promise<Row[]> {
     rows.push(...(await restores.withRewriting(topic, limit, { source, target })))
   }
   return rows
+}
+
+/** A text of the payload, in batches of records that name a schema. */
+async function benchSearch(scenarios: Scenarios): Promise<Row[]> {
+  say('search of the zstd topic')
+  const [first = ''] = (await readFile(payload, 'utf8')).split('\n', 1)
+  const { trace } = JSON.parse(first.slice(first.indexOf('{')))
+  return scenarios.searchAgainstGrep('zstd', trace, 3)
 }
 
 /** Simulated: what the log of a continuous backup costs over a long time, without a broker. */

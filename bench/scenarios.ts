@@ -150,6 +150,32 @@ export class Scenarios {
     ]
   }
 
+  /** In the backup, against `kcat | grep` on the topic itself, taking turns. Both must find the same number. */
+  async searchAgainstGrep(topic: string, text: string, least: number): Promise<Row[]> {
+    const { bytes } = await this.#backUp(topic, 'auto')
+    const place = ['--path', join(this.#folder, 'store'), '--backup-id', 'bench']
+    const args = [cli, 'search', ...place, '--text', text, '--count', '--format', 'json', '--quiet']
+    const kcat = `kcat -C -e -q -b ${this.#server.bootstrapServers.join()} -t ${topic} | grep -a -c -F ${text}`
+    const grep: number[] = []
+    const ours: Measured[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      const { wallMs, stdout } = await measureProcess('sh', ['-c', kcat])
+      grep.push(wallMs)
+      ours.push(await measureProcess(process.execPath, args))
+      const found = JSON.parse(ours.at(-1)?.stdout ?? '').found
+      if (found !== Number(stdout) || found === 0) throw new Error(`search has found ${found} records, grep ${stdout}`)
+    }
+    const wallMs = median(ours.map(run => run.wallMs))
+    const peakMb = Math.max(...ours.map(run => run.peakBytes)) / 1e6
+    const detail = { ours_ms: wallMs, grep_ms: median(grep), bytes, rounds: ROUNDS }
+    const name = `text in the ${topic} topic`
+    const measure = 'times as fast as kcat and grep on the live topic'
+    return [
+      { name, measure, value: median(grep) / wallMs, unit: 'ratio', least, detail },
+      { name, measure: 'peak memory', value: peakMb, unit: 'MB', limit: 250, detail },
+    ]
+  }
+
   #kcat(topic: string): Promise<Measured> {
     return measureSilenced(`kcat -C -e -q -b ${this.#server.bootstrapServers.join()} -t ${topic}`)
   }

@@ -57,13 +57,13 @@ export class RecordMatcher {
 
   /** A schema gives bytes another form, except for JSON. */
   #mayBeDecoded(body: Buffer, header: BatchHeader, part: Part): boolean {
-    if (body.includes(part === 'key' ? KEY_HEADER : VALUE_HEADER)) return true
     const cursor = this.#cursor
     const parts = this.#parts
     let unknown = 0
     cursor.openBody(body, header)
     while (cursor.next()) {
       parts.locate(cursor)
+      if (parts.headerCount > 0 && this.#hasSchemaHeader(body, part)) return true
       const start = part === 'key' ? parts.keyStart : parts.valueStart
       const end = part === 'key' ? parts.keyEnd : parts.valueEnd
       // Frames begin with the byte 0 or 1.
@@ -74,6 +74,15 @@ export class RecordMatcher {
     }
     if (part === 'value') this.notDecoded += unknown
     return false
+  }
+
+  #hasSchemaHeader(body: Buffer, part: Part): boolean {
+    const name = part === 'key' ? KEY_HEADER : VALUE_HEADER
+    let has = false
+    this.#parts.eachHeader((start, end) => {
+      has ||= end - start === name.length && body.toString('latin1', start, end) === name
+    })
+    return has
   }
 
   async matches(record: FoundRecord, signal: AbortSignal): Promise<boolean> {
