@@ -9,6 +9,7 @@ import { startS3 } from '../servers/versitygw.ts'
 import { withFolder } from './backup-job.ts'
 import { root, run } from './run-cli.ts'
 import { openRegistry, register, stockRegistry } from './schema-world.ts'
+import { useKafka } from './use-kafka.ts'
 
 interface Order {
   id: number
@@ -24,6 +25,8 @@ interface Lost {
 const group = { group: 'billing', topics: ['orders'] }
 
 describe('docs/disaster-recovery.md', () => {
+  const target = useKafka()
+
   test(
     'restores a cluster with the same records, readable schemas and groups that continue',
     { timeout: 300_000 },
@@ -31,19 +34,18 @@ describe('docs/disaster-recovery.md', () => {
       withFolder(async folder => {
         await using store = await startS3()
         await store.makeBucket('my-backups')
-        await using target = await startKafka()
         await using registry = await openRegistry({ firstId: 500 })
         const page = await readPage()
         const shell = await openShell(folder, store.endpoint, store.credentials)
 
         const lost = await loseCluster(shell)
         const where = page.where
-          .replace('kafka-new-0:9092', target.bootstrapServers.join(','))
+          .replace('kafka-new-0:9092', target.server.bootstrapServers.join(','))
           .replace('http://registry-new:8081', registry.server.url)
         const ran = await shell([where, ...page.steps].join('\n'))
         assert.equal(ran.code, 0, `${ran.stdout}\n${ran.stderr}`)
 
-        await using driver = await openDriver(target)
+        const { driver } = target
         const restored = await driver.consume('orders', { isolation: 'read_committed' })
         assert.deepEqual(restored.map(withoutIds), lost.records.map(withoutIds))
         const stock = stockRegistry(registry.server.url, '.')

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { checkJob } from '../../src/jobs/check.ts'
+import { fullDescribe } from '../full.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import { encryptKey } from '../servers/certificates.ts'
@@ -87,7 +88,7 @@ describe('every login reads and writes the same records', () => {
     }))
 })
 
-describe(`Kafka ${olderKafkaVersion}`, () => {
+fullDescribe(`Kafka ${olderKafkaVersion}`, () => {
   const kafka = useSecureKafka({ version: olderKafkaVersion })
 
   test('accepts a SCRAM login over TLS as well', () =>

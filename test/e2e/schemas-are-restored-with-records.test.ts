@@ -39,7 +39,7 @@ describe('schemas are restored with records', () => {
   let world: World
 
   before(async () => {
-    world = await buildWorld(5000)
+    world = await buildWorld(2000)
     for (const { name, compression, partitions, messages } of world.topics) {
       await kafka.driver.createTopic(name, { partitions, configs: { 'retention.ms': '-1' } })
       await kafka.driver.produce(
