@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { openBackup } from '../../src/archive/catalog.ts'
 import { readSegment } from '../../src/archive/segment-reader.ts'
-import { fetchGroupOffsets } from '../../src/kafka/group-offsets.ts'
+import { deleteGroupOffsets, fetchGroupOffsets } from '../../src/kafka/group-offsets.ts'
 import { openLocation } from '../open-location.ts'
 import { readArchivedTopic, segmentsOf } from '../oracle/archive.ts'
 import { hashChain } from '../oracle/records.ts'
@@ -172,5 +172,30 @@ describe('shards in separate processes', () => {
       )
       assert.deepEqual(group, await groupOf('-one'))
       assert.equal((await four.act('--finish')).code, 0)
+
+      // As a broker deletes the progress of a shard that was done long ago, while others still work.
+      const lost = { restore_id: 'lost', existing_topics: 'append', partitions: { wide: [0, 1], plain: [0, 1] } }
+      const late = await writeRestore(folder, '-late', lost)
+      assert.equal((await late.act('--prepare', '--shards', '2')).code, 0)
+      assert.equal((await late.act('--shard', '0/2')).code, 0)
+      const progressGroup = '__kafka-backup.restore.lost'
+      const cluster = await openCluster(kafka.server)
+      try {
+        const noted = await fetchGroupOffsets(cluster, progressGroup, 'all', never)
+        const filled = noted.filter(({ metadata }) => JSON.parse(metadata).f === 1)
+        assert.ok(filled.length > 0)
+        await deleteGroupOffsets(cluster, progressGroup, filled, never)
+      } finally {
+        cluster.close()
+      }
+      const unknown = await late.act('--shard', '0/2')
+      assert.equal(unknown.code, 1)
+      assert.match(unknown.stderr, /it is not prepared for /)
+      const refused = await late.act('--prepare', '--shards', '2')
+      assert.equal(refused.code, 1)
+      assert.match(`${refused.stdout}${refused.stderr}`, /the target has lost the progress of this restore for it/)
+      const before = await digestsOf('-late')
+      assert.equal((await late.act('--finish')).code, 4)
+      assert.deepEqual(await digestsOf('-late'), before)
     }))
 })
