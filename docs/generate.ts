@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { faults, restoreFaults } from '../test/faults/catalog.ts'
+import { faults, newRestoreFaults, restoreFaults } from '../test/faults/catalog.ts'
 import { formatFaults } from '../test/faults/report.ts'
 import { formatResults, readResults } from '../test/fuzz/report.ts'
 import { alertsFile, alertsTable } from './alerts-table.ts'
@@ -32,7 +32,7 @@ for (const [name, table] of Object.entries(operatorTables())) await fill('operat
 await writeDefinitions()
 await writeChart()
 await fill('reliability.md', 'fuzz', formatResults(readResults()))
-await fill('reliability.md', 'faults', formatFaults([...faults, ...restoreFaults]))
+await fill('reliability.md', 'faults', formatFaults([...faults, ...restoreFaults, ...newRestoreFaults]))
 
 function readExample(): Promise<string> {
   return readFile(join(import.meta.dirname, '../examples/backup-and-restore.ts'), 'utf8')

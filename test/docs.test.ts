@@ -25,7 +25,7 @@ import { formatResult } from '../src/cli/result/format-result.ts'
 import { ResultBuilder } from '../src/cli/result/result-builder.ts'
 import { parseClusterlessJob, parseJob } from '../src/config/load-job.ts'
 import { keysFileSchema } from '../src/encryption/keys-file.ts'
-import { faults, restoreFaults } from './faults/catalog.ts'
+import { faults, newRestoreFaults, restoreFaults } from './faults/catalog.ts'
 import { brokenPromises, type FaultResult } from './faults/fault.ts'
 import { formatFaults, formatFigures } from './faults/report.ts'
 import { formatResults, readResults } from './fuzz/report.ts'
@@ -117,7 +117,10 @@ test('docs/benchmarks.md has the figures of bench/results.json, and all are with
 })
 
 test('docs/reliability.md has the faults of the catalog', () => {
-  assert.equal(marked(read('docs/reliability.md'), 'faults'), formatFaults([...faults, ...restoreFaults]).trim())
+  assert.equal(
+    marked(read('docs/reliability.md'), 'faults'),
+    formatFaults([...faults, ...restoreFaults, ...newRestoreFaults]).trim(),
+  )
 })
 
 test('docs/reliability.md has the figures of the last long round of fuzzing, which found nothing', () => {

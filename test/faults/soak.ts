@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { brokerKilled } from './bounces.ts'
-import { bucketFaults, faults, faultsOfStore, restoreFaults } from './catalog.ts'
+import { bucketFaults, faults, faultsOfStore, newRestoreFaults, restoreFaults } from './catalog.ts'
 import { brokenPromises, type Fault, type FaultResult, measureFault, seedOf } from './fault.ts'
 import { type LabOptions, openLab } from './open-lab.ts'
 import { type Figures, writeReport } from './report.ts'
@@ -25,7 +25,7 @@ const parts: Record<keyof Figures, () => Promise<FaultResult[]>> = {
     ...(await runFaults({ brokers: 3, store: 'filesystem' }, [named(brokerKilled, 'one of three brokers is killed')])),
   ],
   restore: async () => [
-    ...(await runFaults({ brokers: 1, store: 'filesystem' }, restoreFaults)),
+    ...(await runFaults({ brokers: 1, store: 'filesystem' }, [...restoreFaults, ...newRestoreFaults])),
     ...(await runFaults({ brokers: 3, store: 'filesystem' }, [
       named(restoreBrokerKilled, 'one of three brokers is killed under a restore'),
     ])),
