@@ -1,4 +1,4 @@
-import { backupNotFound, hasMarker, newestNumber, scanManifests } from '../archive/catalog.ts'
+import { backupNotFound, newestNumber, scanManifests } from '../archive/catalog.ts'
 import { manifestCopyKey, prunedMarkKey } from '../archive/layout.ts'
 import { listCommits } from '../archive/log/open-generation.ts'
 import { withLease } from '../archive/writer-lease.ts'
@@ -76,10 +76,10 @@ async function removeManifests(context: PruneContext, signal: AbortSignal): Prom
   const { parts, backupId, outcome } = context
   const { manifests } = await scanManifests(parts.storage, backupId, signal)
   const commits = await listCommits(parts.storage, backupId, signal)
-  const isLog = await hasMarker(parts.storage, manifests, signal)
   const copy = await parts.storage.stat(manifestCopyKey(backupId), signal)
   for (const object of [...(copy ? [copy] : []), ...manifests.values()]) await context.remove([object], signal)
-  outcome.generationsRemoved = manifests.size - (isLog ? 1 : 0) + commits.length
+  // With commits, the last of the manifests is their marker; without the key of the backup it cannot be read.
+  outcome.generationsRemoved = manifests.size + (commits.length > 0 ? commits.length - 1 : 0)
 }
 
 async function removeRest(context: PruneContext, objects: readonly StoredObject[], signal: AbortSignal): Promise<void> {

@@ -18,7 +18,7 @@ const classes: readonly ObjectClass[] = [
   { what: 'a hold', keys: /^[^/]+\/holds\//, maxBytes: MiB },
   { what: 'a file of keys', keys: /^[^/]+\/keys\//, maxBytes: 16 * MiB },
   { what: 'a manifest', keys: /^[^/]+\/(manifests\/|manifest\.json$)/, maxBytes: 256 * MiB },
-  { what: 'a document of the log', keys: /^[^/]+\/(commits|changes|rollups|checkpoints)\//, maxBytes: 128 * MiB },
+  { what: 'a document of the log', keys: /^[^/]+\/(commits|kept|changes|rollups|checkpoints)\//, maxBytes: 128 * MiB },
   { what: 'an index', keys: /^[^/]+\/kafka\/[^/]+\/\d+\/index-/, maxBytes: 128 * MiB },
   { what: 'the document of a shard', keys: /^[^/]+\/shards\//, maxBytes: 256 * MiB },
   { what: 'a file of consumer groups', keys: /^[^/]+\/kafka\/groups-/, maxBytes: 256 * MiB },

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openBackup } from '../../src/archive/catalog.ts'
+import { listGenerations, openBackup } from '../../src/archive/catalog.ts'
 import { prunedMarkKey } from '../../src/archive/layout.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
 import { deleteBackup } from '../../src/retention/delete-backup.ts'
 import { never } from '../archive/sample-archive.ts'
 import { givenKeys, keyOf, ownKeys } from '../encryption/samples.ts'
-import { DAY, World } from './world.ts'
+import { LogRun } from './log-world.ts'
+import { DAY, HOUR, World } from './world.ts'
 
 const key = keyOf(1)
 
@@ -68,5 +69,30 @@ describe('a backup that is encrypted, with hidden names', () => {
     // As the command opens it: whoever has lost the key may well want it gone.
     const { outcome } = await deleteBackup('a', world.partsAt(world.storage), { isDryRun: false }, never)
     assert.deepEqual([outcome.state, outcome.generationsRemoved, world.keys()], ['removed', 5, []])
+  })
+
+  test('of version 2 is thinned and cut in the same way, and is deleted without its key', async () => {
+    const world = new World()
+    const own = withEncryption(world.storage, ownKeys([key], true, 'a'))
+    const folderOf = (await own.keysFor('a', never))?.folderOf
+    await (await LogRun.open(world, 'a', own, folderOf)).rounds(24, 3 * HOUR)
+    const storage = withEncryption(world.storage, givenKeys([key]))
+    const rules = { olderThanMs: 2.5 * DAY, graceMs: 0, generations: { keepDaily: 3 } }
+    for (let i = 0; i < 2; i++) {
+      const { backups } = await world.prune(rules, { storage })
+      assert.deepEqual([backups[0]?.state, backups[0]?.unknown], ['kept', []])
+      world.clock.pass(HOUR)
+    }
+    assert.ok(world.keys('a/kept/').length > 0)
+    for (const [name, body] of world.storage.objects) {
+      const isPlain = name.includes('orders') || body.includes('orders') || body.includes('kafka-backup-')
+      assert.ok(!isPlain || name.startsWith('a/keys/'), name)
+    }
+    const { problems } = await verifyBackup(storage, 'a', { deep: true, onProgress: () => undefined }, never)
+    assert.deepEqual(problems, [])
+    const generations = (await listGenerations(storage, 'a', never)).length
+    const { outcome } = await deleteBackup('a', world.partsAt(), { isDryRun: false }, never)
+    assert.deepEqual([outcome.state, outcome.generationsRemoved], ['removed', generations])
+    assert.deepEqual(world.keys('a/'), [])
   })
 })

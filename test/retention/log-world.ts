@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { listGenerations, newestState, readGeneration } from '../../src/archive/catalog.ts'
 import { freshKey } from '../../src/archive/incarnation.ts'
 import { listSegments } from '../../src/archive/indexes.ts'
+import type { FolderOf } from '../../src/archive/layout.ts'
 import { stateOf } from '../../src/archive/log/as-manifest.ts'
 import { LogWriter } from '../../src/archive/log/log-writer.ts'
 import { planChange } from '../../src/archive/log/plan-change.ts'
@@ -27,10 +28,15 @@ export class LogRun {
     this.#storage = storage
   }
 
-  static async open(world: World, backupId: string, storage: Storage = world.storage): Promise<LogRun> {
+  static async open(
+    world: World,
+    backupId: string,
+    storage: Storage = world.storage,
+    folderOf?: FolderOf,
+  ): Promise<LogRun> {
     const base = await newestState(storage, backupId, never)
     const pieces = { compression: 'none' as const, segmentBytes: 1 << 20, mergeAfterMs: 6 * 3_600_000 }
-    const options = { backupId, newRun: world.newRun, nowMs: world.clock.now, pieces }
+    const options = { backupId, newRun: world.newRun, nowMs: world.clock.now, pieces, folderOf }
     return new LogRun(world, await LogWriter.open(storage, base, options, never), storage)
   }
 
