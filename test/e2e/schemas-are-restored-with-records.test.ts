@@ -8,6 +8,7 @@ import { dryRunJob, runBackupJob } from '../../src/jobs/backup.ts'
 import { compareJob } from '../../src/jobs/compare.ts'
 import { catAt } from '../../src/jobs/inspect.ts'
 import { dryRunRestoreJob, finishRestoreJob, restoreShardJob, runRestoreJob } from '../../src/jobs/restore.ts'
+import { formatJson } from '../../src/lib/json.ts'
 import type { BackupRestoreReport } from '../../src/restore/restore-backup.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
 import { isFull } from '../full.ts'
@@ -129,6 +130,22 @@ describe('schemas are restored with records', () => {
       const again = await runRestoreJob(job, quiet, never)
       assert.equal(again.wasComplete, true)
       assert.deepEqual(writesIn(target.requests), [])
+    })
+  })
+
+  test('and `search` finds messages by text of their decoded values', async () => {
+    await withFolder(async path => {
+      await backup(path)
+      const storage = openStorage({ backend: 'filesystem', path })
+      for (const { name, context, messages } of world.topics) {
+        const text = messages.flatMap(({ value }) => stringsIn(value))[0]
+        assert(text !== undefined, name)
+        const expected = messages.filter(({ value }) => stringsIn(value).some(one => one.includes(text)))
+        const query: CatQuery = { ...everyRecord, topic: name, context, text }
+        const shown = await catAt(storage, 'b1', { query }, never, collect)
+        assert.equal(shown.length, expected.length, `${name}: ${text}`)
+        for (const { value } of shown) assert.ok(formatJson(value.value).includes(text), name)
+      }
     })
   })
 
@@ -268,4 +285,10 @@ function assertChanged({ schemas, totals }: BackupRestoreReport): void {
 /** Without the classes of decoders; a 64-bit integer of Protobuf is one of this size. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value), (_, one) => one)
+}
+
+/** The texts of a decoded value that JSON writes as they are. */
+function stringsIn(value: unknown): string[] {
+  if (typeof value === 'string') return /^[\w -]{3,}$/.test(value) ? [value] : []
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : []
 }
