@@ -1,4 +1,4 @@
-import { hasCode } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { listGenerations, readGeneration } from './catalog.ts'
 import { joinSnapshots } from './join-snapshots.ts'
@@ -22,14 +22,31 @@ export async function readRegistryAt(
   const own = await readRegistry(storage, manifest, signal)
   if (!own || !hasCarriedSchemas(manifest)) return own
   const next = addedAt === '' ? undefined : await findNextSnapshot(storage, manifest, signal)
-  const later = next && (await readRegistry(storage, next, signal))
   const { generation } = manifest
-  if (!next || !later) return { ...own, addedAt: '', notice: noneLater(own, generation) }
-  const added = { addedAt: next.schema_registry?.backup_timestamp ?? '' }
+  const none = { ...own, notice: noneLater(own, generation) }
+  if (!next) return { ...none, addedAt: '' }
+  const added = { addedAt: next.manifest.schema_registry?.backup_timestamp ?? '' }
+  const later = await readLater(storage, next.manifest, signal)
+  if (!later || later instanceof KafkaBackupError) {
+    const why = later
+      ? `; the next ones, of generation ${next.manifest.generation}, cannot be read: ${later.message}`
+      : ''
+    return { ...none, addedAt: '', notice: `${none.notice}${why}` }
+  }
   const joined = joinSnapshots(own, later)
-  if (joined) return { ...joined, ...added }
-  const other = `the next ones, of generation ${next.generation}, give the same IDs to other schemas and are not used`
-  return { ...own, ...added, notice: `${noneLater(own, generation)}; ${other}` }
+  if (joined) return { ...joined, ...added, ...(next.missing && { notice: notTheFirst(next, later) }) }
+  const other = `the next ones, of generation ${next.manifest.generation}, give the same IDs to other schemas and are not used`
+  return { ...none, ...added, notice: `${none.notice}; ${other}` }
+}
+
+/** The schemas of a generation that is not the one that is restored: damage to them is no reason to refuse it. */
+async function readLater(storage: Storage, manifest: Manifest, signal: AbortSignal) {
+  try {
+    return await readRegistry(storage, manifest, signal)
+  } catch (error) {
+    if (hasCode(error, 'ARCHIVE_DAMAGED')) return error
+    throw error
+  }
 }
 
 function noneLater({ takenAt }: RegistrySnapshot, generation: number): string {
@@ -39,35 +56,60 @@ function noneLater({ takenAt }: RegistrySnapshot, generation: number): string {
   )
 }
 
+function notTheFirst({ manifest, missing }: NextSnapshot, { takenAt }: RegistrySnapshot): string {
+  const { from, to } = missing ?? { from: 0, to: 0 }
+  const which = from === to ? `generation ${from}, which is` : `generations ${from} to ${to}, which are`
+  return (
+    `the next schemas in the backup are those of generation ${manifest.generation}, read at ${takenAt}; earlier ones may have been in ` +
+    `${which} missing or damaged: schemas that were registered and removed in between are missing`
+  )
+}
+
+/** The generation with the next schemas that the backup has. */
+interface NextSnapshot {
+  manifest: Manifest
+  /** Generations right before it that cannot be read: they may have held schemas that were read earlier. */
+  missing?: { from: number; to: number }
+}
+
 /** The first generation whose schemas were read later than those of this one. Carried schemas have the time of their reading. */
 export async function findNextSnapshot(
   storage: Storage,
   of: Manifest,
   signal: AbortSignal,
-): Promise<Manifest | undefined> {
+): Promise<NextSnapshot | undefined> {
   const all = await listGenerations(storage, of.backup_id, signal)
   const later = all.filter(generation => generation > of.generation)
   const before = of.schema_registry?.backup_timestamp
-  return findFirst(later, async generation => {
-    const manifest = await readIfIntact(storage, of.backup_id, generation, signal)
-    const takenAt = manifest?.schema_registry?.backup_timestamp
-    return takenAt === undefined || takenAt === before ? undefined : manifest
+  /** The newest one that is known to have the schemas of this one. */
+  let last = of.generation
+  const manifest = await findFirst([...later.keys()], async place => {
+    const intact = await readNextIntact(storage, of.backup_id, later.slice(place), signal)
+    const takenAt = intact?.schema_registry?.backup_timestamp
+    if (takenAt !== undefined && takenAt !== before) return intact
+    last = Math.max(last, intact?.generation ?? 0)
+    return undefined
   })
+  if (!manifest) return undefined
+  const missing = { from: last + 1, to: manifest.generation - 1 }
+  return { manifest, ...(missing.from <= missing.to && { missing }) }
 }
 
-/** A later generation that is damaged, or was removed just now, must not keep an intact one from being restored. */
-async function readIfIntact(
+/** The first one that can be read: one that is damaged, or was removed just now, must not keep an intact one from being restored. */
+async function readNextIntact(
   storage: Storage,
   backupId: string,
-  generation: number,
+  generations: readonly number[],
   signal: AbortSignal,
 ): Promise<Manifest | undefined> {
-  try {
-    return await readGeneration(storage, backupId, generation, signal)
-  } catch (error) {
-    if (hasCode(error, 'ARCHIVE_DAMAGED') || hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
-    throw error
+  for (const generation of generations) {
+    try {
+      return await readGeneration(storage, backupId, generation, signal)
+    } catch (error) {
+      if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW', 'STORAGE_NOT_FOUND')) throw error
+    }
   }
+  return undefined
 }
 
 /** The first item that `find` answers for, where it answers for all behind it, too: few are asked, most of them near the beginning. */

@@ -3,7 +3,10 @@ import { readSubject } from '../archive/read-registry.ts'
 import { findNextSnapshot } from '../archive/registry-at.ts'
 import { resolveReference, type SchemaVersion, splitSubject } from '../archive/registry-model.ts'
 import { hasCarriedSchemas, type RegistrySubject } from '../archive/registry-section.ts'
+import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
+
+const SUBJECTS_AT_ONCE = 8
 
 /**
  * Schemas of a generation, read when they are needed: a registry has thousands, and records of a topic use few. A schema that was
@@ -22,7 +25,7 @@ export class StoredSchemas {
   constructor(storage: Storage, manifest: Manifest) {
     const { backup_id, schema_registry } = manifest
     this.#findLater = async signal =>
-      hasCarriedSchemas(manifest) ? findNextSnapshot(storage, manifest, signal) : undefined
+      hasCarriedSchemas(manifest) ? (await findNextSnapshot(storage, manifest, signal))?.manifest : undefined
     const subjects = schema_registry?.subjects ?? []
     this.#storage = storage
     this.#backupId = backup_id
@@ -56,19 +59,20 @@ export class StoredSchemas {
 
   async #readAll(wanted: readonly RegistrySubject[], signal: AbortSignal): Promise<SchemaVersion[]> {
     const found: SchemaVersion[] = []
-    const open = [...wanted]
-    for (let subject = open.shift(); subject; subject = open.shift()) {
-      if (this.#read.has(subject.name)) continue
-      this.#read.add(subject.name)
-      const { versions } = await readSubject(this.#storage, this.#backupId, subject, signal)
-      for (const version of versions) {
-        found.push(version)
-        for (const { subject: name } of version.references) {
-          const referred = this.#subjects.get(resolveReference(name, version.subject))
-          if (referred) open.push(referred)
-        }
-      }
+    for (let open = wanted; open.length > 0; ) {
+      const unread = [...new Set(open)].filter(({ name }) => !this.#read.has(name))
+      for (const { name } of unread) this.#read.add(name)
+      const read = await runPool(unread, SUBJECTS_AT_ONCE, subject =>
+        readSubject(this.#storage, this.#backupId, subject, signal),
+      )
+      const versions = read.flatMap(subject => subject.versions)
+      for (const version of versions) found.push(version)
+      open = versions.flatMap(version => this.#referredBy(version))
     }
     return found
+  }
+
+  #referredBy({ subject, references }: SchemaVersion): RegistrySubject[] {
+    return references.flatMap(({ subject: name }) => this.#subjects.get(resolveReference(name, subject)) ?? [])
   }
 }

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { listGenerations, openBackup, readManifest } from '../../src/archive/catalog.ts'
 import { describeBackup } from '../../src/archive/describe.ts'
 import { readGroups } from '../../src/archive/groups.ts'
+import { manifestKey } from '../../src/archive/layout.ts'
 import type { Manifest } from '../../src/archive/manifest.ts'
 import { readRegistryAt } from '../../src/archive/registry-at.ts'
 import type { RegistrySnapshot } from '../../src/archive/registry-model.ts'
@@ -154,6 +155,42 @@ describe('a continuous run with its own interval of polling', () => {
       { ids: [1, 2, 3, 4, 5], notice: undefined },
       { ids: [1, 2, 3, 4, 5], notice: undefined },
     ])
+  })
+
+  test('gives notice where the first schemas after a generation may be lost, and works with those that are left', async () => {
+    const withLost = async (lose: (storage: Storage) => Promise<void>) => {
+      const storage = openMemoryStorage()
+      const registry = new ScriptedRegistry()
+      const register = (id: number) => (state: FakeState) => {
+        registry.ids.push(id)
+        grow(state)
+      }
+      const between = [2, 3, 4, 5, 6, 7].map(register)
+      await play({ topics: orders(), storage, options, readers: { readRegistry: registry.read }, between })
+      const [, second] = await generationsOf(storage)
+      await lose(storage)
+      return idsAt(storage, second ?? assert.fail())
+    }
+    const begin =
+      'the next schemas in the backup are those of generation 7, read at 2026-11-17T00:00:03.000Z; earlier ones'
+    const end = 'missing or damaged: schemas that were registered and removed in between are missing'
+    assert.equal((await withLost(async () => undefined)).notice, undefined)
+    for (const lost of [
+      [4, 5, 6],
+      [3, 4, 5, 6],
+    ]) {
+      const pruned = await withLost(async storage => {
+        for (const one of lost) await storage.remove(manifestKey('b1', one), never)
+      })
+      const which = `generations ${lost[0]} to 6, which are`
+      assert.deepEqual(pruned, { ids: [1, 2, 3, 4, 5, 6, 7], notice: `${begin} may have been in ${which} ${end}` })
+    }
+    // The one that is damaged is not the first with other schemas.
+    const third = await withLost(storage => storage.replace(manifestKey('b1', 3), Buffer.from('{'), never))
+    assert.deepEqual(third.ids, [1, 2, 3, 4])
+    const fourth = await withLost(storage => storage.replace(manifestKey('b1', 4), Buffer.from('{'), never))
+    assert.deepEqual(fourth.ids, [1, 2, 3, 4])
+    assert.match(fourth.notice ?? '', /in generation 4, which is missing or damaged/)
   })
 
   test('keeps the schemas of a generation, though the registry has lost them by the next poll', async () => {
