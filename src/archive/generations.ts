@@ -4,6 +4,7 @@ import type { Storage } from '../storage/storage.ts'
 import { backupNotFound, readManifest, scanGenerations } from './catalog.ts'
 import { type HoldFacts, listHolds, readHold } from './holds.ts'
 import type { State } from './log/change.ts'
+import { commitKey } from './log/keys.ts'
 import { walkGenerations } from './log/walk-generations.ts'
 import type { Manifest } from './manifest.ts'
 import { type Totals, totalsOf } from './summary.ts'
@@ -22,7 +23,7 @@ export type GenerationSummary = GenerationContent & {
 export interface GenerationListing {
   location: string
   backup_id: string
-  /** Newest first. */
+  /** Newest first; those that are held are listed also if they are older than the rest. */
   generations: GenerationSummary[]
   /** There are older ones, which are not listed. */
   more: boolean
@@ -31,7 +32,7 @@ export interface GenerationListing {
 /** A manifest may have megabytes, of which only the sums are kept. */
 const MANIFESTS_AT_ONCE = 4
 
-/** The newest generations, of either version. One that cannot be read is a row with its `error`. */
+/** The newest generations, of either version, and all that are held. One that cannot be read is a row with its `error`. */
 export async function listGenerationsOf(
   storage: Storage,
   backupId: string,
@@ -40,28 +41,47 @@ export async function listGenerationsOf(
 ): Promise<GenerationListing> {
   const { manifests, commits } = await scanGenerations(storage, backupId, signal, limit + 1)
   if (manifests.length + commits.length === 0) throw await backupNotFound(storage, backupId, signal)
+  const held = await listHolds(storage, backupId, signal)
   const newestCommits = commits.slice(-limit)
   const left = limit - newestCommits.length
   const newestManifests = left > 0 ? manifests.slice(-left) : []
-  const older = await runPool(newestManifests, MANIFESTS_AT_ONCE, one =>
+  const heldManifests = manifests.slice(0, manifests.length - newestManifests.length).filter(one => held.has(one))
+  const heldCommits = await findHeldCommits(storage, backupId, held, { manifests, newestCommits }, signal)
+  const older = await runPool([...heldManifests, ...newestManifests], MANIFESTS_AT_ONCE, one =>
     summarizeManifest(storage, backupId, one, signal),
   )
-  const contents = [...older.flat(), ...(await summarizeCommits(storage, backupId, newestCommits, signal))]
+  const listedCommits = [...heldCommits, ...newestCommits]
+  const contents = [...older.flat(), ...(await summarizeCommits(storage, backupId, listedCommits, signal))]
   return {
     location: storage.location,
     backup_id: backupId,
-    generations: await withHolds(storage, backupId, contents.reverse(), signal),
-    more: manifests.length + commits.length > limit,
+    generations: await withHolds(storage, backupId, held, contents.reverse(), signal),
+    more: manifests.length + commits.length > older.length + listedCommits.length,
   }
+}
+
+/** Held commits that are older than the newest ones: a hold that is not listed would be forgotten. */
+async function findHeldCommits(
+  storage: Storage,
+  backupId: string,
+  held: ReadonlySet<number>,
+  { manifests, newestCommits }: { manifests: readonly number[]; newestCommits: readonly number[] },
+  signal: AbortSignal,
+): Promise<number[]> {
+  const [oldest] = newestCommits
+  if (oldest === undefined) return []
+  const older = [...held].filter(one => one < oldest && !manifests.includes(one))
+  const found = await runPool(older, MANIFESTS_AT_ONCE, one => storage.stat(commitKey(backupId, one), signal))
+  return older.filter((_, i) => found[i] !== undefined)
 }
 
 async function withHolds(
   storage: Storage,
   backupId: string,
+  held: ReadonlySet<number>,
   contents: readonly GenerationContent[],
   signal: AbortSignal,
 ): Promise<GenerationSummary[]> {
-  const held = await listHolds(storage, backupId, signal)
   return runPool(contents, MANIFESTS_AT_ONCE, async one => {
     const hold = held.has(one.generation) ? await readHold(storage, backupId, one.generation, signal) : undefined
     return { ...one, hold: hold ?? null }

@@ -28,9 +28,9 @@ export async function readRecoveryWindows(
   const history = new History(storage, backupId, await listGenerations(storage, backupId, signal), signal)
   const [first, last] = [await history.findComplete(0, 1), await history.findComplete(history.count - 1, -1)]
   const windows = new Map<string, RecoveryWindow>()
-  if (!first || !last) return windows
+  if (!last) return windows
   for (const key of last.topics) {
-    const oldest = first.topics.has(key) ? first : await history.findFirst(key, first.at, last)
+    const oldest = !first ? last : first.topics.has(key) ? first : await history.findFirst(key, first.at, last)
     windows.set(key, { oldest: pointOf(oldest), newest: pointOf(last) })
   }
   return windows
@@ -49,6 +49,8 @@ interface ReadState extends RestorablePoint {
 
 /** Topics that came at many moments would make it read every generation; the rest then gets a window that is too short. */
 const MAX_READ = 40
+/** A backup whose runs keep being interrupted may have thousands of incomplete generations in a row. */
+const MAX_INCOMPLETE = 100
 
 class History {
   readonly #storage: Storage
@@ -68,9 +70,9 @@ class History {
     return this.#generations.length
   }
 
-  /** The first one, from a place on in a direction, that is complete and readable. */
+  /** The first one, from a place on in a direction, that is complete and readable; undefined behind too many that are not. */
   async findComplete(from: number, step: 1 | -1): Promise<ReadState | undefined> {
-    for (let at = from; at >= 0 && at < this.count; at += step) {
+    for (let at = from, tries = 0; at >= 0 && at < this.count && tries < MAX_INCOMPLETE; at += step, tries++) {
       const state = await this.#read(at)
       if (state?.complete) return state
     }

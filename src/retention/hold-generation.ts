@@ -1,4 +1,13 @@
-import { createHold, type HoldFacts, holdKey, MAX_REASON_CHARS, readHold } from '../archive/holds.ts'
+import { backupNotFound, listGenerations } from '../archive/catalog.ts'
+import {
+  createHold,
+  describeHolds,
+  type HoldFacts,
+  holdKey,
+  listHolds,
+  MAX_REASON_CHARS,
+  readHold,
+} from '../archive/holds.ts'
 import { type GenerationChoice, openSelected } from '../archive/select-generation.ts'
 import { withLease } from '../archive/writer-lease.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -54,9 +63,28 @@ export async function releaseGeneration(
   generation: number,
   signal: AbortSignal,
 ): Promise<HoldReport> {
-  const hold = (await readHold(storage, backupId, generation, signal)) ?? null
-  if (hold) await storage.remove(holdKey(backupId, generation), signal)
-  return { location: storage.location, backup_id: backupId, generation, held: false, changed: hold !== null, hold }
+  const hold = await readHold(storage, backupId, generation, signal)
+  if (!hold) throw await notHeld(storage, backupId, generation, signal)
+  await storage.remove(holdKey(backupId, generation), signal)
+  return { location: storage.location, backup_id: backupId, generation, held: false, changed: true, hold }
+}
+
+/** A mistyped number would leave the hold that was meant in place. */
+async function notHeld(
+  storage: Storage,
+  backupId: string,
+  generation: number,
+  signal: AbortSignal,
+): Promise<KafkaBackupError> {
+  const { location } = storage
+  const there = await listGenerations(storage, backupId, signal)
+  if (there.length === 0) return backupNotFound(storage, backupId, signal)
+  const isThere = there.includes(generation)
+  const what = isThere ? `generation ${generation} of backup` : `there is no generation ${generation} of backup`
+  const message = `${what} \`${backupId}\` at ${location}${isThere ? ' is not held' : ', and no hold on it'}`
+  const held = [...(await listHolds(storage, backupId, signal))]
+  const help = `Nothing was released: ${held.length === 0 ? 'no generation of the backup is held' : describeHolds(held)}.`
+  return new KafkaBackupError('GENERATION_NOT_FOUND', message, { help, details: { backup_id: backupId, location } })
 }
 
 function beingPruned(backupId: string, holder: string): KafkaBackupError {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type GenerationSummary, listGenerationsOf } from '../../src/archive/generations.ts'
+import { createHold } from '../../src/archive/holds.ts'
 import { commitKey } from '../../src/archive/log/keys.ts'
 import { hasCode } from '../../src/errors.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
@@ -33,6 +34,24 @@ for (const [name, logFrom] of Object.entries(versions)) {
         assert.deepEqual(generations.map(shortOf), all.slice(-limit).reverse(), `limit ${limit}`)
         assert.deepEqual([more, backup_id], [limit < all.length, 'b1'])
       }
+    })
+
+    test('lists held generations also behind the limit', async () => {
+      const storage = openMemoryStorage()
+      await storeGenerations(storage, samples, logFrom)
+      const facts = { created_at: timeOf(20), host: 'h', tool_version: '0', reason: 'audit' }
+      for (const generation of [2, 7, 11, 99]) {
+        const hold = { format: 'kafka-backup-hold', format_version: 1, backup_id: 'b1', generation, ...facts } as const
+        await createHold(storage, hold, never)
+      }
+      const rowsOf = async (limit: number) => {
+        const { generations, more } = await listGenerationsOf(storage, 'b1', { limit }, never)
+        return { rows: generations.map(one => [one.generation, one.hold?.reason, 'error' in one]), more }
+      }
+      const [twelve, held] = [[12, undefined, false], [11, 7, 2].map(one => [one, 'audit', false])]
+      assert.deepEqual(await rowsOf(1), { rows: [twelve, ...held], more: true })
+      assert.equal((await rowsOf(12)).more, false)
+      assert.equal((await rowsOf(12)).rows.length, 12)
     })
   })
 }

@@ -61,6 +61,34 @@ describe('the recovery window of a topic', () => {
     ])
   })
 
+  test('is read with few requests where very many generations are incomplete, and then begins too late', async () => {
+    const storage = openMemoryStorage()
+    const topics = ['a']
+    const count = 230
+    await storeGenerations(
+      storage,
+      Array.from({ length: count }, (_, at) => ({
+        created_at: timeOf(1),
+        topics,
+        records: 1,
+        complete: at === 120 || at === count - 1,
+      })),
+    )
+    let reads = 0
+    const counting = new Proxy(storage, {
+      get: (target, name, receiver) => {
+        if (name === 'read') reads++
+        return Reflect.get(target, name, receiver)
+      },
+    })
+    const windows = [...(await readRecoveryWindows(counting, 'b1', never)).values()]
+    assert.deepEqual(
+      windows.map(({ oldest, newest }) => [oldest.generation, newest.generation]),
+      [[count, count]],
+    )
+    assert.ok(reads < 150, `${reads} reads`)
+  })
+
   test('is missing where no generation is complete', async () => {
     const storage = openMemoryStorage()
     await storeGenerations(storage, [{ created_at: timeOf(1), complete: false }])

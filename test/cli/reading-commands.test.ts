@@ -122,6 +122,30 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
 })
 
 describe('describe', () => {
+  test('counts earlier and later generations of a chosen one', async () => {
+    const lineOf = async (generation: number) => {
+      const describeBackup = async () => ({ ...description, generation, generations: [1, 2, 3, 4] })
+      const { out } = await run(['describe', ...one], { describeBackup })
+      return out.split('\n').find(text => text.startsWith('Generation'))
+    }
+    assert.equal(await lineOf(4), 'Generation  4, 3 earlier generations kept')
+    assert.equal(await lineOf(2), 'Generation  2, 1 earlier generation kept, 2 later ones')
+    assert.equal(await lineOf(1), 'Generation  1, 3 later ones')
+  })
+
+  test('does not blame the source for gaps of a repair', async () => {
+    const titleWith = async (...reasons: ('retention' | 'damaged')[]) => {
+      const gaps = reasons.map(reason => ({ partition: 0, from: 1n, to: 2n, reason, found_at: 'x' }))
+      const topics = description.topics.slice(0, 1).map(topic => ({ ...topic, gaps }))
+      const { out } = await run(['describe', ...one], { describeBackup: async () => ({ ...description, topics }) })
+      return out.split('\n').find(text => text.startsWith('Gaps:'))
+    }
+    assert.equal(await titleWith('retention'), 'Gaps: lost at the source before they could be copied')
+    const repaired = 'lost with objects of the backup, which was repaired without them'
+    assert.equal(await titleWith('damaged'), `Gaps: ${repaired}`)
+    assert.equal(await titleWith('retention', 'damaged'), `Gaps: lost at the source, or ${repaired}`)
+  })
+
   test('prints a summary, topics, settings, gaps and warnings', async () => {
     const { code, out } = await run(['describe', ...one])
     assert.equal(code, 0)

@@ -96,13 +96,23 @@ describe('a generation that is held', () => {
     assert.deepEqual(world.keys('a/'), [])
   })
 
-  test('is held once, and says since when; to release what is not held changes nothing', async () => {
+  test('is held once, and says since when; to release what is not held is an error that names what is', async () => {
     const world = await fourDays()
     const first = await hold(world, 2, 'first')
     world.clock.pass(DAY)
     assert.deepEqual(await hold(world, 2, 'second'), { ...first, changed: false })
-    const released = await releaseGeneration(world.storage, 'a', 3, never)
-    assert.deepEqual([released.changed, released.hold], [false, null])
+    const { location } = world.storage
+    await assert.rejects(releaseGeneration(world.storage, 'a', 3, never), {
+      code: 'GENERATION_NOT_FOUND',
+      message: `generation 3 of backup \`a\` at ${location} is not held`,
+      help: 'Nothing was released: generation 2 is held.',
+    })
+    await assert.rejects(releaseGeneration(world.storage, 'a', 99, never), {
+      code: 'GENERATION_NOT_FOUND',
+      message: `there is no generation 99 of backup \`a\` at ${location}, and no hold on it`,
+    })
+    await assert.rejects(releaseGeneration(world.storage, 'nothing', 1, never), { code: 'BACKUP_NOT_FOUND' })
+    assert.deepEqual([...(await listHolds(world.storage, 'a', never))], [2])
   })
 })
 

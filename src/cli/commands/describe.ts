@@ -12,7 +12,7 @@ import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
 import { formatInstant, formatRatio, formatTimestamp, plural, printable } from '../text.ts'
 import { withBackup } from './backups-at.ts'
-import { formatGaps, formatWarnings } from './gap-table.ts'
+import { formatGaps, formatWarnings, gapTitle } from './gap-table.ts'
 import { choiceOf } from './generation-choice.ts'
 
 export async function run(session: Session): Promise<number> {
@@ -36,7 +36,7 @@ function formatDescription(description: Description, style: OutputStyle): string
     ...formatWindows(topics, style),
     ...formatSettings(topics, style),
     ...formatSubjects(description.schema_registry, style),
-    ...formatGaps('Gaps: lost at the source before they could be copied', gaps, style),
+    ...formatGaps(gapTitle('lost at the source before they could be copied', gaps), gaps, style),
     ...formatWarnings(description.warnings, style),
   ]
 }
@@ -44,7 +44,12 @@ function formatDescription(description: Description, style: OutputStyle): string
 function formatHead(description: Description, style: OutputStyle): string[] {
   const { cluster, selection, totals, generation, generations } = description
   const isOfSchemas = selection.include.length === 0
-  const earlier = generations.length > 1 ? `, ${plural(generations.length - 1, 'earlier generation')} kept` : ''
+  const before = generations.filter(one => one < generation).length
+  const after = generations.filter(one => one > generation).length
+  const others = [
+    ...(before > 0 ? [`, ${plural(before, 'earlier generation')} kept`] : []),
+    ...(after > 0 ? [`, ${plural(after, 'later one')}`] : []),
+  ]
   const excluded = selection.exclude.length > 0 ? `, without ${selection.exclude.join(', ')}` : ''
   const stored = `${formatBytes(totals.stored_bytes)} stored (${formatRatio(totals.bytes, totals.stored_bytes)})`
   return formatFields(
@@ -52,7 +57,7 @@ function formatHead(description: Description, style: OutputStyle): string[] {
       ['Backup', description.backup_id, style.bold],
       ['Location', description.location],
       ['State', description.complete ? 'complete' : 'incomplete', description.complete ? style.good : style.warn],
-      ['Generation', `${generation}${earlier}`],
+      ['Generation', `${generation}${others.join('')}`],
       ['Created', `${formatInstant(description.created_at)}, begun ${formatInstant(description.started_at)}`],
       ['Restorable', restorableOf(description.topics)],
       [

@@ -14,6 +14,14 @@ const reasons: Record<GapReason, string> = {
   damaged: 'objects of the backup were lost, and the backup was repaired without them',
 }
 
+/** Pure. A title of all gaps of a backup; `atSource` is what it says where all of them are losses of the source. */
+export function gapTitle(atSource: string, gaps: readonly Pick<ReportedGap, 'reason'>[]): string {
+  const damaged = gaps.filter(({ reason }) => reason === 'damaged').length
+  if (damaged === 0) return `Gaps: ${atSource}`
+  const ofBackup = 'lost with objects of the backup, which was repaired without them'
+  return damaged === gaps.length ? `Gaps: ${ofBackup}` : `Gaps: lost at the source, or ${ofBackup}`
+}
+
 /** A titled table of gaps; empty without gaps. */
 export function formatGaps(title: string, gaps: readonly ReportedGap[], style: OutputStyle): string[] {
   if (gaps.length === 0) return []

@@ -37,7 +37,7 @@ export async function run(session: Session): Promise<number> {
 
 function formatReport({ backup_id, generation, held, changed, hold }: HoldReport, style: OutputStyle): string {
   const what = `generation ${generation} of backup ${style.bold(printable(backup_id))}`
-  if (!held) return changed ? `${what} is released` : `${what} was not held`
+  if (!held) return `${what} is released`
   if (changed) return `${what} is held`
   const since = hold?.created_at ? `, since ${formatInstant(hold.created_at)}` : ''
   return `${what} was held before${since}${hold?.reason ? `: ${printable(hold.reason)}` : ''}`

@@ -8,7 +8,7 @@ import type { Session } from '../session.ts'
 import { formatTable, formatText } from '../table.ts'
 import { plural, printable } from '../text.ts'
 import { withBackup } from './backups-at.ts'
-import { formatGaps, formatWarnings } from './gap-table.ts'
+import { formatGaps, formatWarnings, gapTitle } from './gap-table.ts'
 import { choiceOf } from './generation-choice.ts'
 
 const DAMAGE_FOUND = 3
@@ -37,7 +37,7 @@ function formatReport(report: VerifyReport, style: OutputStyle): string[] {
     ...formatText(formatExtent(report), style, '  '),
     ...formatUnreadable(report),
     ...formatProblems(report.problems, style),
-    ...formatGaps('Gaps: lost at the source; the backup itself is intact', report.gaps, style),
+    ...formatGaps(gapTitle('lost at the source; the backup itself is intact', report.gaps), report.gaps, style),
     ...formatWarnings(report.warnings, style),
   ]
 }
