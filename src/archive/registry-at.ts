@@ -39,7 +39,7 @@ export async function readRegistryAt(
   return { ...none, ...added, notice: `${none.notice}; ${other}` }
 }
 
-/** The schemas of a generation that is not the one that is restored: damage to them is no reason to refuse it. */
+/** The schemas of a generation that is not the one that is restored: damage to them must not stop it. */
 async function readLater(storage: Storage, manifest: Manifest, signal: AbortSignal) {
   try {
     return await readRegistry(storage, manifest, signal)
