@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { listGenerations, openBackup } from '../../src/archive/catalog.ts'
+import { listGenerations, newestState, openBackup } from '../../src/archive/catalog.ts'
+import { noChange } from '../../src/archive/log/change.ts'
+import { LogWriter } from '../../src/archive/log/log-writer.ts'
 import type { Manifest } from '../../src/archive/manifest.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import type { BackupOptions } from '../../src/backup/backup-options.ts'
@@ -86,8 +88,9 @@ async function logsOf(storage: MemoryStorage): Promise<Record<string, string>> {
   const { topics } = await openBackup(storage, 'b1', never)
   const logs: Record<string, string> = {}
   for (const { name, partitions } of topics) {
-    for (const { partition, indexes } of partitions) {
-      const segments = (await Promise.all(indexes.map(ref => indexAt(storage, ref)))).flatMap(i => i.segments)
+    for (const { partition, indexes, list } of partitions) {
+      const listed = (await Promise.all(indexes.map(ref => indexAt(storage, ref)))).flatMap(i => i.segments)
+      const segments = (await list?.read(never)) ?? listed
       const bytes = segments.map(segment => storage.objects.get(segment.key) ?? assert.fail(segment.key))
       logs[`${name}/${partition}`] = Buffer.concat(bytes).toString('hex')
     }
@@ -110,6 +113,25 @@ function grow(fake: FakeCluster, batches: Buffer[]): void {
 }
 
 describe('shards', () => {
+  test('of a backup of version 2 form one generation of it, with the same records as one run', () =>
+    withStage(sixPartitions(), async ({ fake, shard, commit, whole }) => {
+      const [storage, other] = [openMemoryStorage(), openMemoryStorage()]
+      await whole(storage)
+      const base = await newestState(storage, 'b1', never)
+      let names = 0
+      const own = { backupId: 'b1', newRun: () => `log${names++}`, nowMs: Date.now }
+      const facts = { tool_version: '0', run: 'v2', complete: true, created_at: '', started_at: '' }
+      await (await LogWriter.open(storage, base, own, never)).commit(facts, noChange, async () => undefined, never)
+      grow(fake, runs(1, 3))
+      for (const index of [2, 0, 1]) await shard(storage, index, 3)
+      const { manifest } = await commit(storage)
+      assert.deepEqual([manifest.format_version, manifest.generation, manifest.complete], [2, 3, true])
+      await whole(other)
+      assert.deepEqual(await logsOf(storage), await logsOf(other))
+      const { problems } = await verify(storage)
+      assert.deepEqual(problems, [])
+    }))
+
   test('share the partitions: each has exactly one owner, and neighbours have different ones', () => {
     for (const count of [1, 2, 3, 4, 7]) {
       for (const id of ['0'.repeat(32), 'f'.repeat(32), '8d3c1b7e5a2f4c6b9e0d1a2b3c4d5e6f']) {
