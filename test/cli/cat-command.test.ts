@@ -94,7 +94,8 @@ PARTITION  OFFSET        TIME                      KEY               VALUE
   })
 
   const wrong: [string[], RegExp][] = [
-    [['--from-offset', 'x'], /--from-offset is a number, not "x"/],
+    [['--from-offset', 'x'], /--from-offset is an offset from 0 to 9223372036854775807, not "x"/],
+    [['--from-offset', '9223372036854775808'], /--from-offset is an offset from 0 to 9223372036854775807/],
     [['--from-offset', '5', '--to-offset', '5'], /--to-offset must be greater than --from-offset/],
     [['--since', '2026-01-01'], /--since 2026-01-01 is a day without a time/],
     [['--since', '2026-01-02T00:00:00Z', '--until', '2026-01-01T00:00:00Z'], /--until must be later than --since/],

@@ -426,7 +426,7 @@ export const generationDiff: GenerationDiff = {
           ...{ end_offset: { from: 900_000n, to: 1_500_100n }, records: { from: 900_000, to: 1_500_000 } },
           ...{ bytes: { from: 800_000_000, to: 1_288_490_188 }, stored_bytes: { from: 200_000_000, to: 394_264_576 } },
           new_gaps: [{ from: 950_000n, to: 950_100n, reason: 'retention', found_at: '2025-11-15T09:36:12.000Z' }],
-          closed_gaps: [],
+          closed_gaps: [1n, 5n].map(from => ({ from, to: from + 1n, reason: 'unreadable' as const, found_at: 'x' })),
         },
       ],
     },

@@ -138,11 +138,11 @@ Schemas  1 subject added (orders-value); 1 subject changed (orders-key); setting
 Groups   1 group removed (audit)
 Access   acls: taken before, failed now; 12 ACLs removed; 1 quota added
 
-TOPIC   CHANGE   PARTITIONS   RECORDS     BYTES  NEW GAPS
-orders  changed           1  +600,000  +466 MiB         1
+TOPIC   CHANGE   PARTITIONS   RECORDS     BYTES   GAPS
+orders  changed           1  +600,000  +466 MiB  +1 -2
 
-PARTITION  CHANGE      START                END   RECORDS     BYTES  NEW GAPS
-orders/0   changed  0 to 100  900000 to 1500100  +600,000  +466 MiB         1
+PARTITION  CHANGE      START                END   RECORDS     BYTES   GAPS
+orders/0   changed  0 to 100  900000 to 1500100  +600,000  +466 MiB  +1 -2
 
 Settings
   orders

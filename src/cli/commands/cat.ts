@@ -140,8 +140,13 @@ function timeGiven(name: string, text: string | undefined): bigint | undefined {
 }
 
 function offsetOf(name: string, text: string | undefined): bigint | undefined {
-  return text === undefined ? undefined : BigInt(digits(name, text))
+  if (text === undefined) return undefined
+  if (/^\d{1,19}$/.test(text) && BigInt(text) <= MAX_OFFSET) return BigInt(text)
+  throw usageError(`--${name} is an offset from 0 to ${MAX_OFFSET}, not ${JSON.stringify(text)}`)
 }
+
+/** Offsets of Kafka are 64-bit integers. */
+const MAX_OFFSET = 2n ** 63n - 1n
 
 function numberOf(name: string, text: string | undefined): number | undefined {
   return text === undefined ? undefined : Number(digits(name, text))

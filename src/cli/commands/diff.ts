@@ -108,12 +108,20 @@ function formatTopics(topics: readonly TopicDiff[], style: OutputStyle): string[
       { title: 'PARTITIONS', dropAs: 1, align: 'right', cell: one => formatCount(one.partitions.length) },
       { title: 'RECORDS', align: 'right', cell: one => signed(one.records) },
       { title: 'BYTES', align: 'right', cell: one => signedBytes(one.bytes) },
-      { title: 'NEW GAPS', align: 'right', cell: one => countOf(one.partitions.flatMap(each => each.new_gaps)) },
+      { title: 'GAPS', align: 'right', cell: one => gapSteps(one.partitions) },
     ],
     topics,
     style,
   )
   return ['', ...rows]
+}
+
+/** `+2 -1`: two gaps that only the later generation has, and one that only the earlier one has. */
+function gapSteps(partitions: readonly PartitionDiff[]): string {
+  const sum = (field: 'new_gaps' | 'closed_gaps') => partitions.reduce((total, one) => total + one[field].length, 0)
+  const [added, closed] = [sum('new_gaps'), sum('closed_gaps')]
+  const steps = [...(added > 0 ? [`+${formatCount(added)}`] : []), ...(closed > 0 ? [`-${formatCount(closed)}`] : [])]
+  return steps.length === 0 ? '-' : steps.join(' ')
 }
 
 function paintChange(text: string, { change }: TopicDiff, style: OutputStyle): string {
@@ -131,7 +139,7 @@ function formatPartitions(topics: readonly TopicDiff[], style: OutputStyle): str
       { title: 'END', align: 'right', cell: one => formatOffset(one.end_offset) },
       { title: 'RECORDS', align: 'right', cell: one => signed(one.records) },
       { title: 'BYTES', align: 'right', cell: one => signedBytes(one.bytes) },
-      { title: 'NEW GAPS', dropAs: 2, align: 'right', cell: one => countOf(one.new_gaps) },
+      { title: 'GAPS', dropAs: 2, align: 'right', cell: one => gapSteps([one]) },
     ],
     all.slice(0, MAX_ROWS),
     style,
@@ -158,10 +166,6 @@ function formatValue(value: string | null): string {
 
 function formatOffset({ from, to }: Step<bigint>): string {
   return from === to ? String(to) : `${from} to ${to}`
-}
-
-function countOf(list: readonly unknown[]): string {
-  return list.length === 0 ? '-' : formatCount(list.length)
 }
 
 function signed({ from, to }: Step<number>): string {
