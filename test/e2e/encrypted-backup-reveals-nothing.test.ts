@@ -207,7 +207,7 @@ describe('an encrypted backup', () => {
     stop.abort(new Error('stopped by the test'))
     await assert.rejects(running, /stopped by the test/)
     const { carried_sections, schema_registry } = await withOpened(at, opened => openBackup(opened, 'b1', never))
-    assert.equal(carried_sections?.includes('schema_registry'), false)
+    assert.equal(carried_sections, undefined, 'the end of the run reads all of them once more')
     assert.ok(schema_registry?.subjects.some(({ name }) => name === `${marker}-value`))
     await assertExact(at)
     assert.deepEqual(await findMarkers(at, new Set([...allOf(planted), marker])), new Set())
