@@ -19,8 +19,8 @@ import { confirmLease } from './session.ts'
 const LIMIT_MS = 30_000
 
 /**
- * When a continuous run ends: reads once more what its last generation carries and is older than its records, and commits it with the same
- * records. The run is ending for another reason, so a failure is a warning, and the generation keeps what it has.
+ * When a continuous run is stopped: reads once more what its last generation carries and is older than its records, and commits it with
+ * the same records. The run is ending anyway, so a failure is a warning, and the generation keeps what it has.
  */
 export async function takeFinalSnapshot(
   options: BackupOptions,

@@ -32,7 +32,7 @@ export async function runContinuous(options: BackupOptions, parts: BackupParts, 
       else await parts.clock.sleep(delayMs, signal)
     }
   } catch (error) {
-    await line.close(error)
+    await line.close(error, signal)
     throw error
   }
 }
@@ -64,12 +64,13 @@ class Line {
   }
 
   /** Abandons what is being merged, and brings up to date what is not part of every commit. */
-  async close(error: unknown): Promise<void> {
+  async close(error: unknown, signal: AbortSignal): Promise<void> {
     await this.#log?.close()
     // The backup is no longer that of this process when another one has taken over.
     if (this.#rounds === 0 || hasCode(error, 'WRITER_CONFLICT')) return
     await this.#copies.end(this.#parts.onProgress)
-    await takeFinalSnapshot(this.#options, this.#parts, this.#polling)
+    // After an error the source may be another one, or an older state of it, which must not join the records of before.
+    if (isStop(error, signal)) await takeFinalSnapshot(this.#options, this.#parts, this.#polling)
   }
 
   /** How long to wait after trouble that may pass; undefined after a round that went well. What is final is thrown. */
@@ -164,6 +165,13 @@ class Line {
     const help = 'Check that the location is still the same, and mounted; then run the same command again.'
     return new KafkaBackupError('ARCHIVE_DAMAGED', message, { help })
   }
+}
+
+/** Whether a run ended because it was asked to. An error that came at the same time is one. */
+function isStop(error: unknown, signal: AbortSignal): boolean {
+  if (!signal.aborted) return false
+  if (error === signal.reason) return true
+  return error instanceof Error && isStop(error.cause, signal)
 }
 
 /** A partial success is judged by what ended it. After a round that went well, a missing topic was deleted just now. */

@@ -488,4 +488,66 @@ describe('a continuous run with its own interval of polling', () => {
     assert.equal(warnings.length, 1)
     assert.match(warnings[0] ?? '', /^the run ends, and committed offsets could not be read once more; .* is down$/)
   })
+
+  for (const [what, code, change] of [
+    [
+      'the source has lost records',
+      'SOURCE_TRUNCATED',
+      (state: FakeState) => {
+        state.topics = [fakeTopic('orders', [runs(0, 1)])]
+      },
+    ],
+    [
+      'another cluster answers',
+      'CONFIG_INVALID',
+      (state: FakeState) => {
+        state.clusterId = 'cluster-b'
+        state.topics = [fakeTopic('other', [runs(0, 1)], { id: 'e'.repeat(32) })]
+      },
+    ],
+  ] as const) {
+    for (const beginsLog of [false, true]) {
+      test(`that ends because ${what} reads nothing more into the backup${beginsLog ? ', as version 2' : ''}`, async () => {
+        const storage = openMemoryStorage()
+        const registry = new ScriptedRegistry()
+        registry.ids = [1, 2, 3]
+        let accessReads = 0
+        let groupReads = 0
+        const { error } = await play({
+          topics: orders(),
+          storage,
+          options: { pollIntervalMs: 6_000_000, beginsLog },
+          readers: {
+            readRegistry: registry.read,
+            readGroups: async () => {
+              groupReads++
+              return groupsReading()
+            },
+            readAccess: async signal => {
+              accessReads++
+              return emptyAccess(signal)
+            },
+          },
+          between: [
+            grow,
+            state => {
+              registry.ids = [1]
+              change(state)
+            },
+          ],
+        })
+        assert.equal((error as { code?: string }).code, code)
+        assert.deepEqual([registry.reads, groupReads, accessReads], [1, 1, 1])
+        const newest = await openBackup(storage, 'b1', never)
+        assert.deepEqual(
+          [newest.generation, newest.carried_sections],
+          [2, ['schema_registry', 'consumer_groups', 'access']],
+        )
+        assert.ok(newest.topic_settings_at)
+        const { ids, notice } = await idsAt(storage, newest)
+        assert.deepEqual(ids, [1, 2, 3])
+        assert.match(notice ?? '', /schemas that were registered since are missing/)
+      })
+    }
+  }
 })
