@@ -1,4 +1,5 @@
 import type { NewestState } from '../archive/catalog.ts'
+import type { DamagedSources } from '../archive/log/damaged-sources.ts'
 import { LogWriter } from '../archive/log/log-writer.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { renewCopies } from '../archive/newest-copies.ts'
@@ -32,13 +33,22 @@ export class ContinuousLog {
     options: BackupOptions,
     parts: BackupParts,
     base: NewestState,
-    onCheckpoint: () => void,
+    { damaged, onCheckpoint }: { damaged: DamagedSources; onCheckpoint: () => void },
     signal: AbortSignal,
   ): Promise<ContinuousLog> {
     const { backupId, compression, segmentBytes, mergeAfterMs = DEFAULT_MERGE_AFTER_MS } = options
     const { storage, newRun, encryption, onProgress } = parts
     const pieces = { compression, segmentBytes, mergeAfterMs }
-    const own = { backupId, newRun, nowMs: storeClock(parts), folderOf: encryption?.folderOf, pieces }
+    const onWarning = (message: string) => onProgress({ type: 'warning', message })
+    const own = {
+      backupId,
+      newRun,
+      nowMs: storeClock(parts),
+      folderOf: encryption?.folderOf,
+      pieces,
+      damaged,
+      onWarning,
+    }
     return new ContinuousLog(await LogWriter.open(storage, base, own, signal), onProgress, onCheckpoint)
   }
 

@@ -1,4 +1,5 @@
 import { newestState } from '../archive/catalog.ts'
+import { DamagedSources } from '../archive/log/damaged-sources.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { backoffMs } from '../lib/retry.ts'
@@ -44,6 +45,7 @@ class Line {
   readonly #parts: BackupParts
   readonly #polling: Polling
   readonly #copies: CopyRenewal
+  readonly #damaged = new DamagedSources()
   #log: ContinuousLog | undefined
   #previous: Manifest | undefined
   /** The runs since the last round that ended well: a commit of theirs may have taken effect unheard. */
@@ -143,7 +145,8 @@ class Line {
     const found = await newestState(this.#parts.storage, this.#options.backupId, signal)
     this.#assertOwn(found.manifest)
     if (found.isLog || this.#options.beginsLog) {
-      this.#log = await ContinuousLog.open(this.#options, this.#parts, found, () => this.#copies.note(), signal)
+      const own = { damaged: this.#damaged, onCheckpoint: () => this.#copies.note() }
+      this.#log = await ContinuousLog.open(this.#options, this.#parts, found, own, signal)
     }
     this.#previous = found.manifest
     this.#isSure = true

@@ -21,11 +21,13 @@ export class LogRun {
   readonly #world: World
   readonly #log: LogWriter
   readonly #storage: Storage
+  readonly warnings: readonly string[]
 
-  private constructor(world: World, log: LogWriter, storage: Storage) {
+  private constructor(world: World, log: LogWriter, storage: Storage, warnings: readonly string[]) {
     this.#world = world
     this.#log = log
     this.#storage = storage
+    this.warnings = warnings
   }
 
   static async open(
@@ -36,8 +38,10 @@ export class LogRun {
   ): Promise<LogRun> {
     const base = await newestState(storage, backupId, never)
     const pieces = { compression: 'none' as const, segmentBytes: 1 << 20, mergeAfterMs: 6 * 3_600_000 }
-    const options = { backupId, newRun: world.newRun, nowMs: world.clock.now, pieces, folderOf }
-    return new LogRun(world, await LogWriter.open(storage, base, options, never), storage)
+    const warnings: string[] = []
+    const onWarning = (message: string) => warnings.push(message)
+    const options = { backupId, newRun: world.newRun, nowMs: world.clock.now, pieces, folderOf, onWarning }
+    return new LogRun(world, await LogWriter.open(storage, base, options, never), storage, warnings)
   }
 
   async rounds(count: number, betweenMs: number): Promise<void> {

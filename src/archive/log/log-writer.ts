@@ -3,6 +3,7 @@ import type { Manifest, Segment } from '../manifest.ts'
 import { manifestFrom, stateOf } from './as-manifest.ts'
 import { type Change, emptyState, type State } from './change.ts'
 import { type CommitFacts, CommitLog, startOf } from './commit-log.ts'
+import { DamagedSources, warningsOf } from './damaged-sources.ts'
 import { commitKey } from './keys.ts'
 import { ListTails } from './list-tails.ts'
 import { MergingLog } from './merging-log.ts'
@@ -15,6 +16,9 @@ import { beginLog } from './start-log.ts'
 export interface LogOptions extends PiecePlaces {
   /** Small appends become pieces of packs, which are merged; absent where every append is a segment. */
   pieces?: PieceOptions | undefined
+  /** What merging has found, for one who opens the log more than once. */
+  damaged?: DamagedSources | undefined
+  onWarning?: ((message: string) => void) | undefined
 }
 
 /** The newest state of a backup, for one who continues it as version 2. */
@@ -125,9 +129,14 @@ export class LogWriter {
     this.#log = log
     const pieces = this.#pieces
     if (!pieces) return log
+    const { damaged = new DamagedSources(), onWarning } = this.#options
     this.#merging = new MergingLog(log, this.#tails, {
       merge: (merges, signal) => pieces.merge(merges, log.state, signal),
       rules: () => pieces.rules(),
+      damaged,
+      onDamaged: found => {
+        for (const message of warningsOf(found, log.state)) onWarning?.(message)
+      },
     })
     return log
   }

@@ -1,9 +1,11 @@
 import { codecOf, readHeader } from '../../batch/header.ts'
+import { hasCode } from '../../errors.ts'
 import { runPool } from '../../lib/pool.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Segment } from '../manifest.ts'
 import { readSegment, readWholeSegment } from '../segment-reader.ts'
 import { type ChunkFacts, factsOf, joinFacts, type SegmentWriter } from '../segment-writer.ts'
+import type { DamagedSource } from './damaged-sources.ts'
 import { type PackSet, storePiece } from './pack-set.ts'
 import { PackWindows } from './pack-windows.ts'
 import { type Merge, storedTimes } from './plan-merges.ts'
@@ -24,21 +26,33 @@ export interface Merged extends Merge {
   result: Segment
 }
 
+export interface MergeResults {
+  merged: Merged[]
+  /** Their merges are left out. */
+  damaged: DamagedSource[]
+}
+
 /**
  * Writes what merges make. Nothing names it yet, and the sources stay as they are. Merges are done in the order in which
  * lists lie in packs, so each source is read from its start to its end.
  */
-export async function mergePieces(merges: readonly Merge[], parts: MergeParts, signal: AbortSignal): Promise<Merged[]> {
+export async function mergePieces(
+  merges: readonly Merge[],
+  parts: MergeParts,
+  signal: AbortSignal,
+): Promise<MergeResults> {
   const sorted = merges.toSorted((a, b) => (a.list < b.list ? -1 : a.list > b.list ? 1 : a.from - b.from))
   const storage = new PackWindows(
     parts.storage,
     sorted.flatMap(({ sources }) => sources),
   )
   const pieces: Promise<Merged>[] = []
+  const damaged: DamagedSource[] = []
   for (const merge of sorted) {
     if (merge.into.kind === 'segment') continue
-    const { durable } = await writePiece(merge, merge.into.level, storage, parts, signal)
-    const result = durable.then(segment => mergedTo(merge, segment))
+    const piece = await writePiece(merge, merge.into.level, storage, parts, signal).catch(noteIn(damaged))
+    if (!piece) continue
+    const result = piece.durable.then(segment => mergedTo(merge, segment))
     // It is awaited below, when all are read.
     result.catch(() => undefined)
     pieces.push(result)
@@ -47,9 +61,33 @@ export async function mergePieces(merges: readonly Merge[], parts: MergeParts, s
   const segments = await runPool(
     sorted.filter(({ into }) => into.kind === 'segment'),
     SEGMENTS_AT_ONCE,
-    async merge => mergedTo(merge, await writeSegment(merge, storage, parts, signal)),
+    async merge => {
+      const segment = await writeSegment(merge, storage, parts, signal).catch(noteIn(damaged))
+      return segment && mergedTo(merge, segment)
+    },
   )
-  return [...(await Promise.all(pieces)), ...segments]
+  return { merged: [...(await Promise.all(pieces)), ...segments.filter(one => one !== undefined)], damaged }
+}
+
+/** Carries the source that is damaged to where its merge is left out. */
+class SourceDamage extends Error {
+  readonly found: DamagedSource
+
+  constructor(found: DamagedSource) {
+    super(found.error.message)
+    this.found = found
+  }
+}
+
+function noteIn(damaged: DamagedSource[]): (error: unknown) => undefined {
+  return error => {
+    if (!(error instanceof SourceDamage)) throw error
+    damaged.push(error.found)
+  }
+}
+
+function damageOf(list: string, source: Segment, error: unknown): unknown {
+  return hasCode(error, 'ARCHIVE_DAMAGED') ? new SourceDamage({ list, source, error }) : error
 }
 
 function mergedTo(merge: Merge, segment: Segment): Merged {
@@ -64,7 +102,12 @@ async function writePiece(
   signal: AbortSignal,
 ): Promise<{ durable: Promise<Segment> }> {
   const batches: Buffer[] = []
-  for (const source of sources) batches.push(await readWholeSegment(storage, source, signal))
+  for (const source of sources) {
+    const bytes = readWholeSegment(storage, source, signal).catch(error => {
+      throw damageOf(list, source, error)
+    })
+    batches.push(await bytes)
+  }
   const facts = sources.map(factsOf).reduce(joinFacts)
   return storePiece(packs, { list, level, batches, facts, compressed: isCompressible(batches[0], compression) })
 }
@@ -94,14 +137,14 @@ async function writeSegment(
 
 /** The batches of small sources together: each chunk becomes a frame, and the entry of the segment lists all frames. */
 async function* framesOf(
-  { sources }: Merge,
+  { list, sources }: Merge,
   storage: Pick<Storage, 'readRange'>,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = []
   let size = 0
   for (const source of sources) {
-    for await (const bytes of readSegment(storage, source, signal)) {
+    for await (const bytes of readSource(list, source, storage, signal)) {
       waiting.push(Buffer.from(bytes))
       size += bytes.length
       if (size < FRAME_BYTES) continue
@@ -111,6 +154,19 @@ async function* framesOf(
     }
   }
   if (size > 0) yield Buffer.concat(waiting)
+}
+
+async function* readSource(
+  list: string,
+  source: Segment,
+  storage: Pick<Storage, 'readRange'>,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  try {
+    yield* readSegment(storage, source, signal)
+  } catch (error) {
+    throw damageOf(list, source, error)
+  }
 }
 
 /** Merging does not make records newer: retention by age counts from when they were stored. */

@@ -3,8 +3,9 @@ import type { Segment } from '../manifest.ts'
 import { type Change, type ListChange, type ListPart, noChange } from './change.ts'
 import type { CommitFacts, CommitLog } from './commit-log.ts'
 import { composeChanges } from './compose-changes.ts'
+import type { DamagedSource, DamagedSources } from './damaged-sources.ts'
 import type { ListTails } from './list-tails.ts'
-import type { Merged } from './merge-pieces.ts'
+import type { Merged, MergeResults } from './merge-pieces.ts'
 import { type Merge, type MergeRules, planMerges, planSegmentMerges } from './plan-merges.ts'
 
 /** Merges are looked for every so many rounds, so that one object holds the results of many. */
@@ -16,8 +17,11 @@ const SEGMENT_SHARE = 32
 
 export interface MergingOptions {
   /** Writes the results; nothing names them until the next commit. */
-  merge: (merges: readonly Merge[], signal: AbortSignal) => Promise<Merged[]>
+  merge: (merges: readonly Merge[], signal: AbortSignal) => Promise<MergeResults>
   rules: () => MergeRules
+  damaged: DamagedSources
+  /** Told of each damaged source once. */
+  onDamaged: (damaged: readonly DamagedSource[]) => void
 }
 
 /** A log whose small pieces are merged next to its rounds. What merges make becomes part of the next commit. */
@@ -58,14 +62,12 @@ export class MergingLog {
 
   /** Merges what is due, rolls up and writes checkpoints. For the time between two commits. */
   async tidy(signal: AbortSignal): Promise<void> {
-    const due = this.#dueMerges()
-    if (due.length > 0) {
-      this.#rounds = 0
-      const merged = await this.#options.merge(due, signal)
-      this.#done = [...this.#done, ...merged]
-      this.#small = []
+    try {
+      await this.#mergeDue(signal)
+    } finally {
+      // Readers must not have to read ever more commits because merging fails.
+      if (!signal.aborted) await this.#log.tidy(signal, this.#watchLists())
     }
-    await this.#log.tidy(signal, this.#watchLists())
   }
 
   /** Of the newest generation. */
@@ -77,15 +79,30 @@ export class MergingLog {
   #watchLists(): ((list: string, segments: readonly Segment[]) => void) | undefined {
     if (this.#small.length > 0) return undefined
     if (this.#done.length === 0) this.#reshaped.clear()
-    const rules = this.#options.rules()
+    const rules = this.#rules()
     return (list, segments) => {
       if (this.#small.length < MIN_SEGMENTS) append(this.#small, planSegmentMerges(list, segments, rules))
     }
   }
 
+  async #mergeDue(signal: AbortSignal): Promise<void> {
+    const due = this.#dueMerges()
+    if (due.length === 0) return
+    this.#rounds = 0
+    const { merged, damaged } = await this.#options.merge(due, signal)
+    this.#done = [...this.#done, ...merged]
+    this.#small = []
+    for (const one of damaged) this.#options.damaged.add(one)
+    if (damaged.length > 0) this.#options.onDamaged(damaged)
+  }
+
+  #rules(): MergeRules {
+    return { ...this.#options.rules(), isDamaged: segment => this.#options.damaged.has(segment) }
+  }
+
   #dueMerges(): Merge[] {
     if (this.#done.length > 0 || (this.#rounds < ROUNDS_BETWEEN && !this.#tails.isCrowded)) return []
-    const rules = this.#options.rules()
+    const rules = this.#rules()
     const due: Merge[] = this.#small.filter(({ list }) => !this.#reshaped.has(list))
     const mostSegments = Math.max(MIN_SEGMENTS, Math.ceil(this.#tails.size / SEGMENT_SHARE))
     let segments = 0

@@ -1,3 +1,4 @@
+import { hasCode } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Segment } from '../manifest.ts'
 
@@ -10,6 +11,10 @@ interface Window {
   end: number
 }
 
+interface ReadWindow extends Window {
+  bytes: Promise<Buffer>
+}
+
 /**
  * Reads many pieces with few requests. The caller asks for the pieces that it has announced, those of each pack in the order
  * of their positions. One window of each pack is kept.
@@ -17,7 +22,7 @@ interface Window {
 export class PackWindows implements Pick<Storage, 'readRange'> {
   readonly #storage: Pick<Storage, 'readRange'>
   readonly #windows: ReadonlyMap<string, readonly Window[]>
-  readonly #kept = new Map<string, Window & { bytes: Promise<Buffer> }>()
+  readonly #kept = new Map<string, ReadWindow>()
 
   constructor(storage: Pick<Storage, 'readRange'>, pieces: readonly Segment[]) {
     this.#storage = storage
@@ -30,14 +35,26 @@ export class PackWindows implements Pick<Storage, 'readRange'> {
 
   async readRange(key: string, start: number, length: number, signal: AbortSignal): Promise<Buffer> {
     const end = start + length
-    const kept = this.#kept.get(key)
-    if (kept && kept.start <= start && end <= kept.end)
-      return (await kept.bytes).subarray(start - kept.start, end - kept.start)
-    const window = this.#windows.get(key)?.find(one => one.start <= start && end <= one.end)
+    const window = this.#windowOf(key, start, end, signal)
     if (!window) return this.#storage.readRange(key, start, length, signal)
+    try {
+      return (await window.bytes).subarray(start - window.start, end - window.start)
+    } catch (error) {
+      // Damage somewhere in the window need not be damage of this piece.
+      if (!hasCode(error, 'STORAGE_SHORT', 'ARCHIVE_DAMAGED')) throw error
+      return this.#storage.readRange(key, start, length, signal)
+    }
+  }
+
+  #windowOf(key: string, start: number, end: number, signal: AbortSignal): ReadWindow | undefined {
+    const kept = this.#kept.get(key)
+    if (kept && kept.start <= start && end <= kept.end) return kept
+    const window = this.#windows.get(key)?.find(one => one.start <= start && end <= one.end)
+    if (!window) return undefined
     const bytes = this.#storage.readRange(key, window.start, window.end - window.start, signal)
-    this.#kept.set(key, { ...window, bytes })
-    return (await bytes).subarray(start - window.start, end - window.start)
+    const read = { ...window, bytes }
+    this.#kept.set(key, read)
+    return read
   }
 }
 

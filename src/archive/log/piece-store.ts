@@ -4,7 +4,7 @@ import { type FolderOf, rereadRun, segmentKey } from '../layout.ts'
 import { SegmentWriter } from '../segment-writer.ts'
 import { ownerOf } from './as-manifest.ts'
 import type { State } from './change.ts'
-import { type Merged, type MergeParts, mergePieces } from './merge-pieces.ts'
+import { type MergeParts, type MergeResults, mergePieces } from './merge-pieces.ts'
 import { PackSet } from './pack-set.ts'
 import type { Merge, MergeRules } from './plan-merges.ts'
 
@@ -58,7 +58,7 @@ export class PieceStore {
   }
 
   /** Writes the results; nothing names them yet. */
-  merge(merges: readonly Merge[], { topics }: State, signal: AbortSignal): Promise<Merged[]> {
+  merge(merges: readonly Merge[], { topics }: State, signal: AbortSignal): Promise<MergeResults> {
     const { backupId, newRun, folderOf } = this.#places
     const run = newRun()
     const openSegment: MergeParts['openSegment'] = ({ list, sources }, compressed, segmentSignal) => {

@@ -19,6 +19,8 @@ export interface MergeRules {
   maxPieceBytes: number
   /** Pieces whose records were stored before this time become segments. */
   olderThanMs: number
+  /** What cannot be read stays as it is; absent where nothing is known to be damaged. */
+  isDamaged?: (segment: Segment) => boolean
 }
 
 /** A merge that has to become a segment and may not yet stays a piece of the last level. */
@@ -46,7 +48,7 @@ export function tailOf(segments: readonly Segment[]): ListTail {
  * began together would otherwise all write a segment at the same time, and no other piece would be merged meanwhile.
  */
 export function planMerges(list: string, tail: ListTail, rules: MergeRules, mayBecomeSegment = true): Merge[] {
-  const runs = findRuns(tail.segments)
+  const runs = findRuns(tail.segments, rules)
   const merges: Merge[] = []
   let pieces = runs.reduce((sum, run) => sum + run.to - run.from, 0)
   for (const run of runs) {
@@ -84,7 +86,10 @@ export function planSegmentMerges(list: string, segments: readonly Segment[], ru
   let bytes = 0
   for (let i = 0; i <= start; i++) {
     const [before, segment] = [segments[i - 1], i < start ? segments[i] : undefined]
-    const size = segment && isSmall(segment, maxBytes) ? segment.plain_size : Number.POSITIVE_INFINITY
+    const size =
+      segment && isSmall(segment, maxBytes) && !rules.isDamaged?.(segment)
+        ? segment.plain_size
+        : Number.POSITIVE_INFINITY
     const isNext = i > from && before?.end_offset === segment?.start_offset && bytes + size <= maxBytes
     if (isNext) {
       bytes += size
@@ -109,10 +114,10 @@ interface Run {
 }
 
 /** Pieces that follow one another without a gap or a segment between them. */
-function findRuns(segments: readonly Segment[]): Run[] {
+function findRuns(segments: readonly Segment[], { isDamaged }: MergeRules): Run[] {
   const runs: Run[] = []
   for (const [i, segment] of segments.entries()) {
-    if (!segment.piece) continue
+    if (!segment.piece || isDamaged?.(segment)) continue
     const last = runs.at(-1)
     const before = segments[i - 1]
     if (last?.to === i && before?.end_offset === segment.start_offset) last.to = i + 1

@@ -65,7 +65,7 @@ class Rounds {
     const packs = this.#packs(`m${this.#round}`)
     const openSegment = ({ list, sources }: Merge) => this.#openSegment(list, sources[0]?.start_offset ?? 0n)
     const parts = { storage: this.storage, packs, compression: 'auto' as const, openSegment }
-    for (const { list, from, to, result } of (await mergePieces(due, parts, signal)).toReversed()) {
+    for (const { list, from, to, result } of (await mergePieces(due, parts, signal)).merged.toReversed()) {
       const segments = this.lists.get(list) ?? []
       this.lists.set(list, segments.toSpliced(from, to - from, result))
       this.merges++

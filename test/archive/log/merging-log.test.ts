@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { applyParts, type Change, type ListChange, noChange, type TopicRow } from '../../../src/archive/log/change.ts'
 import { CommitLog } from '../../../src/archive/log/commit-log.ts'
+import { DamagedSources } from '../../../src/archive/log/damaged-sources.ts'
 import { ListTails } from '../../../src/archive/log/list-tails.ts'
 import { mergePieces } from '../../../src/archive/log/merge-pieces.ts'
 import { MergingLog } from '../../../src/archive/log/merging-log.ts'
@@ -52,7 +53,12 @@ class Backup {
     }
     this.log = new CommitLog(store, 'b', () => `w${this.#serial++}`)
     const rules = () => ({ maxPieceBytes, olderThanMs: 0 })
-    this.merging = new MergingLog(this.log, new ListTails(), { merge: this.#merge, rules })
+    this.merging = new MergingLog(this.log, new ListTails(), {
+      merge: this.#merge,
+      rules,
+      damaged: new DamagedSources(),
+      onDamaged: () => assert.fail(),
+    })
   }
 
   async round(lists: readonly string[]): Promise<void> {
