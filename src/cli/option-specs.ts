@@ -218,7 +218,7 @@ export const topic: OptionSpec = {
 export const partition: OptionSpec = {
   name: 'partition',
   value: { kind: 'text', label: 'number' },
-  description: 'only this partition of the topic, by its number in the backup',
+  description: 'only this partition of each topic, by its number in the backup',
 }
 
 export const offset: OptionSpec = {

@@ -47,6 +47,12 @@ export function newTally(): Tally {
   return { topics: new Map(), notDecoded: 0, bytes: 0 }
 }
 
+export function totalsOf({ topics }: Tally): { searched: number; matched: number } {
+  const all = [...topics.values()]
+  const sum = (pick: (one: { searched: number; matched: number }) => number) => all.reduce((n, one) => n + pick(one), 0)
+  return { searched: sum(one => one.searched), matched: sum(one => one.matched) }
+}
+
 /** The records of a generation, partition by partition, in the order of their offsets. */
 export async function* catRecords(
   storage: Storage,

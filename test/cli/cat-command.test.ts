@@ -115,6 +115,13 @@ PARTITION  OFFSET        TIME                      KEY               VALUE
     })
   }
 
+  test('says on standard error that nothing was found, unless it is to be quiet', async () => {
+    const nothing = await run([], [])
+    assert.deepEqual([nothing.code, nothing.out], [0, ''])
+    assert.match(nothing.err, /cat: there are no records in this range/)
+    assert.equal((await run(['--quiet'], [])).err, '')
+  })
+
   test('prints what it found before damage', async () => {
     async function* damagedLater(): AsyncGenerator<ShownRecord> {
       yield shown()

@@ -131,3 +131,71 @@ describe('a message of a Protobuf schema', () => {
     assert.equal(Object.getPrototypeOf(found), Object.prototype)
   })
 })
+
+describe('a schema may import files that no registry holds', () => {
+  test('those of Confluent, with their options', () => {
+    const text = `syntax = "proto3"; import "confluent/meta.proto"; import "confluent/type/decimal.proto";
+      message Price { option (confluent.message_meta).doc = "a price";
+        confluent.type.Decimal sum = 1 [(confluent.field_meta) = { doc: "total", params: [{ key: "precision", value: "9" }] }]; }`
+    const bytes = Buffer.from([0x0a, 5, 0x0a, 1, 0x2a, 0x18, 2])
+    assert.deepEqual(readProto(new ProtoMessages(text, []).find([0]), bytes), { sum: { value: 'Kg==', scale: 2 } })
+  })
+
+  test('and options of any form are skipped', () => {
+    const text = `syntax = "proto3"; /* [ */ option (a.b) = { list: [{ x: "];}" }] }; // option (x
+      enum E { ZERO = 0 [(c) = '[' ]; ONE = 1; } message A { repeated int32 n = 1 [packed = true, (d).e = [1, 2]];
+      option (f) = "}"; reserved 5, 6; E e = 2; }`
+    const found = readProto(new ProtoMessages(text, []).find([0]), Buffer.from([0x0a, 2, 1, 2, 0x10, 1]))
+    assert.deepEqual(found, { n: [1, 2], e: 'ONE' })
+  })
+
+  for (const part of ['/*', '"\\"', "'\\'", 'option (', '[', '{', '(']) {
+    test(`and a text of ${part} alone is read once`, () => {
+      const text = `syntax = "proto3"; message A { int32 a = 1 [(b) = 1]; } ${part.repeat(300_000)}`
+      // Read again for each, it would take minutes.
+      assert.throws(() => new ProtoMessages(text, []))
+    })
+  }
+
+  test('extensions of options, and the common types of Google', () => {
+    const text = `syntax = "proto3"; import "google/protobuf/descriptor.proto"; import "google/type/date.proto";
+      import "google/type/dayofweek.proto"; extend google.protobuf.FieldOptions { string mask = 50001; }
+      message Visit { google.type.Date on = 1 [(mask) = "no"]; google.type.DayOfWeek day = 2; }`
+    const bytes = Buffer.from([0x0a, 7, 0x08, 0xea, 0x0f, 0x10, 11, 0x18, 17, 0x10, 2])
+    const visit = { on: { year: 2026, month: 11, day: 17 }, day: 'TUESDAY' }
+    assert.deepEqual(readProto(new ProtoMessages(text, []).find([0]), bytes), visit)
+  })
+
+  test('a file of the registry counts before a known one of the same name', () => {
+    const own = {
+      name: 'google/type/date.proto',
+      text: 'syntax = "proto3"; package google.type; message Date { string iso = 1; }',
+    }
+    const text = 'syntax = "proto3"; import "google/type/date.proto"; message A { google.type.Date at = 1; }'
+    const bytes = Buffer.from([0x0a, 3, 0x0a, 1, 0x78])
+    assert.deepEqual(readProto(new ProtoMessages(text, [own]).find([0]), bytes), { at: { iso: 'x' } })
+  })
+
+  for (const name of [
+    'calendar_period',
+    'color',
+    'datetime',
+    'decimal',
+    'expr',
+    'fraction',
+    'interval',
+    'latlng',
+    'localized_text',
+    'money',
+    'month',
+    'phone_number',
+    'postal_address',
+    'quaternion',
+    'timeofday',
+  ]) {
+    test(`google/type/${name}.proto is known`, () => {
+      const text = `syntax = "proto3"; import "google/type/${name}.proto"; message A { int32 id = 1; }`
+      assert.deepEqual(readProto(new ProtoMessages(text, []).find([0]), Buffer.from([8, 1])), { id: 1 })
+    })
+  }
+})

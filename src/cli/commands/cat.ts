@@ -1,6 +1,6 @@
 import { parseTime } from '../../config/scalar-leaves.ts'
 import { usageError } from '../../errors.ts'
-import type { CatQuery } from '../../inspect/cat.ts'
+import { type CatQuery, newTally, totalsOf } from '../../inspect/cat.ts'
 import { parsePathCondition } from '../../inspect/json-path.ts'
 import { parsePrintFormat, type ShownRecord } from '../../inspect/print-format.ts'
 import { headerPart, recordDocument, type Showing, showings, textOfPart, timeOf } from '../../inspect/show-record.ts'
@@ -8,7 +8,7 @@ import { formatJson } from '../../lib/json.ts'
 import type { CommandOptions } from '../option-specs.ts'
 import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
-import { printable } from '../text.ts'
+import { plural, printable } from '../text.ts'
 import { withBackup } from './backups-at.ts'
 import { choiceOf } from './generation-choice.ts'
 
@@ -18,9 +18,20 @@ export async function run(session: Session): Promise<number> {
   const format = formatOf(session)
   return withBackup(session, async (storage, backupId) => {
     const { actions, signal } = session
-    await actions.catAt(storage, backupId, { query, ...choice }, signal, records => session.printAll(format(records)))
+    const tally = newTally()
+    const print = (records: AsyncIterable<ShownRecord>) => session.printAll(format(records))
+    await actions.catAt(storage, backupId, { query, tally, ...choice }, signal, print)
+    const { matched, searched } = totalsOf(tally)
+    // So that an empty output is not taken for a failure.
+    if (matched === 0 && !session.options.quiet) session.tell(() => [formatNone(searched)])
     return 0
   })
+}
+
+function formatNone(searched: number): string {
+  return searched === 0
+    ? 'cat: there are no records in this range'
+    : `cat: none of ${plural(searched, 'record')} matches`
 }
 
 type Format = (records: AsyncIterable<ShownRecord>) => AsyncIterable<Buffer>

@@ -1,5 +1,5 @@
 import { KafkaBackupError, usageError } from '../../errors.ts'
-import { type CatQuery, newTally, type Tally } from '../../inspect/cat.ts'
+import { type CatQuery, newTally, type Tally, totalsOf } from '../../inspect/cat.ts'
 import type { ShownRecord } from '../../inspect/print-format.ts'
 import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
 import type { OutputStyle } from '../output-style.ts'
@@ -47,12 +47,6 @@ function refuseNoCondition({ key, keyPrefix, text, paths = [], headers, extent: 
 
 async function countAll(records: AsyncIterable<ShownRecord>): Promise<void> {
   for await (const _ of records);
-}
-
-function totalsOf({ topics }: Tally): { searched: number; matched: number } {
-  const all = [...topics.values()]
-  const sum = (pick: (one: { searched: number; matched: number }) => number) => all.reduce((n, one) => n + pick(one), 0)
-  return { searched: sum(one => one.searched), matched: sum(one => one.matched) }
 }
 
 function formatCounts({ topics }: Tally, style: OutputStyle): string[] {
