@@ -5,7 +5,7 @@ export interface PathCondition {
   text: string
   path: readonly Step[]
   /** Without one, the place only has to exist. */
-  test?: { operator: Operator; value: string } | undefined
+  test?: { operator: Operator; value: string; isText?: boolean } | undefined
 }
 
 /** A name, a position, or everything on one level. */
@@ -17,7 +17,8 @@ const operators = ['!=', '<=', '>=', '=', '<', '>'] as const
 type Operator = (typeof operators)[number]
 
 const token = /\.?(?<name>[^.[\]=<>!\s]+)|\[(?<position>\d+)\]|\[(?<each>\*)\]|\[(?<quoted>"(?:[^"\\]|\\.)*")\]/y
-const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
+const WHOLE = /^[+-]?\d+$/
 
 /** `customer.id=42`, `items[*].price>100`, `["a.b"]`; a `$` at the beginning may be there or not. */
 export function parsePathCondition(text: string): PathCondition {
@@ -26,7 +27,7 @@ export function parsePathCondition(text: string): PathCondition {
       `--where ${JSON.stringify(text)} ${why}; it has the form path, path=value, path!=value, path<value or path>value, such as customer.id=42 or items[*].sku=A1`,
     )
   const path: Step[] = []
-  let at = text.startsWith('$') ? 1 : 0
+  let at = /^\$(?=[.[]|$)/.test(text) ? 1 : 0
   for (;;) {
     token.lastIndex = at
     const { name, position, each, quoted } = token.exec(text)?.groups ?? {}
@@ -43,8 +44,10 @@ export function parsePathCondition(text: string): PathCondition {
   const operator = operators.find(one => rest.startsWith(one))
   if (operator === undefined) throw wrong(`cannot be read from ${JSON.stringify(rest)} on`)
   const value = rest.slice(operator.length)
+  if (value.startsWith('=')) throw wrong('has an operator of its own: a value is compared with one =')
   if (/^[<>]/.test(operator) && !NUMBER.test(value)) throw wrong(`compares with ${JSON.stringify(value)}, not a number`)
-  return { text, path, test: { operator, value } }
+  const quoted = /^"(?:[^"\\]|\\.)*"$/.test(value)
+  return { text, path, test: quoted ? { operator, value: unquote(value, wrong), isText: true } : { operator, value } }
 }
 
 function unquote(text: string, wrong: (why: string) => Error): string {
@@ -59,8 +62,9 @@ function unquote(text: string, wrong: (why: string) => Error): string {
 export function fitsPath({ path, test }: PathCondition, value: unknown): boolean {
   const found = valuesAt(path, value)
   if (test === undefined) return found.length > 0
-  if (test.operator === '!=') return found.length > 0 && !found.some(one => isEqual(one, test.value))
-  return found.some(one => compares(one, test.operator, test.value))
+  const isSame = (one: unknown) => (test.isText ? one === test.value : isEqual(one, test.value))
+  if (test.operator === '!=') return found.length > 0 && !found.some(isSame)
+  return found.some(one => (test.operator === '=' ? isSame(one) : compares(one, test.operator, test.value)))
 }
 
 function valuesAt(path: readonly Step[], value: unknown): unknown[] {
@@ -78,26 +82,22 @@ function stepInto(value: unknown, step: Step): unknown[] {
 }
 
 function compares(found: unknown, operator: Operator, text: string): boolean {
-  if (operator === '=') return isEqual(found, text)
-  const number = asNumber(found)
-  if (number === undefined) return false
-  // A bigint is compared exactly with a whole number.
-  const wanted = /^-?\d+$/.test(text) ? BigInt(text) : Number(text)
-  if (operator === '<') return number < wanted
-  if (operator === '<=') return number <= wanted
-  if (operator === '>') return number > wanted
-  return number >= wanted
+  if (typeof found !== 'number' && typeof found !== 'bigint') return false
+  const order = orderOf(found, text)
+  if (operator === '<') return order < 0
+  if (operator === '<=') return order <= 0
+  return operator === '>' ? order > 0 : order >= 0
 }
 
 function isEqual(found: unknown, text: string): boolean {
   if (typeof found === 'string') return found === text
-  if (found === null || typeof found === 'boolean') return String(found) === text
-  const number = asNumber(found)
-  if (number === undefined || !NUMBER.test(text)) return false
-  // biome-ignore lint/suspicious/noDoubleEquals: a bigint equals the same number.
-  return /^-?\d+$/.test(text) ? number == BigInt(text) : number == Number(text)
+  if (typeof found === 'number' || typeof found === 'bigint') return NUMBER.test(text) && orderOf(found, text) === 0
+  return (found === null || typeof found === 'boolean') && String(found) === text
 }
 
-function asNumber(value: unknown): number | bigint | undefined {
-  return typeof value === 'number' || typeof value === 'bigint' ? value : undefined
+/** Exact where both are whole numbers; with an exponent or a fraction, as doubles. */
+function orderOf(found: number | bigint, text: string): number {
+  const isWhole = typeof found === 'bigint' || Number.isSafeInteger(found)
+  const [one, other] = isWhole && WHOLE.test(text) ? [BigInt(found), BigInt(text)] : [Number(found), Number(text)]
+  return one < other ? -1 : one > other ? 1 : 0
 }

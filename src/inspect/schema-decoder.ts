@@ -41,6 +41,8 @@ export interface SchemaSource {
   /** Versions that were not returned before: those of the subject with this ID, and of all that they refer to. */
   ofId(context: string, id: number, signal: AbortSignal): Promise<SchemaVersion[]>
   all(signal: AbortSignal): Promise<SchemaVersion[]>
+  /** What is wrong with the first schema that could not be read. */
+  readonly damage?: string | undefined
 }
 
 /** Decodes one payload; made once for a schema. */
@@ -53,7 +55,6 @@ export class SchemaDecoder {
   /** Those that were asked for, whether or not they are there. */
   readonly #asked = new Set<number>()
   #hasAll = false
-  /** What is wrong with schemas that could not be read. */
   #damage: string | undefined
   readonly #byPlace = new Map<string, SchemaVersion>()
   readonly #byId = new Map<string, SchemaVersion>()
@@ -85,7 +86,11 @@ export class SchemaDecoder {
     }
   }
 
-  /** Damage of a schema is a reason to show records as they are, and not to end. */
+  /** What is wrong with schemas that could not be read. Records that name them are shown as they are. */
+  get damage(): string | undefined {
+    return this.#damage ?? this.#source.damage
+  }
+
   async #read(read: () => Promise<SchemaVersion[]>): Promise<void> {
     try {
       this.#learn(await read())
@@ -139,7 +144,7 @@ export class SchemaDecoder {
     const named = isGuid ? `schema GUID ${readSchemaGuid(frame, 0)}` : `schema ID ${id}`
     const found = isGuid ? this.#byGuid.get(readSchemaGuid(frame, 0)) : this.#find(id)
     if (!found) {
-      const reason = this.#damage ? `${named} cannot be read: ${this.#damage}` : `the backup has no ${named}`
+      const reason = this.damage ? `${named} cannot be read: ${this.damage}` : `the backup has no ${named}`
       return { kind: 'raw', bytes, reason }
     }
     const { subject, version, schemaType } = found
@@ -215,7 +220,8 @@ function frameOf(record: Pick<KafkaRecord, 'key' | 'value' | 'headers'>, part: P
 /** The last header of the name that serializers use, unless it is empty. */
 function headerOf({ headers }: Pick<KafkaRecord, 'headers'>, part: Part): Buffer | undefined {
   const name = part === 'key' ? KEY_HEADER : VALUE_HEADER
-  return headers.findLast(([each]) => each === name)?.[1] ?? undefined
+  const found = headers.findLast(([each]) => each === name)?.[1]
+  return found && found.length > 0 ? found : undefined
 }
 
 /** Serializers write plain bytes as they are, without the length that Avro puts before them. */

@@ -3,6 +3,7 @@ import { readSubject } from '../archive/read-registry.ts'
 import { findNextSnapshot } from '../archive/registry-at.ts'
 import { resolveReference, type SchemaVersion, splitSubject } from '../archive/registry-model.ts'
 import { hasCarriedSchemas, type RegistrySubject } from '../archive/registry-section.ts'
+import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 
@@ -13,6 +14,8 @@ const SUBJECTS_AT_ONCE = 8
  * registered after they were backed up is taken from the next generation that has it, as a restore does.
  */
 export class StoredSchemas {
+  /** What is wrong with the first schema that could not be read. */
+  damage: string | undefined
   readonly #storage: Storage
   readonly #backupId: string
   readonly #subjects: ReadonlyMap<string, RegistrySubject>
@@ -39,17 +42,31 @@ export class StoredSchemas {
     }
   }
 
+  get contexts(): Set<string> {
+    return new Set([...this.#subjects.keys()].map(name => splitSubject(name).context))
+  }
+
   /** Versions that were not returned before: those of the subject with this ID, and of all that they refer to. */
   async ofId(context: string, id: number, signal: AbortSignal): Promise<SchemaVersion[]> {
     const subject = this.#byId.get(`${context}/${id}`)
     if (subject) return this.#readAll([subject], signal)
-    return (await (await this.#next(signal))?.ofId(context, id, signal)) ?? []
+    return this.#fromNext(later => later.ofId(context, id, signal), signal)
   }
 
   /** A manifest does not list GUIDs, so that all have to be read. */
   async all(signal: AbortSignal): Promise<SchemaVersion[]> {
     const own = await this.#readAll([...this.#subjects.values()], signal)
-    return [...own, ...((await (await this.#next(signal))?.all(signal)) ?? [])]
+    return [...own, ...(await this.#fromNext(later => later.all(signal), signal))]
+  }
+
+  async #fromNext(
+    read: (later: StoredSchemas) => Promise<SchemaVersion[]>,
+    signal: AbortSignal,
+  ): Promise<SchemaVersion[]> {
+    const later = await this.#next(signal)
+    const found = later && (await read(later))
+    this.damage ??= later?.damage
+    return found ?? []
   }
 
   #next(signal: AbortSignal): Promise<StoredSchemas | undefined> {
@@ -62,14 +79,23 @@ export class StoredSchemas {
     for (let open = wanted; open.length > 0; ) {
       const unread = [...new Set(open)].filter(({ name }) => !this.#read.has(name))
       for (const { name } of unread) this.#read.add(name)
-      const read = await runPool(unread, SUBJECTS_AT_ONCE, subject =>
-        readSubject(this.#storage, this.#backupId, subject, signal),
-      )
-      const versions = read.flatMap(subject => subject.versions)
+      const read = await runPool(unread, SUBJECTS_AT_ONCE, subject => this.#readOne(subject, signal))
+      const versions = read.flat()
       for (const version of versions) found.push(version)
       open = versions.flatMap(version => this.#referredBy(version))
     }
     return found
+  }
+
+  /** A damaged subject does not keep others from being read. */
+  async #readOne(subject: RegistrySubject, signal: AbortSignal): Promise<readonly SchemaVersion[]> {
+    try {
+      return (await readSubject(this.#storage, this.#backupId, subject, signal)).versions
+    } catch (error) {
+      if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
+      this.damage ??= error.message
+      return []
+    }
   }
 
   #referredBy({ subject, references }: SchemaVersion): RegistrySubject[] {

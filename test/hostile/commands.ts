@@ -70,7 +70,7 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
   ],
   hold: [
     { argv: place => ['hold', ...one(place)], changes: true },
-    { argv: place => ['hold', '--release', '--generation', '1', ...one(place)], changes: true },
+    { argv: place => ['hold', '--release', '--generation', '1', ...one(place)], changes: true, exits: 1 },
   ],
   cat: [
     { argv: place => ['cat', '--topic', '*', '--with-aborted', ...one(place)] },

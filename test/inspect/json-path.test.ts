@@ -56,6 +56,21 @@ describe('a condition on a JSON path', () => {
     assert.ok(fits('items[*].sku!=C3'))
   })
 
+  test('knows numbers in all their forms, and names that begin with a dollar', () => {
+    const at = (text: string, value: unknown) => fitsPath(parsePathCondition(text), value)
+    assert.ok(at('p=.5', { p: 0.5 }) && at('p=+5', { p: 5 }) && at('p>.4', { p: 0.5 }))
+    assert.ok(at('x=100000000000000000000000', { x: 1e23 }))
+    assert.ok(at('x=1e30', { x: 10n ** 30n }))
+    assert.ok(at('$type=Order', { $type: 'Order' }) && at('$oid', { $oid: '1' }) && at('$.a', { a: 1 }))
+    assert.ok(!at('p<5', { p: Number.NaN }) && !at('p=5', { p: '5.0' }))
+  })
+
+  test('compares a value in quotes as text only', () => {
+    assert.ok(fits('customer.name="Ada"'))
+    assert.ok(!fits('id="42"'))
+    assert.ok(fitsPath(parsePathCondition('a="\\u0041"'), { a: 'A' }))
+  })
+
   test('takes everything after the operator as the value', () => {
     assert.ok(fitsPath(parsePathCondition('a=b=c'), { a: 'b=c' }))
     assert.ok(fitsPath(parsePathCondition('a= x '), { a: ' x ' }))
@@ -63,7 +78,7 @@ describe('a condition on a JSON path', () => {
   })
 
   test('that cannot be read is refused with an example', () => {
-    for (const text of ['', '=1', 'a[', 'a[x]', 'a b', 'price>cheap', '["a]=1']) {
+    for (const text of ['', '=1', 'a[', 'a[x]', 'a b', 'price>cheap', 'id==42', '["a]=1']) {
       assert.throws(
         () => parsePathCondition(text),
         { code: 'USAGE', message: /--where .*such as customer\.id=42/ },
