@@ -19,16 +19,22 @@ export interface KafkaRecord {
  *   key and value: length VARINT (-1 is null), bytes; headers: count VARINT, each a name and a value likewise
  */
 export function decodeRecords(buffer: Buffer, header: BatchHeader): KafkaRecord[] {
-  return decodeBody(openBody(buffer, header), header)
-}
-
-/** The same where they are unpacked already. */
-export function decodeBody(body: Buffer, header: BatchHeader): KafkaRecord[] {
-  const cursor: Cursor = { buffer: body, position: 0 }
+  const cursor: Cursor = { buffer: openBody(buffer, header), position: 0 }
   try {
     const records = readMany(cursor, header.recordCount, () => decodeRecord(cursor, header))
     if (cursor.position !== cursor.buffer.length) throw new RangeError('bytes are left over after the last record')
     return records
+  } catch (cause) {
+    throw undecodable(header, cause)
+  }
+}
+
+/** One after the other, of a batch that is unpacked already: a few bytes can stand for millions of records. */
+export function* eachRecord(body: Buffer, header: BatchHeader): Generator<KafkaRecord> {
+  const cursor: Cursor = { buffer: body, position: 0 }
+  try {
+    for (let i = 0; i < header.recordCount; i++) yield decodeRecord(cursor, header)
+    if (cursor.position !== body.length) throw new RangeError('bytes are left over after the last record')
   } catch (cause) {
     throw undecodable(header, cause)
   }

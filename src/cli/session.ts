@@ -166,22 +166,29 @@ export class Session {
     let held: Buffer[] = []
     let size = 0
     let isRead = true
-    const flush = async () => {
+    let written: Promise<void> = Promise.resolve()
+    let cancel = () => {}
+    const flush = () => {
+      cancel()
       const bytes = Buffer.concat(held)
       held = []
       size = 0
-      if (bytes.length > 0 && isRead) isRead = await write(bytes)
+      written = written.then(async () => {
+        if (bytes.length > 0 && isRead) isRead = await write(bytes)
+      })
+      // A failure is thrown where it is waited for.
+      written.catch(() => undefined)
+      return written
     }
-    let flushedAt = this.clock.monotonic()
     try {
       for await (const piece of pieces) {
+        // Records that are rarely found do not wait for others.
+        if (held.length === 0) cancel = this.clock.after(PRINTED_MS, flush)
         held.push(piece)
         size += piece.length
-        // People on a terminal wait for each; records that are rarely found do not wait for others.
-        const isDue = stdout.isTTY || size >= PRINTED_BYTES || this.clock.monotonic() - flushedAt >= PRINTED_MS
-        if (!isDue) continue
-        await flush()
-        flushedAt = this.clock.monotonic()
+        // People on a terminal wait for each.
+        if (stdout.isTTY || size >= PRINTED_BYTES) await flush()
+        await written
         if (!isRead) return
       }
     } finally {

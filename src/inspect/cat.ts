@@ -1,6 +1,8 @@
+import { exactLabelOf } from '../archive/incarnation.ts'
 import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 import { findFault, parseSelector, selectBy } from '../archive/topic-selector.ts'
 import { KafkaBackupError } from '../errors.ts'
+import { compileGlob } from '../lib/glob.ts'
 import { parts } from '../registry/ids/schema-id.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type Conditions, RecordMatcher } from './conditions.ts'
@@ -22,6 +24,8 @@ import { StoredSchemas } from './stored-schemas.ts'
 export interface CatQuery extends Conditions {
   /** A name or a pattern, with `@` for another incarnation than the newest. */
   topic: string
+  /** Also older incarnations of the topics, under their names with `@`. */
+  allIncarnations?: boolean | undefined
   /** All where there is none. */
   partition?: number | undefined
   extent: Extent
@@ -39,12 +43,23 @@ export interface Tally {
   topics: Map<string, { searched: number; matched: number }>
   /** Values that name a schema of which nothing could be decoded; their bytes were searched. */
   notDecoded: number
-  /** Plain bytes of record batches. */
+  /** Of record batches. */
   bytes: number
+  /** What is wrong with schemas that could not be read. */
+  damage?: string | undefined
+  /** The limit of the query has ended the reading. */
+  isCut: boolean
 }
 
 export function newTally(): Tally {
-  return { topics: new Map(), notDecoded: 0, bytes: 0 }
+  return { topics: new Map(), notDecoded: 0, bytes: 0, isCut: false }
+}
+
+/** Pure. The older incarnations of the same names. */
+function olderBy(selector: ReturnType<typeof parseSelector>, topics: readonly ManifestTopic[]): ManifestTopic[] {
+  if (selector.which !== undefined) return []
+  const matches = compileGlob(selector.name)
+  return topics.filter(topic => topic.state === 'replaced' && matches(topic.name))
 }
 
 export function totalsOf({ topics }: Tally): { searched: number; matched: number } {
@@ -61,20 +76,25 @@ export async function* catRecords(
   { tally = newTally(), onRead }: { tally?: Tally; onRead?: OnRead | undefined },
   signal: AbortSignal,
 ): AsyncGenerator<ShownRecord> {
-  const decoder = new SchemaDecoder(new StoredSchemas(storage, manifest), query.context)
+  const schemas = new StoredSchemas(storage, manifest)
+  refuseUnknownContext(schemas, query)
+  const decoder = new SchemaDecoder(schemas, query.context)
   const matcher = new RecordMatcher(query, query.keyAs, decoder)
-  const show = (record: FoundRecord): ShownRecord => ({
-    record,
-    key: showPart(record, 'key', query.keyAs, decoder),
-    value: showPart(record, 'value', query.valueAs, decoder),
-  })
+  const { keyAs, valueAs } = query
+  const show = (record: FoundRecord): ShownRecord => {
+    return { record, key: showPart(record, 'key', keyAs, decoder), value: showPart(record, 'value', valueAs, decoder) }
+  }
   const decoded = parts.filter(part => (part === 'key' ? query.keyAs : query.valueAs) === 'auto')
   const partitions = partitionsOf(manifest, query)
   const progress = new ReadProgress(partitions, onRead)
   let left = query.limit ?? Number.POSITIVE_INFINITY
-  for (const { topic, partition } of partitions) {
-    const counts = tally.topics.get(topic.name) ?? { searched: 0, matched: 0 }
-    tally.topics.set(topic.name, counts)
+  const note = () => {
+    tally.notDecoded = matcher.notDecoded
+    tally.damage = decoder.damage
+  }
+  for (const { topic, partition, label } of partitions) {
+    const counts = tally.topics.get(label) ?? { searched: 0, matched: 0 }
+    tally.topics.set(label, counts)
     const watch: BatchWatch = {
       mayMatch: (body, header) => matcher.mayMatch(body, header),
       onSearched: records => {
@@ -85,15 +105,17 @@ export async function* catRecords(
         progress.read(bytes)
       },
     }
-    const source = await openPartition(storage, topic, partition, query.extent, watch, signal)
+    const opened = await openPartition(storage, topic, partition, query.extent, watch, signal)
+    const source = { ...opened, topic: label }
     for await (const record of matching(storage, source, query, matcher, signal)) {
       await decoder.prepare(record, decoded, signal)
       counts.matched++
-      tally.notDecoded = matcher.notDecoded
+      note()
       yield show(record)
-      if (--left <= 0) return
+      tally.isCut = --left <= 0
+      if (tally.isCut) return
     }
-    tally.notDecoded = matcher.notDecoded
+    note()
     progress.endPartition(partition)
   }
 }
@@ -136,13 +158,20 @@ class ReadProgress {
   }
 }
 
+function refuseUnknownContext(schemas: StoredSchemas, { context }: CatQuery): void {
+  if (context === undefined || schemas.contexts.has(context)) return
+  const known = [...schemas.contexts].join(', ') || 'none'
+  const message = `the backup has no schemas in the context ${context}; it has some in: ${known}`
+  throw new KafkaBackupError('SCHEMAS_NOT_FOUND', message, { help: 'Give the context as it is listed, such as `.eu`.' })
+}
+
 /** Pure. Throws where the query names nothing of the backup. */
 function partitionsOf(
   { topics, backup_id: backupId, generation }: Manifest,
-  { topic: text, partition: wanted }: CatQuery,
-): { topic: ManifestTopic; partition: ManifestPartition }[] {
+  { topic: text, partition: wanted, allIncarnations = false }: CatQuery,
+): { topic: ManifestTopic; partition: ManifestPartition; label: string }[] {
   const selector = parseSelector(text)
-  const found = selectBy(selector, topics)
+  const found = [...selectBy(selector, topics), ...(allIncarnations ? olderBy(selector, topics) : [])]
   const fault =
     findFault(selector, topics) ?? (found.length === 0 ? `no topic of the backup matches ${text}` : undefined)
   const place = `generation ${generation} of backup ${backupId}`
@@ -150,7 +179,9 @@ function partitionsOf(
     const help = 'kafka-backup describe lists the topics of a backup.'
     throw new KafkaBackupError('TOPIC_NOT_FOUND', `${place}: ${fault}`, { details: { topic: text }, help })
   }
-  const all = found.flatMap(topic => topic.partitions.map(partition => ({ topic, partition })))
+  const labelOf = (topic: ManifestTopic) =>
+    allIncarnations && topic.state === 'replaced' ? exactLabelOf(topic, topics) : topic.name
+  const all = found.flatMap(topic => topic.partitions.map(partition => ({ topic, partition, label: labelOf(topic) })))
   const chosen = all.filter(one => wanted === undefined || one.partition.partition === wanted)
   if (chosen.length > 0 || wanted === undefined) return chosen
   const help = `It has ${all.length} partitions, from ${all[0]?.partition.partition} to ${all.at(-1)?.partition.partition}.`

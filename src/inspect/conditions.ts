@@ -2,11 +2,11 @@ import type { BatchHeader } from '../batch/header.ts'
 import { RecordCursor } from '../batch/record-cursor.ts'
 import { RecordParts } from '../batch/record-parts.ts'
 import { parseJson } from '../lib/json.ts'
-import { KEY_HEADER, type Part, VALUE_HEADER } from '../registry/ids/schema-id.ts'
+import { ID_FRAME_BYTES, KEY_HEADER, type Part, VALUE_HEADER } from '../registry/ids/schema-id.ts'
 import { fitsPath, type PathCondition } from './json-path.ts'
 import type { FoundRecord } from './read-records.ts'
 import type { Decoded, SchemaDecoder } from './schema-decoder.ts'
-import { type Showing, showPart, textOfPart } from './show-record.ts'
+import { type Showing, showBytes, showPart, textOfPart } from './show-record.ts'
 
 /** What is asked of a record. All must hold. */
 export interface Conditions {
@@ -62,8 +62,7 @@ export class RecordMatcher {
     let unknown = 0
     cursor.openBody(body, header)
     while (cursor.next()) {
-      parts.locate(cursor)
-      if (parts.headerCount > 0 && this.#hasSchemaHeader(body, part)) return true
+      if (this.#hasSchemaHeader(body, part)) return true
       const start = part === 'key' ? parts.keyStart : parts.valueStart
       const end = part === 'key' ? parts.keyEnd : parts.valueEnd
       // Frames begin with the byte 0 or 1.
@@ -76,12 +75,19 @@ export class RecordMatcher {
     return false
   }
 
+  /** Finds the parts of the record at the cursor. */
   #hasSchemaHeader(body: Buffer, part: Part): boolean {
     const name = part === 'key' ? KEY_HEADER : VALUE_HEADER
     let has = false
-    this.#parts.eachHeader((start, end) => {
-      has ||= end - start === name.length && body.toString('latin1', start, end) === name
-    })
+    try {
+      this.#parts.locate(this.#cursor)
+      if (this.#parts.headerCount === 0) return false
+      this.#parts.eachHeader((start, end) => {
+        has ||= end - start === name.length && body.toString('latin1', start, end) === name
+      })
+    } catch (cause) {
+      throw this.#cursor.refusal(cause)
+    }
     return has
   }
 
@@ -93,7 +99,7 @@ export class RecordMatcher {
 
   #hasHeaders({ headers }: FoundRecord): boolean {
     return this.#conditions.headers.every(({ name, value }) =>
-      headers.some(([own, bytes]) => own === name && (value === undefined || bytes?.toString('utf8') === value)),
+      headers.some(([own, bytes]) => own === name && (value === undefined || isHeaderValue(bytes, value))),
     )
   }
 
@@ -131,11 +137,22 @@ export class RecordMatcher {
   }
 }
 
+/** As text, or as it is shown. */
+function isHeaderValue(bytes: Buffer | null, value: string): boolean {
+  return bytes !== null && (bytes.toString('utf8') === value || textOfPart(showBytes(bytes)) === value)
+}
+
+/** Also of a value whose schema is not known. */
 function jsonOf(decoded: Decoded): { value: unknown } | undefined {
   if (decoded.kind === 'decoded') return { value: decoded.value }
-  if (decoded.kind !== 'plain') return undefined
+  if (decoded.kind === 'null') return undefined
+  const { bytes } = decoded
+  return parsed(bytes) ?? (bytes[0] === 0 ? parsed(bytes.subarray(ID_FRAME_BYTES)) : undefined)
+}
+
+function parsed(bytes: Buffer): { value: unknown } | undefined {
   try {
-    return { value: parseJson(decoded.bytes.toString('utf8')) }
+    return { value: parseJson(bytes.toString('utf8')) }
   } catch {
     return undefined
   }
@@ -159,14 +176,14 @@ function needlesOf({ key, keyPrefix, text, paths = [], headers }: Conditions, ke
     ...{ part, isJson },
     bytes: Buffer.from(content, 'utf8'),
   })
-  const keys = [key, keyPrefix].filter(one => one !== undefined && !NUMBER_OR_HEX.test(one) && !one.includes('\ufffd'))
+  const isFixed = (one: string) => one !== '' && !NUMBER_OR_HEX.test(one) && !one.includes('\ufffd')
+  const keys = [key ?? '', keyPrefix ?? ''].filter(isFixed)
   const values = paths.flatMap(({ test }) => (test?.operator === '=' ? [test.value] : []))
+  const names = headers.flatMap(({ name, value = '' }) => [...(name === '' ? [] : [name]), ...[value].filter(isFixed)])
   return [
-    ...(keyAs === 'auto' ? keys.map(one => needle('key', one ?? '')) : []),
+    ...names.map(one => needle(undefined, one)),
+    ...(keyAs === 'auto' ? keys.map(one => needle('key', one)) : []),
     ...(text === undefined || text === '' ? [] : [needle('value', text)]),
-    ...values.filter(one => PLAIN_TEXT.test(one) && !NUMBER_OR_HEX.test(one)).map(one => needle('value', one, true)),
-    ...headers
-      .flatMap(({ name, value }) => [name, value ?? ''])
-      .flatMap(one => (one === '' ? [] : [needle(undefined, one)])),
+    ...values.filter(one => PLAIN_TEXT.test(one) && isFixed(one)).map(one => needle('value', one, true)),
   ]
 }

@@ -44,7 +44,7 @@ export function parsePathCondition(text: string): PathCondition {
   const operator = operators.find(one => rest.startsWith(one))
   if (operator === undefined) throw wrong(`cannot be read from ${JSON.stringify(rest)} on`)
   const value = rest.slice(operator.length)
-  if (value.startsWith('=')) throw wrong('has an operator of its own: a value is compared with one =')
+  if (value.startsWith('=')) throw wrong('has two equals signs; one is enough')
   if (/^[<>]/.test(operator) && !NUMBER.test(value)) throw wrong(`compares with ${JSON.stringify(value)}, not a number`)
   const quoted = /^"(?:[^"\\]|\\.)*"$/.test(value)
   return { text, path, test: quoted ? { operator, value: unquote(value, wrong), isText: true } : { operator, value } }
@@ -99,5 +99,5 @@ function isEqual(found: unknown, text: string): boolean {
 function orderOf(found: number | bigint, text: string): number {
   const isWhole = typeof found === 'bigint' || Number.isSafeInteger(found)
   const [one, other] = isWhole && WHOLE.test(text) ? [BigInt(found), BigInt(text)] : [Number(found), Number(text)]
-  return one < other ? -1 : one > other ? 1 : 0
+  return one < other ? -1 : one > other ? 1 : one === other ? 0 : Number.NaN
 }

@@ -77,7 +77,7 @@ const token =
 
 /**
  * Without custom options, which say nothing about bytes: the parser does not know all forms of their values, such as the lists that
- * Confluent's converters write. `[...]` is an option wherever it stands; of statements those with a name in parentheses are.
+ * Confluent's converters write. `[...]` is an option in every place; of statements those with a name in parentheses are.
  */
 function parseable(text: string): string {
   if (!/\(\s*[\w.]+\s*\)/.test(text)) return text

@@ -1,5 +1,5 @@
 import protobuf from 'protobufjs'
-import { exactNumber, showNumber } from '../registry/avro/read-avro.ts'
+import { exactNumber, showFloat, showNumber } from '../registry/avro/read-avro.ts'
 
 /** Deeper messages are not decoded, so that untrusted bytes cannot exhaust the stack. */
 const MAX_DEPTH = 64
@@ -113,7 +113,7 @@ class ProtoReader {
       case 'double':
         return showNumber(this.#take(8).readDoubleLE(0))
       case 'float':
-        return showNumber(this.#take(4).readFloatLE(0))
+        return showFloat(this.#take(4).readFloatLE(0))
       case 'fixed32':
         return this.#take(4).readUInt32LE(0)
       case 'sfixed32':

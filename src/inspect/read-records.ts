@@ -3,8 +3,7 @@ import type { ManifestPartition, ManifestTopic, Segment } from '../archive/manif
 import { readSegment } from '../archive/segment-reader.ts'
 import { openBody, openBodyAside } from '../batch/compression.ts'
 import { type BatchHeader, isControl, isTransactional } from '../batch/header.ts'
-import { RecordCursor, timestampOf } from '../batch/record-cursor.ts'
-import { decodeBody, decodeMarker, type KafkaRecord } from '../batch/records.ts'
+import { decodeMarker, eachRecord, type KafkaRecord } from '../batch/records.ts'
 import { type AbortedIndex, indexAborted, isVisible, walkSegment } from '../restore/pieces.ts'
 import type { Storage } from '../storage/storage.ts'
 
@@ -27,7 +26,7 @@ export interface Extent {
 
 /** What a reading asks and tells of each batch. */
 export interface BatchWatch {
-  /** Whether a record of it may be wanted; `body` is what it holds, unpacked. */
+  /** Whether a record of it may be wanted, if all are in the extent; `body` is what it holds, unpacked. */
   mayMatch(body: Buffer, header: BatchHeader): boolean
   /** So many records of the extent were looked at. */
   onSearched(records: number): void
@@ -154,15 +153,17 @@ function* recordsOf(
   segment: Segment,
   extent: Extent,
 ): Generator<FoundRecord> {
-  const isWithin = withinOf(extent, segment)
-  if (!watch.mayMatch(body, header)) {
-    watch.onSearched(isWhole(header, extent, segment) ? header.recordCount : countWithin(body, header, isWithin))
+  if (isWhole(header, extent, segment) && !watch.mayMatch(body, header)) {
+    watch.onSearched(header.recordCount)
     return
   }
   const transaction = stateOf(bytes, header, aborted)
-  const records = decodeBody(body, header).filter(({ offset, timestamp }) => isWithin(offset, timestamp))
-  watch.onSearched(records.length)
-  for (const record of records) yield { topic, partition, transaction, ...record }
+  const isWithin = withinOf(extent, segment)
+  for (const record of eachRecord(body, header)) {
+    if (!isWithin(record.offset, record.timestamp)) continue
+    watch.onSearched(1)
+    yield { topic, partition, transaction, ...record }
+  }
 }
 
 type Within = (offset: bigint, timestamp: bigint) => boolean
@@ -182,16 +183,6 @@ function isWhole({ baseOffset, lastOffset }: BatchHeader, { offsets, times }: Ex
   const isInside = baseOffset >= max(segment.start_offset, offsets.start)
   const endsInside = offsets.end === undefined || lastOffset < offsets.end
   return isInside && endsInside && times.start === undefined && times.end === undefined
-}
-
-function countWithin(body: Buffer, header: BatchHeader, isWithin: Within): number {
-  const cursor = new RecordCursor()
-  cursor.openBody(body, header)
-  let count = 0
-  while (cursor.next()) {
-    if (isWithin(cursor.offsetBase + BigInt(cursor.offsetDelta), timestampOf(cursor))) count++
-  }
-  return count
 }
 
 function stateOf(bytes: Buffer, header: BatchHeader, aborted: AbortedIndex): FoundRecord['transaction'] {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
 import { catAt } from '../../src/jobs/inspect.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
 import { fakeActions } from './fake-actions.ts'
@@ -11,10 +13,15 @@ const golden = () => openStorage({ backend: 'filesystem', path: join(import.meta
 
 /** On a backup of an earlier release: two partitions with all codecs, headers, tombstones and transactions. */
 async function search(...argv: string[]) {
+  return searchWith(
+    (_storage, _backupId, request, signal, work) => catAt(golden(), 'golden', request, signal, work),
+    ...argv,
+  )
+}
+
+async function searchWith(cat: Actions['catAt'], ...argv: string[]) {
   const io = new FakeIo()
-  const actions = fakeActions({
-    catAt: (_storage, _backupId, request, signal, work) => catAt(golden(), 'golden', request, signal, work),
-  })
+  const actions = fakeActions({ catAt: cat })
   const code = await main(['search', '--path', '/backups', '--backup-id', 'golden', ...argv], io, actions)
   return { code, out: io.stdout.text, err: io.stderr.text }
 }
@@ -75,6 +82,48 @@ describe('search', () => {
   test('says nothing but the result with --quiet', async () => {
     const { err } = await search('--text', 'zstd', '--quiet')
     assert.equal(err, '')
+  })
+
+  test('tells programs what it has searched, too', async () => {
+    const { out, err } = await search('--text', 'nowhere', '--log-format', 'json', '-v')
+    assert.equal(out, '')
+    assert.match(err, /^\{.*search: found 0 of 18 records/m)
+  })
+
+  test('says that it stopped at the limit, or before the end', async () => {
+    assert.match((await search('--header', 'h', '--limit', '2', '--count')).err, /it stopped at --limit/)
+    const failing = await searchWith(
+      async (_storage, _backupId, { tally }) => {
+        tally?.topics.set('orders', { searched: 7, matched: 0 })
+        throw new KafkaBackupError('ARCHIVE_DAMAGED', 'a segment is damaged')
+      },
+      ...['--text', 'x'],
+    )
+    assert.equal(failing.code, 3)
+    assert.match(failing.err, /found 0 of 7 records in 1 topic, .*; it did not come to the end/)
+  })
+
+  test('does not say no where schemas are damaged, and says how many values were not decoded', async () => {
+    const withTally = (changes: object) =>
+      searchWith(
+        async (_storage, _backupId, { tally }, _signal, work) => {
+          Object.assign(tally ?? {}, { topics: new Map([['t', { searched: 7, matched: 0 }]]), ...changes })
+          return work(ReadableStream.from([]) as unknown as AsyncIterable<never>)
+        },
+        ...['--text', 'x', '--require-match', '--quiet'],
+      )
+    const damaged = await withTally({ damage: 'v1.json is missing' })
+    assert.equal(damaged.code, 3)
+    assert.match(damaged.err, /schemas cannot be read were searched as they are stored: v1\.json is missing/)
+    const raw = await withTally({ notDecoded: 5 })
+    assert.equal(raw.code, 6)
+    assert.match(raw.err, /none of 7 records meets the conditions; 5 values could not be decoded/)
+  })
+
+  test('refuses a context that the backup does not have', async () => {
+    const { code, err } = await search('--text', 'x', '--context', 'eu')
+    assert.equal(code, 1)
+    assert.match(err, /the backup has no schemas in the context eu/)
   })
 
   for (const [argv, message] of [

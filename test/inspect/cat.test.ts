@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import type { CatQuery } from '../../src/inspect/cat.ts'
+import { openSelected } from '../../src/archive/select-generation.ts'
+import { type CatQuery, catRecords, newTally } from '../../src/inspect/cat.ts'
 import { parsePrintFormat } from '../../src/inspect/print-format.ts'
 import { recordDocument } from '../../src/inspect/show-record.ts'
 import { catAt } from '../../src/jobs/inspect.ts'
@@ -86,6 +87,29 @@ describe('records of a backup are selected', () => {
     read.clear()
     await places({ partition: 0, newest: 1 }, watched)
     assert.deepEqual([...read], ['golden/kafka/golden/0/00000000000000000010.6f08b04d.log.zst'])
+  })
+
+  test('of older incarnations, too, under their own names, if all are asked for', async () => {
+    const storage = golden()
+    const manifest = await openSelected(storage, 'golden', {}, never)
+    const [topic] = manifest.topics
+    assert(topic)
+    const older = { ...topic, id: 'aa11'.repeat(8), state: 'replaced' as const }
+    const empty = topic.partitions.map(one => ({ ...one, indexes: [], segments: 0 }))
+    const both = { ...manifest, topics: [{ ...older, partitions: empty }, topic] }
+    const searched = async (changes: Partial<CatQuery>) => {
+      const tally = newTally()
+      const extent = { offsets: {}, times: {}, withAborted: false }
+      const query: CatQuery = { topic: '*', headers: [], keyAs: 'auto', valueAs: 'auto', extent, ...changes }
+      await collect(catRecords(storage, both, query, { tally }, never))
+      return [...tally.topics.keys()]
+    }
+    assert.deepEqual(await searched({}), ['golden'])
+    assert.deepEqual(await searched({ allIncarnations: true }), ['golden', 'golden@aa11aa11'])
+    assert.deepEqual(
+      await searched({ allIncarnations: true, topic: 'other*' }).catch(error => error.code),
+      'TOPIC_NOT_FOUND',
+    )
   })
 
   test('and what is not there is named', async () => {

@@ -150,6 +150,33 @@ describe('records are found', () => {
     assert.deepEqual((await found({ where: ['name=nowhere'] })).skipped.includes('escaped'), false)
   })
 
+  test('also in JSON whose schema is not known, and by headers as they are shown', async () => {
+    const matches = async (changes: Partial<Conditions>, value: Buffer, headers: [string, Buffer | null][] = []) => {
+      const bytes = encodeBatch({ records: [{ value, headers }] })
+      const header = readHeader(bytes, 0)
+      const [record] = decodeRecords(bytes, header)
+      assert(record)
+      const matcher = new RecordMatcher({ headers: [], ...changes }, 'auto', new SchemaDecoder(schemas))
+      const isFound = await matcher.matches({ topic: 't', partition: 0, transaction: 'plain', ...record }, never)
+      assert.ok(!isFound || matcher.mayMatch(openBody(bytes, header), header))
+      return isFound
+    }
+    const paths = [parsePathCondition('id=42')]
+    const json = Buffer.from('{"id":42}')
+    assert.ok(await matches({ paths }, json, [['__value_schema_id', frame(99)]]))
+    assert.ok(await matches({ paths }, json, [['__value_schema_id', Buffer.alloc(0)]]))
+    assert.ok(await matches({ paths }, Buffer.concat([frame(99), json])))
+    assert.ok(await matches({ headers: [{ name: 'h', value: '00ff12' }] }, json, [['h', Buffer.from([0, 255, 18])]]))
+    assert.ok(await matches({ headers: [{ name: 'h', value: 'a\ufffd' }] }, json, [['h', Buffer.from([0x61, 0xff])]]))
+  })
+
+  test('and a batch that is not what it claims is refused as such', () => {
+    const bytes = encodeBatch({ body: Buffer.from([0x0c, 0, 0, 0, 1, 1, 0x50]) })
+    const header = readHeader(bytes, 0)
+    const matcher = new RecordMatcher({ headers: [], text: 'x' }, 'auto', new SchemaDecoder(schemas))
+    assert.throws(() => matcher.mayMatch(openBody(bytes, header), header), { code: 'BATCH_INVALID' })
+  })
+
   test('and values that a schema does not explain are counted', async () => {
     const decoder = new SchemaDecoder(schemas)
     const matcher = new RecordMatcher({ headers: [], text: 'Ada' }, 'auto', decoder)

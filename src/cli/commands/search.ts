@@ -2,6 +2,7 @@ import { KafkaBackupError, usageError } from '../../errors.ts'
 import { type CatQuery, newTally, type Tally, totalsOf } from '../../inspect/cat.ts'
 import type { ShownRecord } from '../../inspect/print-format.ts'
 import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
+import type { OnProgress } from '../../observe/progress.ts'
 import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { formatTable } from '../table.ts'
@@ -12,7 +13,7 @@ import { choiceOf } from './generation-choice.ts'
 
 export async function run(session: Session): Promise<number> {
   const { options, clock, signal, actions } = session
-  const query = readQuery(options)
+  const query = { ...readQuery(options), allIncarnations: true }
   refuseNoCondition(query)
   if (options.count && options.print !== undefined) throw usageError('pass either --print or --count, not both')
   const choice = choiceOf(options)
@@ -20,20 +21,41 @@ export async function run(session: Session): Promise<number> {
   const tally = newTally()
   const startedAt = clock.monotonic()
   const take = options.count ? countAll : (records: AsyncIterable<ShownRecord>) => session.printAll(format(records))
-  await withBackup(session, (storage, backupId) =>
-    session.withProgress('search', 'reading the backup', onProgress =>
-      actions.catAt(storage, backupId, { query, tally, onProgress, ...choice }, signal, take),
-    ),
-  )
-  const totals = totalsOf(tally)
-  if (options.count)
+  const tell = (end: string) => {
+    const summary = `search: ${formatSummary(tally, clock.monotonic() - startedAt)}${end}`
+    if (options.quiet || session.tell(() => [summary])) return
+    session.log.write(tally.notDecoded > 0 ? 'warn' : 'info', summary)
+  }
+  try {
+    await withBackup(session, (storage, backupId) => {
+      const search = (onProgress?: OnProgress) =>
+        actions.catAt(storage, backupId, { query, tally, ...(onProgress && { onProgress }), ...choice }, signal, take)
+      // A bar on the same terminal would erase what does not end with a line break.
+      return options.print === undefined ? session.withProgress('search', 'reading the backup', search) : search()
+    })
+  } catch (error) {
+    if (tally.topics.size > 0) tell('; it did not come to the end')
+    throw error
+  }
+  if (options.count) {
     session.print(
       () => formatCounts(tally, session.style),
       () => countsDocument(tally),
     )
-  if (!options.quiet) session.tell(() => [formatSummary(tally, clock.monotonic() - startedAt)])
-  if (totals.matched > 0 || !options.requireMatch) return 0
-  throw new KafkaBackupError('NO_MATCH', `none of ${plural(totals.searched, 'record')} meets the conditions`)
+  }
+  tell(tally.isCut ? '; it stopped at --limit' : '')
+  return judge(tally, options.requireMatch)
+}
+
+function judge(tally: Tally, requireMatch: boolean): number {
+  const { matched, searched } = totalsOf(tally)
+  if (tally.damage !== undefined) {
+    const message = `values whose schemas cannot be read were searched as they are stored: ${tally.damage}`
+    throw new KafkaBackupError('ARCHIVE_DAMAGED', message)
+  }
+  if (matched > 0 || !requireMatch) return 0
+  const message = `none of ${plural(searched, 'record')} meets the conditions${formatNotDecoded(tally)}`
+  throw new KafkaBackupError('NO_MATCH', message)
 }
 
 /** Without one it would be `cat` of everything. */
@@ -70,10 +92,12 @@ function formatSummary(tally: Tally, ms: number): string {
   const { matched, searched } = totalsOf(tally)
   const found = `found ${formatCount(matched)} of ${plural(searched, 'record')}`
   const extent = `in ${plural(tally.topics.size, 'topic')}, ${formatBytes(tally.bytes)} read in ${formatDuration(ms)}`
-  const raw = tally.notDecoded
-  const note =
-    raw === 0
-      ? ''
-      : `; ${plural(raw, 'value')} could not be decoded and ${raw === 1 ? 'was' : 'were'} searched as stored`
-  return `search: ${found} ${extent}${note}`
+  return `${found} ${extent}${formatNotDecoded(tally)}`
+}
+
+/** Their fields are not known, so they may be what is searched for. */
+function formatNotDecoded({ notDecoded }: Tally): string {
+  if (notDecoded === 0) return ''
+  const values = plural(notDecoded, 'value')
+  return `; ${values} could not be decoded with a schema and ${notDecoded === 1 ? 'was' : 'were'} searched as stored`
 }

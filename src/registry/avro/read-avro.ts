@@ -43,7 +43,7 @@ class AvroValueReader {
       case 'long':
         return this.#long()
       case 'float':
-        return showNumber(this.#take(4).readFloatLE(0))
+        return showFloat(this.#take(4).readFloatLE(0))
       case 'double':
         return showNumber(this.#take(8).readDoubleLE(0))
       case 'bytes':
@@ -132,6 +132,15 @@ class AvroValueReader {
 /** JSON has no NaN and no infinity; they are texts, as in the JSON of Protobuf. */
 export function showNumber(value: number): number | string {
   return Number.isFinite(value) ? value : String(value)
+}
+
+/** The shortest number that is the same float: a double has digits behind it that no writer has meant. */
+export function showFloat(value: number): number | string {
+  for (let digits = 6; digits < 9 && Number.isFinite(value); digits++) {
+    const short = Number(value.toPrecision(digits))
+    if (Math.fround(short) === value) return short
+  }
+  return showNumber(value)
 }
 
 /** As a number where that is exact. */

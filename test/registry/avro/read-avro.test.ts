@@ -50,6 +50,17 @@ describe('a value of an Avro schema', () => {
     assert.equal(read('long', Buffer.from('ffffffffffffffffff01', 'hex')), -9_223_372_036_854_775_808n)
   })
 
+  test('that is a float is shown with the digits that its writer gave', () => {
+    const float = (value: number) => {
+      const bytes = Buffer.alloc(4)
+      bytes.writeFloatLE(value)
+      return readAvro(parseAvro('"float"', []), bytes, 0, 4)
+    }
+    for (const value of [19.99, 0.1, 1e-7, 3.4e38, -0.5, 1.1754944e-38, 0]) assert.equal(float(value), value)
+    for (const value of [16_777_217, 1 / 3, 123_456_789])
+      assert.equal(Math.fround(float(value) as number), Math.fround(value))
+  })
+
   test('that JSON has no number for is a text', () => {
     assert.equal(read('double', Buffer.from('000000000000f87f', 'hex')), 'NaN')
     assert.equal(read('float', Buffer.from('000080ff', 'hex')), '-Infinity')
