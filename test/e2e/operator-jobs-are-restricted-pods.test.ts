@@ -136,7 +136,7 @@ test('an invalid job file ends the run immediately, with the message of the comm
   const job = await startJob({ name: 'wrong', args: ['backup', '--config', jobFilePath] })
   const { end } = await untilEnd(job)
   assert.deepEqual([end.isSuccess, end.isStillTrying, end.reason], [false, false, 'CONFIG_INVALID'])
-  assert.match(end.message ?? '', /backup_id/)
+  assert.match(end.message ?? '', /backupId/)
 })
 
 test('a permanent error ends the run although its Job has retries left', async () => {
