@@ -6,8 +6,9 @@ import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './
 import { manifestOf, writerManifestOf } from './log/as-manifest.ts'
 import { commitKey } from './log/keys.ts'
 import type { LogBase } from './log/log-writer.ts'
-import { isLogMarker, MAX_MARKER_BYTES } from './log/marker.ts'
+import { isLogMarker } from './log/marker.ts'
 import { findNewestCommit, hasCommit, listCommits, openGeneration } from './log/open-generation.ts'
+import { findLostMarker, kindOfNewest, lostMarkerError } from './lost-marker.ts'
 import { type Manifest, parseManifest } from './manifest.ts'
 
 /** The ids of all backups at the location, in the order of their names, without expired ones. */
@@ -15,7 +16,7 @@ export async function listBackupIds(storage: Storage, signal: AbortSignal): Prom
   const ids: string[] = []
   for await (const folder of storage.listFolders('', signal)) {
     const { manifests, mark } = await scanManifests(storage, folder, signal)
-    if (manifests.size > 0 && !mark && !(await isMarkerOnly(storage, folder, manifests, signal))) ids.push(folder)
+    if (!mark && (await isCommitted(storage, folder, manifests, signal))) ids.push(folder)
   }
   if (ids.length === 0) await refuseBackupFolder(storage, signal)
   return ids.sort()
@@ -57,31 +58,36 @@ export async function newestNumber(
   return [...manifests.keys()].at(kind === 'marker' ? -2 : -1)
 }
 
-/** Whether generations behind those of `manifests/` are commits of version 2; the newest of these is then not a generation. */
+/**
+ * Whether generations behind those of `manifests/` are commits of version 2; the newest of these is then not a generation.
+ * Fails where commits are there and the marker is lost.
+ */
 export async function hasMarker(
-  storage: Storage,
-  manifests: ScannedManifests['manifests'],
-  signal: AbortSignal,
-): Promise<boolean> {
-  const newest = [...manifests.values()].at(-1)
-  if (!newest || newest.size > MAX_MARKER_BYTES) return false
-  return isLogMarker(await storage.read(newest.key, signal))
-}
-
-/** A writer died before its first commit. What cannot be read is not taken for that. */
-async function isMarkerOnly(
   storage: Storage,
   backupId: string,
   manifests: ScannedManifests['manifests'],
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (manifests.size > 1) return false
+  if ((await kindOfNewest(storage, manifests, signal)) === 'marker') return true
+  const lost = await findLostMarker(storage, backupId, manifests, signal)
+  if (lost) throw lostMarkerError(lost)
+  return false
+}
+
+/** False where a writer died before its first commit. What cannot be read is not taken for that. */
+async function isCommitted(
+  storage: Storage,
+  backupId: string,
+  manifests: ScannedManifests['manifests'],
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (manifests.size > 1) return true
   try {
-    if (!(await hasMarker(storage, manifests, signal))) return false
-    return (await findNewestCommit(storage, backupId, signal)) === undefined
+    if (manifests.size === 1 && (await kindOfNewest(storage, manifests, signal)) !== 'marker') return true
+    return (await findNewestCommit(storage, backupId, signal)) !== undefined
   } catch (error) {
     if (!(error instanceof KafkaBackupError) || signal.aborted || error.retryable) throw error
-    return false
+    return manifests.size > 0
   }
 }
 
@@ -108,28 +114,10 @@ export async function scanGenerations(
   if (mark) throw expiredBackup(storage, backupId)
   const generations = [...manifests.keys()]
   const kind = await kindOfNewest(storage, manifests, signal)
-  const commits = kind === 'manifest' ? [] : await listCommits(storage, backupId, signal, count)
-  const isLog = kind === 'marker' || commits.length > 0
+  // Also behind a manifest: the marker may be lost.
+  const commits = await listCommits(storage, backupId, signal, count)
+  const isLog = kind === 'marker' || (kind !== 'manifest' && commits.length > 0)
   return { manifests: isLog ? generations.slice(0, -1) : generations, commits }
-}
-
-/** What the newest object in `manifests/` is. A damaged one must not hide the generations before it, nor commits behind it. */
-async function kindOfNewest(
-  storage: Storage,
-  manifests: ScannedManifests['manifests'],
-  signal: AbortSignal,
-): Promise<'marker' | 'manifest' | 'damaged'> {
-  const newest = [...manifests.values()].at(-1)
-  if (!newest || newest.size > MAX_MARKER_BYTES) return 'manifest'
-  try {
-    const bytes = await storage.read(newest.key, signal)
-    if (isLogMarker(bytes)) return 'marker'
-    parseManifest(bytes, newest.key)
-    return 'manifest'
-  } catch (error) {
-    if (hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW', 'STORAGE_NOT_FOUND')) return 'damaged'
-    throw error
-  }
 }
 
 /** The newest committed state. The partitions of one of version 2 do not name their segments: a writer does not need them. */
@@ -138,15 +126,15 @@ export interface NewestState extends LogBase {
   isLog: boolean
 }
 
-/** The newest committed state for one who continues it in the version that it has. Refuses an expired backup. */
+/** The newest committed state for one who continues it in the version that it has. Refuses an expired backup, and commits without their marker. */
 export async function newestState(storage: Storage, backupId: string, signal: AbortSignal): Promise<NewestState> {
   const { manifests, mark } = await scanManifests(storage, backupId, signal)
   if (mark) throw expiredBackup(storage, backupId)
   const [newest, before] = [...manifests.keys()].reverse()
-  if (newest === undefined) return { manifest: undefined, isLog: false }
-  const key = manifestKey(backupId, newest)
-  const bytes = await storage.read(key, signal)
-  if (!isLogMarker(bytes)) return { manifest: parseOwnManifest(bytes, backupId, newest), isLog: false }
+  if (!(await hasMarker(storage, backupId, manifests, signal))) {
+    const manifest = newest === undefined ? undefined : await readManifest(storage, backupId, newest, signal)
+    return { manifest, isLog: false }
+  }
   const commit = await findNewestCommit(storage, backupId, signal)
   if (commit !== undefined) {
     const opened = await openGeneration(storage, backupId, commit, signal)

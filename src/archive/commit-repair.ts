@@ -4,6 +4,7 @@ import { noChange } from './log/change.ts'
 import { CommitLog } from './log/commit-log.ts'
 import { commitKey } from './log/keys.ts'
 import { writeFirstCheckpoint } from './log/write-checkpoint.ts'
+import { rewriteMarker } from './lost-marker.ts'
 import type { RepairPlan, RepairReport } from './repair.ts'
 
 export interface RepairFacts {
@@ -17,16 +18,21 @@ export interface RepairFacts {
 }
 
 /**
- * Commits what a plan has found as the next generation: a checkpoint that depends on no earlier document. Nothing is removed. It is not
+ * Writes a lost marker again, and commits what a plan has found as the next generation: a checkpoint that depends on no earlier document. Nothing is removed. It is not
  * complete where something is lost, so that the next run continues it.
  */
 export async function commitRepair(
   storage: Storage,
-  { report, state, lists }: RepairPlan,
+  { report, lostMarker, state, lists }: RepairPlan,
   { toolVersion, run, now, newName, confirm }: RepairFacts,
   signal: AbortSignal,
 ): Promise<RepairReport> {
   const { backup_id, newest } = report
+  if (lostMarker) {
+    await confirm()
+    await rewriteMarker(storage, backup_id, lostMarker, signal)
+  }
+  if (report.generation === undefined) return { ...report, dry_run: false }
   const complete = report.lost.length === 0 && report.lost_commits.length === 0
   const facts = { tool_version: toolVersion, run, complete, created_at: now, started_at: now }
   const stated = { ...facts, backup_id, generation: newest }

@@ -1,7 +1,7 @@
 import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
-import { backupNotFound, scanGenerations } from './catalog.ts'
+import { backupNotFound, scanGenerations, scanManifests } from './catalog.ts'
 import { damaged } from './damage.ts'
 import { ownerOf } from './log/as-manifest.ts'
 import type { State } from './log/change.ts'
@@ -9,6 +9,7 @@ import { commitKey } from './log/keys.ts'
 import { type SalvagedList, salvageList } from './log/salvage.ts'
 import { type Salvaged, salvageLog } from './log/salvage-log.ts'
 import { type LogSurvey, rangesOf, surveyLog } from './log/survey-log.ts'
+import { findLostMarker, type LostMarker, lostMarkerError } from './lost-marker.ts'
 import type { Segment } from './manifest.ts'
 import { findMisfits, listSizes, type Problem, uniqueProblems } from './verify-objects.ts'
 import { checkSegment } from './verify-segment.ts'
@@ -32,11 +33,13 @@ export interface LostOffsets {
 export interface RepairReport {
   backup_id: string
   format_version: number
-  /** False: the newest generation can be read, and all its objects are there. */
+  /** False: the newest generation can be read, and all its objects and the marker are there. */
   needed: boolean
   /** The newest generation before the repair. */
   newest: number
-  /** The generation that the repair commits or has committed. */
+  /** The key of the marker, where it is lost and the repair writes it again. */
+  marker?: string
+  /** The generation that the repair commits or has committed; undefined where only the marker is lost. */
   generation: number | undefined
   /** The newest generation that can be opened: the repair begins with it. */
   base: number | undefined
@@ -53,6 +56,7 @@ export interface RepairReport {
 /** What a repair would commit. */
 export interface RepairPlan {
   report: RepairReport
+  lostMarker: LostMarker | undefined
   state: State
   lists: ReadonlyMap<string, readonly Segment[]>
 }
@@ -69,6 +73,9 @@ export async function planRepair(
   if (newest === undefined) throw await backupNotFound(storage, backupId, signal)
   const facts = { backup_id: backupId, newest, deep: options.deep, dry_run: true }
   if (commits.length === 0) return { report: { ...facts, ...nothingToDo, format_version: 1 } }
+  const scanned = await scanManifests(storage, backupId, signal)
+  const lostMarker = await findLostMarker(storage, backupId, scanned.manifests, signal)
+  if (lostMarker && !lostMarker.isRepairable) throw lostMarkerError(lostMarker)
   const survey = await surveyLog(storage, backupId, commits, signal)
   if (survey.bases.length === 0) {
     throw damaged(commitKey(backupId, newest), 'cannot be repaired: no generation of version 2 can be opened', {
@@ -81,19 +88,24 @@ export async function planRepair(
   })
   const { salvaged, lists, problems, lost } = found.reduce((a, b) => (isBetter(b, a) ? b : a))
   const state = { ...salvaged.state, lists: rowsOf(lists) }
-  const isNeeded = survey.unreadable.includes(newest) || lost.length > 0 || salvaged.lostCommits.length > 0
+  const isDamaged = survey.unreadable.includes(newest) || lost.length > 0 || salvaged.lostCommits.length > 0
   const report: RepairReport = {
     ...facts,
     ...nothingToDo,
-    needed: isNeeded,
-    generation: isNeeded ? newest + 1 : undefined,
+    needed: isDamaged || lostMarker !== undefined,
+    ...(lostMarker && { marker: lostMarker.key }),
+    generation: isDamaged ? newest + 1 : undefined,
     base: salvaged.base,
     unreadable: rangesOf(survey.unreadable),
     lost_commits: rangesOf(salvaged.lostCommits),
     lost: lost.sort(byPartition),
-    problems: problemsOf(survey, problems),
+    problems: problemsOf(survey, [...markerProblems(lostMarker), ...problems]),
   }
-  return { report, state, lists: new Map([...lists].map(([list, { segments }]) => [list, segments])) }
+  return { report, lostMarker, state, lists: new Map([...lists].map(([list, { segments }]) => [list, segments])) }
+}
+
+function markerProblems(lost: LostMarker | undefined): Problem[] {
+  return lost ? [{ key: lost.key, problem: `it ${lost.predicate}` }] : []
 }
 
 const nothingToDo = {

@@ -2,7 +2,9 @@ import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
+import { scanManifests } from './catalog.ts'
 import { deletedKeyWarnings } from './deleted-keys.ts'
+import { findLostMarker, type LostMarker } from './lost-marker.ts'
 import type { Gap, Manifest, Segment } from './manifest.ts'
 import { type GenerationChoice, openSelected } from './select-generation.ts'
 import { totalsOf } from './summary.ts'
@@ -45,8 +47,12 @@ export async function verifyBackup(
   { deep, onProgress, ...choice }: VerifyOptions,
   signal: AbortSignal,
 ): Promise<VerifyReport> {
-  const manifest = await openOrJudge(storage, backupId, choice, signal)
-  if ('unreadable' in manifest) return unreadableReport(backupId, deep, manifest)
+  const lost = await findLost(storage, backupId, choice, signal)
+  const marker = lost ? [{ key: lost.key, problem: `it ${lost.predicate}` }] : []
+  const manifest = await openOrJudge(storage, backupId, lost ? { generation: lost.newest } : choice, signal)
+  if ('unreadable' in manifest) {
+    return unreadableReport(backupId, deep, { ...manifest, problems: [...marker, ...manifest.problems] })
+  }
   const partitions = manifest.topics.flatMap(topic => topic.partitions.map(one => ({ topic, one })))
   const lists = partitions.flatMap(({ topic, one }) =>
     [one, ...(one.reread ? [one.reread] : [])].map(one => ({ topic, one })),
@@ -57,9 +63,16 @@ export async function verifyBackup(
   const misfits = findMisfits(segments, sizes)
   const sections = await verifySections(storage, manifest, { deep, sizes }, signal)
   const warnings = manifest.complete ? [] : [incompleteWarning(manifest)]
-  const problems = uniqueProblems([...gathered.flatMap(one => one.problems), ...misfits, ...sections.problems])
-  const lost = new Set(misfits.map(({ key }) => key))
-  const present = segments.filter(({ key }) => !lost.has(key))
+  if (lost?.isRepairable)
+    warnings.push('no run continues the backup without its marker; `kafka-backup repair` writes it again')
+  const problems = uniqueProblems([
+    ...marker,
+    ...gathered.flatMap(one => one.problems),
+    ...misfits,
+    ...sections.problems,
+  ])
+  const missing = new Set(misfits.map(({ key }) => key))
+  const present = segments.filter(({ key }) => !missing.has(key))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
   const unreadable = deep ? await judgeLog(storage, backupId, problems, signal) : []
   // The copy is that of the newest generation.
@@ -88,6 +101,18 @@ export async function verifyBackup(
     ),
     warnings: [...warnings, ...sections.warnings, ...deletedKeyWarnings(topics)],
   }
+}
+
+/** For one who means the newest generation: others can be opened without the marker. */
+async function findLost(
+  storage: Storage,
+  backupId: string,
+  { generation, asOfMs }: GenerationChoice,
+  signal: AbortSignal,
+): Promise<LostMarker | undefined> {
+  if (generation !== undefined || asOfMs !== undefined) return undefined
+  const { manifests, mark } = await scanManifests(storage, backupId, signal)
+  return mark ? undefined : findLostMarker(storage, backupId, manifests, signal)
 }
 
 /** Adds what is wrong with documents of other generations, and returns those that cannot be opened. */

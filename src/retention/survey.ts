@@ -76,7 +76,7 @@ async function surveyBackup(
 
 async function hasBegun(storage: Storage, backupId: string, signal: AbortSignal): Promise<boolean> {
   for await (const folder of storage.listFolders(backupId, signal)) {
-    if (['kafka', 'schema-registry', 'shards', 'packs', 'checkpoints'].includes(folder)) return true
+    if (['kafka', 'schema-registry', 'shards', 'packs', 'checkpoints', 'commits'].includes(folder)) return true
   }
   return false
 }
@@ -106,7 +106,7 @@ export async function readNewest(
   { manifests }: Pick<ScannedManifests, 'manifests'>,
   signal: AbortSignal,
 ): Promise<NewestGenerations> {
-  const isLog = await hasMarker(storage, manifests, signal)
+  const isLog = await hasMarker(storage, backupId, manifests, signal)
   const state = isLog ? await newestOfLog(storage, backupId, manifests, signal) : undefined
   if (state) return state
   const found: NewestGenerations = isLog ? { isPending: true } : {}

@@ -217,6 +217,25 @@ describe('repair', () => {
     assert.doesNotMatch(out, /nothing is lost/)
   })
 
+  test('says that it writes a lost marker again, and names no generation where it commits none', async () => {
+    const lost = {
+      ...repairReport,
+      generation: undefined,
+      marker: 'orders/manifests/1.json',
+      lost_commits: [],
+      lost: [],
+    }
+    const planned = await run(['repair', ...one, '--dry-run'], { repairAt: async () => lost })
+    assert.equal(planned.code, 3)
+    assert.match(planned.out, /^orders: would write the marker again, nothing is lost$/m)
+    const done = await run(['repair', ...one, '--yes'], { repairAt: async () => ({ ...lost, dry_run: false }) })
+    assert.equal(done.code, 0)
+    assert.match(done.out, /^orders: wrote the marker again, nothing is lost$/m)
+    assert.doesNotMatch(planned.out + done.out, /undefined|begins with/)
+    const both = await run(['repair', ...one, '--dry-run'], { repairAt: async () => ({ ...lost, generation: 42 }) })
+    assert.match(both.out, /would write the marker again and commit generation 42, nothing is lost$/m)
+  })
+
   test('has nothing to do for version 1, and for an intact backup', async () => {
     const intact = { ...repairReport, needed: false, generation: undefined, unreadable: [], lost_commits: [], lost: [] }
     const first = await run(['repair', ...one], {

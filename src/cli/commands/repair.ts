@@ -46,9 +46,17 @@ function act(session: Session, { storage, backupId, ...term }: Place, isDryRun: 
 }
 
 function questionOf(report: RepairReport): string {
-  const { generation } = report
+  const { generation, marker } = report
   const loss = lossOf(report)
-  return `${loss.charAt(0).toUpperCase()}${loss.slice(1)}. Commit what is readable as generation ${generation}?`
+  const steps = [
+    ...(marker ? ['write the marker again'] : []),
+    ...(generation === undefined ? [] : [`commit what is readable as generation ${generation}`]),
+  ].join(' and ')
+  return `${capitalized(loss)}. ${capitalized(steps)}?`
+}
+
+function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
 function show(session: Session, report: RepairReport): number {
@@ -65,7 +73,7 @@ function formatRepair(report: RepairReport, style: OutputStyle): string[] {
   const { needed, unreadable, problems, lost } = report
   const lines = [`${style.bold(printable(report.backup_id))}: ${verdictOf(report)}`]
   if (unreadable.length > 0) lines.push(`  generations that cannot be read: ${formatRanges(unreadable)}`)
-  if (needed) lines.push(`  begins with generation ${report.base}`)
+  if (needed && report.generation !== undefined) lines.push(`  begins with generation ${report.base}`)
   if (report.lost_commits.length > 0)
     lines.push(
       `  lost commits: ${formatRanges(report.lost_commits)}; the next run copies what they had added and no other one names`,
@@ -74,13 +82,16 @@ function formatRepair(report: RepairReport, style: OutputStyle): string[] {
 }
 
 function verdictOf(report: RepairReport): string {
-  const { format_version, needed, dry_run, generation, deep } = report
+  const { format_version, needed, dry_run, generation, marker, deep } = report
   if (format_version === 1) {
     return 'nothing to repair: in format version 1 each generation is complete by itself. If `verify` finds damage, restore an earlier one with --generation'
   }
   if (!needed) return `nothing to repair${deep ? '' : '; --deep reads every byte'}`
-  const loss = lossOf(report)
-  return dry_run ? `would commit generation ${generation}, ${loss}` : `committed generation ${generation}, ${loss}`
+  const steps = [
+    ...(marker ? [`${dry_run ? 'write' : 'wrote'} the marker again`] : []),
+    ...(generation === undefined ? [] : [`${dry_run ? 'commit' : 'committed'} generation ${generation}`]),
+  ].join(' and ')
+  return `${dry_run ? 'would ' : ''}${steps}, ${lossOf(report)}`
 }
 
 function lossOf({ lost, lost_commits }: RepairReport): string {

@@ -1,0 +1,94 @@
+import { hasCode, type KafkaBackupError } from '../errors.ts'
+import type { Storage, StoredObject } from '../storage/storage.ts'
+import { damaged } from './damage.ts'
+import { manifestKey } from './layout.ts'
+import { LOG_VERSION } from './log/document.ts'
+import { isLogMarker, logMarker, MAX_MARKER_BYTES } from './log/marker.ts'
+import { findNewestCommit, listCommits } from './log/open-generation.ts'
+import { createMarker } from './log/start-log.ts'
+import { parseManifest } from './manifest.ts'
+
+/** What lies in `manifests/`, by generation, oldest first. */
+type Manifests = ReadonlyMap<number, StoredObject>
+
+/** Commits of version 2 are there, and the marker that says so is not, or cannot be read. */
+export interface LostMarker {
+  /** Where it was, or where it can be written again: the numbers of version 1 are lower, those of commits are not. */
+  generation: number
+  key: string
+  /** The newest commit. */
+  newest: number
+  /** Completes the sentence that the key begins. */
+  predicate: string
+  /** A damaged object is in its place. */
+  isThere: boolean
+  /** False where the numbers of manifests and commits overlap: then nobody can say which of them continue the backup. */
+  isRepairable: boolean
+}
+
+/** Nothing may be added to such a backup: a writer would begin a second line of generations. */
+export async function findLostMarker(
+  storage: Storage,
+  backupId: string,
+  manifests: Manifests,
+  signal: AbortSignal,
+): Promise<LostMarker | undefined> {
+  const kind = await kindOfNewest(storage, manifests, signal)
+  if (kind === 'marker' || kind === 'newer') return undefined
+  const newest = await findNewestCommit(storage, backupId, signal)
+  if (newest === undefined) return undefined
+  const [oldest = newest] = await listCommits(storage, backupId, signal)
+  const last = [...manifests.keys()].at(-1) ?? 0
+  const isThere = kind === 'damaged'
+  const generation = isThere ? last : Math.max(oldest, last)
+  const isRepairable = isThere ? last <= oldest : last < oldest
+  const state = isRepairable ? (isThere ? 'is damaged' : 'is missing') : 'is not the marker of format version 2'
+  const predicate = `${state}: it has to say that the generations up to ${newest} are commits of format version 2`
+  return { generation, key: manifestKey(backupId, generation), newest, predicate, isThere, isRepairable }
+}
+
+export function lostMarkerError({ key, predicate, isRepairable }: LostMarker): KafkaBackupError {
+  const help = isRepairable
+    ? '`kafka-backup repair` writes it again. Until then, --generation and --as-of open the generations. If the backup was to be deleted, `kafka-backup delete` removes the rest.'
+    : 'Restore the object from a copy of the backup, or from an earlier version of the object in the bucket.'
+  return damaged(key, predicate, { help })
+}
+
+/** Writes the marker again. An object that is not one, in its place, is replaced: it can be read by nobody. */
+export async function rewriteMarker(
+  storage: Storage,
+  backupId: string,
+  lost: LostMarker,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!lost.isRepairable) throw lostMarkerError(lost)
+  if (lost.isThere) await storage.replace(lost.key, logMarker, signal)
+  else await createMarker(storage, backupId, lost.generation, signal)
+}
+
+/** What the newest object in `manifests/` is. A damaged one must not hide the generations before it, nor commits behind it. */
+export async function kindOfNewest(
+  storage: Storage,
+  manifests: Manifests,
+  signal: AbortSignal,
+): Promise<'marker' | 'manifest' | 'damaged' | 'newer'> {
+  const newest = [...manifests.values()].at(-1)
+  if (!newest || newest.size > MAX_MARKER_BYTES) return 'manifest'
+  let bytes: Buffer | undefined
+  try {
+    bytes = await storage.read(newest.key, signal)
+    if (isLogMarker(bytes)) return 'marker'
+    parseManifest(bytes, newest.key)
+    return 'manifest'
+  } catch (error) {
+    if (hasCode(error, 'ARCHIVE_DAMAGED', 'STORAGE_NOT_FOUND')) return 'damaged'
+    if (hasCode(error, 'ARCHIVE_TOO_NEW')) return !bytes || isNewer(bytes) ? 'newer' : 'damaged'
+    throw error
+  }
+}
+
+/** Of a version that this program does not know; a damaged marker of version 2 is not. It is JSON. */
+function isNewer(bytes: Buffer): boolean {
+  const { format, format_version } = JSON.parse(bytes.toString('utf8'))
+  return format === 'kafka-backup' && format_version > LOG_VERSION
+}
