@@ -22,7 +22,7 @@ export interface LostMarker {
   predicate: string
   /** A damaged object is in its place. */
   isThere: boolean
-  /** False where the numbers of manifests and commits overlap: then nobody can say which of them continue the backup. */
+  /** False where the numbers of manifests and commits overlap: then nothing shows which of them continue the backup. */
   isRepairable: boolean
 }
 
@@ -54,7 +54,7 @@ export function lostMarkerError({ key, predicate, isRepairable }: LostMarker): K
   return damaged(key, predicate, { help })
 }
 
-/** Writes the marker again. An object that is not one, in its place, is replaced: it can be read by nobody. */
+/** Writes the marker again. An object that is not one, in its place, is replaced: no program can read it. */
 export async function rewriteMarker(
   storage: Storage,
   backupId: string,
