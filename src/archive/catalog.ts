@@ -8,7 +8,7 @@ import { commitKey } from './log/keys.ts'
 import type { LogBase } from './log/log-writer.ts'
 import { isLogMarker } from './log/marker.ts'
 import { findNewestCommit, hasCommit, listCommits, openGeneration } from './log/open-generation.ts'
-import { findLostMarker, kindOfNewest, lostMarkerError } from './lost-marker.ts'
+import { findLostMarker, kindOfNewest, type LostMarker } from './lost-marker.ts'
 import { type Manifest, parseManifest } from './manifest.ts'
 
 /** The ids of all backups at the location, in the order of their names, without expired ones. */
@@ -70,8 +70,18 @@ export async function hasMarker(
 ): Promise<boolean> {
   if ((await kindOfNewest(storage, manifests, signal)) === 'marker') return true
   const lost = await findLostMarker(storage, backupId, manifests, signal)
-  if (lost) throw lostMarkerError(lost)
+  if (lost) throw lost.error
   return false
+}
+
+/** The marker that is lost, of a backup that is not expired. */
+export async function lostMarkerOf(
+  storage: Storage,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<LostMarker | undefined> {
+  const { manifests, mark } = await scanManifests(storage, backupId, signal)
+  return mark ? undefined : findLostMarker(storage, backupId, manifests, signal)
 }
 
 /** False where a writer died before its first commit. What cannot be read is not taken for that. */

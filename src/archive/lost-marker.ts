@@ -24,6 +24,8 @@ export interface LostMarker {
   isThere: boolean
   /** False where the numbers of manifests and commits overlap: then nothing shows which of them continue the backup. */
   isRepairable: boolean
+  /** For a caller that needs the marker. */
+  error: KafkaBackupError
 }
 
 /** Nothing may be added to such a backup: a writer would begin a second line of generations. */
@@ -44,10 +46,12 @@ export async function findLostMarker(
   const isRepairable = isThere ? last <= oldest : last < oldest
   const state = isRepairable ? (isThere ? 'is damaged' : 'is missing') : 'is not the marker of format version 2'
   const predicate = `${state}: it has to say that the generations up to ${newest} are commits of format version 2`
-  return { generation, key: manifestKey(backupId, generation), newest, predicate, isThere, isRepairable }
+  const key = manifestKey(backupId, generation)
+  const error = errorOf(key, predicate, isRepairable)
+  return { generation, key, newest, predicate, isThere, isRepairable, error }
 }
 
-export function lostMarkerError({ key, predicate, isRepairable }: LostMarker): KafkaBackupError {
+function errorOf(key: string, predicate: string, isRepairable: boolean): KafkaBackupError {
   const help = isRepairable
     ? '`kafka-backup repair` writes it again. Until then, --generation and --as-of open the generations. If the backup was to be deleted, `kafka-backup delete` removes the rest.'
     : 'Restore the object from a copy of the backup, or from an earlier version of the object in the bucket.'
@@ -61,7 +65,7 @@ export async function rewriteMarker(
   lost: LostMarker,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!lost.isRepairable) throw lostMarkerError(lost)
+  if (!lost.isRepairable) throw lost.error
   if (lost.isThere) await storage.replace(lost.key, logMarker, signal)
   else await createMarker(storage, backupId, lost.generation, signal)
 }

@@ -1,7 +1,7 @@
 import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
-import { backupNotFound, scanGenerations, scanManifests } from './catalog.ts'
+import { backupNotFound, lostMarkerOf, scanGenerations } from './catalog.ts'
 import { damaged } from './damage.ts'
 import { ownerOf } from './log/as-manifest.ts'
 import type { State } from './log/change.ts'
@@ -9,7 +9,7 @@ import { commitKey } from './log/keys.ts'
 import { type SalvagedList, salvageList } from './log/salvage.ts'
 import { type Salvaged, salvageLog } from './log/salvage-log.ts'
 import { type LogSurvey, rangesOf, surveyLog } from './log/survey-log.ts'
-import { findLostMarker, type LostMarker, lostMarkerError } from './lost-marker.ts'
+import type { LostMarker } from './lost-marker.ts'
 import type { Segment } from './manifest.ts'
 import { findMisfits, listSizes, type Problem, uniqueProblems } from './verify-objects.ts'
 import { checkSegment } from './verify-segment.ts'
@@ -73,9 +73,8 @@ export async function planRepair(
   if (newest === undefined) throw await backupNotFound(storage, backupId, signal)
   const facts = { backup_id: backupId, newest, deep: options.deep, dry_run: true }
   if (commits.length === 0) return { report: { ...facts, ...nothingToDo, format_version: 1 } }
-  const scanned = await scanManifests(storage, backupId, signal)
-  const lostMarker = await findLostMarker(storage, backupId, scanned.manifests, signal)
-  if (lostMarker && !lostMarker.isRepairable) throw lostMarkerError(lostMarker)
+  const lostMarker = await lostMarkerOf(storage, backupId, signal)
+  if (lostMarker && !lostMarker.isRepairable) throw lostMarker.error
   const survey = await surveyLog(storage, backupId, commits, signal)
   if (survey.bases.length === 0) {
     throw damaged(commitKey(backupId, newest), 'cannot be repaired: no generation of version 2 can be opened', {

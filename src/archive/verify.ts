@@ -1,15 +1,12 @@
-import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
-import { scanManifests } from './catalog.ts'
 import { deletedKeyWarnings } from './deleted-keys.ts'
-import { findLostMarker, type LostMarker } from './lost-marker.ts'
 import type { Gap, Manifest, Segment } from './manifest.ts'
-import { type GenerationChoice, openSelected } from './select-generation.ts'
+import type { GenerationChoice } from './select-generation.ts'
 import { totalsOf } from './summary.ts'
 import { judgeCopy } from './verify-copy.ts'
-import { type LogFindings, verifyLog } from './verify-log.ts'
+import { type LogFindings, openOrJudge, verifyLog } from './verify-log.ts'
 import { findMisfits, gatherSegments, listSizes, type Problem, uniqueProblems } from './verify-objects.ts'
 import { verifySections } from './verify-sections.ts'
 import { checkSegment } from './verify-segment.ts'
@@ -47,12 +44,9 @@ export async function verifyBackup(
   { deep, onProgress, ...choice }: VerifyOptions,
   signal: AbortSignal,
 ): Promise<VerifyReport> {
-  const lost = await findLost(storage, backupId, choice, signal)
-  const marker = lost ? [{ key: lost.key, problem: `it ${lost.predicate}` }] : []
-  const manifest = await openOrJudge(storage, backupId, lost ? { generation: lost.newest } : choice, signal)
-  if ('unreadable' in manifest) {
-    return unreadableReport(backupId, deep, { ...manifest, problems: [...marker, ...manifest.problems] })
-  }
+  const opened = await openOrJudge(storage, backupId, choice, signal)
+  if ('unreadable' in opened) return unreadableReport(backupId, deep, opened)
+  const { manifest } = opened
   const partitions = manifest.topics.flatMap(topic => topic.partitions.map(one => ({ topic, one })))
   const lists = partitions.flatMap(({ topic, one }) =>
     [one, ...(one.reread ? [one.reread] : [])].map(one => ({ topic, one })),
@@ -62,15 +56,9 @@ export async function verifyBackup(
   const sizes = await listSizes(storage, backupId, signal)
   const misfits = findMisfits(segments, sizes)
   const sections = await verifySections(storage, manifest, { deep, sizes }, signal)
-  const warnings = manifest.complete ? [] : [incompleteWarning(manifest)]
-  if (lost?.isRepairable)
-    warnings.push('no run continues the backup without its marker; `kafka-backup repair` writes it again')
-  const problems = uniqueProblems([
-    ...marker,
-    ...gathered.flatMap(one => one.problems),
-    ...misfits,
-    ...sections.problems,
-  ])
+  const warnings = [...(manifest.complete ? [] : [incompleteWarning(manifest)]), ...opened.warnings]
+  const found = [...opened.problems, ...gathered.flatMap(one => one.problems)]
+  const problems = uniqueProblems([...found, ...misfits, ...sections.problems])
   const missing = new Set(misfits.map(({ key }) => key))
   const present = segments.filter(({ key }) => !missing.has(key))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
@@ -86,11 +74,7 @@ export async function verifyBackup(
     complete,
     deep,
     encrypted: manifest.encryption !== undefined,
-    objects:
-      new Set(segments.map(({ key }) => key)).size +
-      lists.reduce((sum, { one }) => sum + one.indexes.length, 0) +
-      1 +
-      sections.objects,
+    objects: countDistinct(segments) + lists.reduce((sum, { one }) => sum + one.indexes.length, 1) + sections.objects,
     bytes: segments.reduce((sum, segment) => sum + segment.size, sections.bytes),
     partitions: partitions.length,
     records: totalsOf(topics).records,
@@ -103,16 +87,8 @@ export async function verifyBackup(
   }
 }
 
-/** For one who means the newest generation: others can be opened without the marker. */
-async function findLost(
-  storage: Storage,
-  backupId: string,
-  { generation, asOfMs }: GenerationChoice,
-  signal: AbortSignal,
-): Promise<LostMarker | undefined> {
-  if (generation !== undefined || asOfMs !== undefined) return undefined
-  const { manifests, mark } = await scanManifests(storage, backupId, signal)
-  return mark ? undefined : findLostMarker(storage, backupId, manifests, signal)
+function countDistinct(segments: readonly Segment[]): number {
+  return new Set(segments.map(({ key }) => key)).size
 }
 
 /** Adds what is wrong with documents of other generations, and returns those that cannot be opened. */
@@ -126,23 +102,6 @@ async function judgeLog(
   const known = new Set(problems.map(({ key }) => key))
   problems.push(...(log?.problems ?? []).filter(({ key }) => !known.has(key)))
   return log?.unreadable ?? []
-}
-
-/** A generation that cannot be opened is a finding, where the backup is of version 2: others may be intact. */
-async function openOrJudge(
-  storage: Storage,
-  backupId: string,
-  choice: GenerationChoice,
-  signal: AbortSignal,
-): Promise<Manifest | LogFindings> {
-  try {
-    return await openSelected(storage, backupId, choice, signal)
-  } catch (error) {
-    if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
-    const found = await verifyLog(storage, backupId, signal)
-    if (!found || found.problems.length === 0) throw error
-    return { ...found, newest: choice.generation ?? found.newest }
-  }
 }
 
 function unreadableReport(
