@@ -79,12 +79,12 @@ export async function* catRecords(
   const schemas = new StoredSchemas(storage, manifest)
   refuseUnknownContext(schemas, query)
   const decoder = new SchemaDecoder(schemas, query.context)
-  const matcher = new RecordMatcher(query, query.keyAs, decoder)
   const { keyAs, valueAs } = query
+  const matcher = new RecordMatcher(query, keyAs, decoder)
   const show = (record: FoundRecord): ShownRecord => {
     return { record, key: showPart(record, 'key', keyAs, decoder), value: showPart(record, 'value', valueAs, decoder) }
   }
-  const decoded = parts.filter(part => (part === 'key' ? query.keyAs : query.valueAs) === 'auto')
+  const decoded = parts.filter(part => (part === 'key' ? keyAs : valueAs) === 'auto')
   const partitions = partitionsOf(manifest, query)
   const progress = new ReadProgress(partitions, onRead)
   let left = query.limit ?? Number.POSITIVE_INFINITY

@@ -3,7 +3,7 @@ import { RecordCursor } from '../batch/record-cursor.ts'
 import { RecordParts } from '../batch/record-parts.ts'
 import { parseJson } from '../lib/json.ts'
 import { ID_FRAME_BYTES, KEY_HEADER, type Part, VALUE_HEADER } from '../registry/ids/schema-id.ts'
-import { fitsPath, type PathCondition } from './json-path.ts'
+import { fitsPath, NUMBER, type PathCondition } from './json-path.ts'
 import type { FoundRecord } from './read-records.ts'
 import type { Decoded, SchemaDecoder } from './schema-decoder.ts'
 import { type Showing, showBytes, showPart, textOfPart } from './show-record.ts'
@@ -168,15 +168,16 @@ interface Needle {
 
 /** Text that JSON writes as it is, unless it escapes something. */
 const PLAIN_TEXT = /^[\p{L}\p{N} _:/@+.-]+$/u
-/** A number has many forms, and bytes that are not text are shown as digits. */
-const NUMBER_OR_HEX = /^[0-9a-f]*$|^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
+/** How bytes that are not text are shown. */
+const HEX = /^[0-9a-f]*$/
 
 function needlesOf({ key, keyPrefix, text, paths = [], headers }: Conditions, keyAs: Showing): Needle[] {
   const needle = (part: Part | undefined, content: string, isJson = false): Needle => ({
     ...{ part, isJson },
     bytes: Buffer.from(content, 'utf8'),
   })
-  const isFixed = (one: string) => one !== '' && !NUMBER_OR_HEX.test(one) && !one.includes('\ufffd')
+  // A number has many forms, and so have bytes that are not text.
+  const isFixed = (one: string) => !HEX.test(one) && !NUMBER.test(one) && !one.includes('\ufffd')
   const keys = [key ?? '', keyPrefix ?? ''].filter(isFixed)
   const values = paths.flatMap(({ test }) => (test?.operator === '=' ? [test.value] : []))
   const names = headers.flatMap(({ name, value = '' }) => [...(name === '' ? [] : [name]), ...[value].filter(isFixed)])

@@ -17,7 +17,8 @@ const operators = ['!=', '<=', '>=', '=', '<', '>'] as const
 type Operator = (typeof operators)[number]
 
 const token = /\.?(?<name>[^.[\]=<>!\s]+)|\[(?<position>\d+)\]|\[(?<each>\*)\]|\[(?<quoted>"(?:[^"\\]|\\.)*")\]/y
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
+/** In all forms in which a condition may give one. */
+export const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
 const WHOLE = /^[+-]?\d+$/
 
 /** `customer.id=42`, `items[*].price>100`, `["a.b"]`; a `$` at the beginning may be there or not. */

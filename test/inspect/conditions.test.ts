@@ -119,6 +119,8 @@ describe('records are found', () => {
     assert.deepEqual((await found({ where: ['name=Eve'] })).names, ['json with a schema'])
     assert.deepEqual((await found({ where: ['sum=100'] })).names, ['json'])
     assert.deepEqual((await found({ where: ['sum=1e2'] })).names, ['json'])
+    for (const number of ['7.', '+7', '7e0', '.7e1'])
+      assert.deepEqual((await found({ where: [`id=${number}`] })).names, ['json'])
     assert.deepEqual((await found({ where: ['path=a/b'] })).names, ['escaped'])
     assert.deepEqual((await found({ where: ['customer.name=Ada', 'id<8'] })).names, ['json'])
     assert.deepEqual((await found({ where: ['customer'] })).names, ['json'])
