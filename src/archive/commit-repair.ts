@@ -19,11 +19,11 @@ export interface RepairFacts {
 
 /**
  * Writes a lost marker again, and commits what a plan has found as the next generation: a checkpoint that depends on no earlier document. Nothing is removed. It is not
- * complete where something is lost, so that the next run continues it.
+ * complete where something is lost or the generation before it was not, so that the next run continues it.
  */
 export async function commitRepair(
   storage: Storage,
-  { report, lostMarker, state, lists }: RepairPlan,
+  { report, lostMarker, wasComplete, state, lists }: RepairPlan,
   { toolVersion, run, now, newName, confirm }: RepairFacts,
   signal: AbortSignal,
 ): Promise<RepairReport> {
@@ -33,7 +33,7 @@ export async function commitRepair(
     await rewriteMarker(storage, backup_id, lostMarker, signal)
   }
   if (report.generation === undefined) return { ...report, dry_run: false }
-  const complete = report.lost.length === 0 && report.lost_commits.length === 0
+  const complete = wasComplete && report.lost.length === 0 && report.lost_commits.length === 0
   const facts = { tool_version: toolVersion, run, complete, created_at: now, started_at: now }
   const stated = { ...facts, backup_id, generation: newest }
   const manifest = manifestFrom(stated, state, commitKey(backup_id, newest), list => ({

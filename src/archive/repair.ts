@@ -6,28 +6,18 @@ import { damaged } from './damage.ts'
 import { ownerOf } from './log/as-manifest.ts'
 import type { State } from './log/change.ts'
 import { commitKey } from './log/keys.ts'
-import { type SalvagedList, salvageList } from './log/salvage.ts'
+import type { SalvagedList } from './log/salvage.ts'
 import { type Salvaged, salvageLog } from './log/salvage-log.ts'
 import { type LogSurvey, rangesOf, surveyLog } from './log/survey-log.ts'
 import type { LostMarker } from './lost-marker.ts'
 import type { Segment } from './manifest.ts'
-import { findMisfits, listSizes, type Problem, uniqueProblems } from './verify-objects.ts'
-import { checkSegment } from './verify-segment.ts'
+import { type LostOffsets, type OffsetRange, type SalvagedLists, salvageLists } from './salvage-lists.ts'
+import { type Problem, uniqueProblems } from './verify-objects.ts'
 
 export interface RepairOptions {
   /** Reads every byte of the records; otherwise objects and sizes. */
   deep: boolean
   onProgress: OnProgress
-}
-
-/** Offsets of a partition that a repair leaves out. */
-export interface LostOffsets {
-  topic: string
-  partition: number
-  from: bigint
-  to: bigint
-  /** They were at the end: the next run copies them again if the source still has them. Otherwise they become a gap. */
-  at_end: boolean
 }
 
 export interface RepairReport {
@@ -48,6 +38,8 @@ export interface RepairReport {
   /** Commits whose changes are lost. */
   lost_commits: { from: number; to: number }[]
   lost: LostOffsets[]
+  /** Offsets whose newest objects are lost, and that the repair takes from objects of older generations. */
+  from_older: OffsetRange[]
   problems: Problem[]
   deep: boolean
   dry_run: boolean
@@ -57,6 +49,8 @@ export interface RepairReport {
 export interface RepairPlan {
   report: RepairReport
   lostMarker: LostMarker | undefined
+  /** Whether the newest generation that could be read was complete. */
+  wasComplete: boolean
   state: State
   lists: ReadonlyMap<string, readonly Segment[]>
 }
@@ -83,11 +77,15 @@ export async function planRepair(
   }
   const found = await runPool(survey.bases, 1, async base => {
     const salvaged = await salvageLog(storage, backupId, { ...survey, base }, signal)
-    return { salvaged, ...(await salvageLists(storage, backupId, salvaged, options, signal)) }
+    return {
+      salvaged,
+      ...(await salvageLists(storage, backupId, salvaged, { ...options, generations: { manifests, commits } }, signal)),
+    }
   })
-  const { salvaged, lists, problems, lost } = found.reduce((a, b) => (isBetter(b, a) ? b : a))
+  const { salvaged, lists, problems, lost, fromOlder } = found.reduce((a, b) => (isBetter(b, a) ? b : a))
   const state = { ...salvaged.state, lists: rowsOf(lists) }
-  const isDamaged = survey.unreadable.includes(newest) || lost.length > 0 || salvaged.lostCommits.length > 0
+  const isShort = lost.length + fromOlder.length + salvaged.lostCommits.length > 0
+  const isDamaged = isShort || survey.unreadable.includes(newest)
   const report: RepairReport = {
     ...facts,
     ...nothingToDo,
@@ -98,9 +96,11 @@ export async function planRepair(
     unreadable: rangesOf(survey.unreadable),
     lost_commits: rangesOf(salvaged.lostCommits),
     lost: lost.sort(byPartition),
+    from_older: fromOlder.sort(byPartition),
     problems: problemsOf(survey, [...markerProblems(lostMarker), ...problems]),
   }
-  return { report, lostMarker, state, lists: new Map([...lists].map(([list, { segments }]) => [list, segments])) }
+  const segments = new Map([...lists].map(([list, one]) => [list, one.segments]))
+  return { report, lostMarker, wasComplete: salvaged.complete, state, lists: segments }
 }
 
 function markerProblems(lost: LostMarker | undefined): Problem[] {
@@ -115,6 +115,7 @@ const nothingToDo = {
   unreadable: [],
   lost_commits: [],
   lost: [],
+  from_older: [],
   problems: [],
 }
 
@@ -139,81 +140,11 @@ function problemsOf(survey: LogSurvey, others: readonly Problem[]): Problem[] {
   return uniqueProblems([...survey.problems, ...others]).sort((a, b) => (a.key < b.key ? -1 : 1))
 }
 
-function byPartition(a: LostOffsets, b: LostOffsets): number {
+function byPartition(a: OffsetRange, b: OffsetRange): number {
   if (a.topic !== b.topic) return a.topic < b.topic ? -1 : 1
   return a.partition - b.partition || (a.from < b.from ? -1 : 1)
 }
 
 function rowsOf(lists: ReadonlyMap<string, SalvagedList>): State['lists'] {
   return new Map([...lists].map(([list, { row }]) => [list, row]))
-}
-
-const CONCURRENCY = 4
-
-interface SalvagedLists {
-  lists: Map<string, SalvagedList>
-  problems: Problem[]
-  lost: LostOffsets[]
-}
-
-/** Each list without the segments whose objects are lost. A reread that has lost something begins again. */
-async function salvageLists(
-  storage: Storage,
-  backupId: string,
-  salvaged: Salvaged,
-  options: RepairOptions & { foundAt: string },
-  signal: AbortSignal,
-): Promise<SalvagedLists> {
-  const { state } = salvaged
-  const sizes = await listSizes(storage, backupId, signal)
-  const found: SalvagedLists = { lists: new Map(), problems: [], lost: [] }
-  let checked = 0
-  for (const entry of state.lists) {
-    const [list] = entry
-    const { isReread, topic, partition, fresh } = ownerOf(list)
-    if (isReread && !(state.lists.has(fresh) && state.topics.has(topic))) continue
-    const one = await salvageOne(storage, entry, salvaged, { ...options, sizes }, found.problems, signal)
-    options.onProgress({ type: 'checked', objects: ++checked, bytes: 0, totalObjects: state.lists.size, totalBytes: 0 })
-    if (isReread && one.lost.length > 0) continue
-    const { name = topic } = state.topics.get(topic) ?? {}
-    const { start_offset, end_offset } = one.row
-    // Only a lost commit has said what the topic is called: the next run copies it from the start.
-    const lost = state.topics.has(topic) ? one.lost : [{ from: start_offset, to: end_offset, isEnd: true }]
-    if (state.topics.has(topic)) found.lists.set(list, one)
-    for (const { from, to, isEnd } of lost) found.lost.push({ topic: name, partition, from, to, at_end: isEnd })
-  }
-  return found
-}
-
-async function salvageOne(
-  storage: Storage,
-  [list, row]: [string, SalvagedList['row']],
-  { read, lostCommits, openBefore }: Salvaged,
-  { deep, foundAt, sizes }: RepairOptions & { foundAt: string; sizes: ReadonlyMap<string, number> },
-  problems: Problem[],
-  signal: AbortSignal,
-): Promise<SalvagedList> {
-  const segments = await read(list, signal)
-  const misfits = findMisfits(segments, sizes)
-  problems.push(...misfits)
-  const gone = new Set(misfits.map(({ key }) => key))
-  const there = segments.filter(({ key }) => !gone.has(key))
-  const left = deep ? await intactOf(storage, there, problems, signal) : there
-  const dropped = segments.filter(one => !left.includes(one))
-  const losses = { foundAt, dropped, openBefore: openBefore.get(list), isInexact: lostCommits.length > 0 }
-  return salvageList(row, left, losses)
-}
-
-async function intactOf(
-  storage: Storage,
-  segments: readonly Segment[],
-  problems: Problem[],
-  signal: AbortSignal,
-): Promise<Segment[]> {
-  const found = await runPool(segments, CONCURRENCY, async segment => {
-    const damage = await checkSegment(storage, segment, signal)
-    for (const problem of damage) problems.push({ key: segment.key, problem })
-    return damage.length === 0 ? [segment] : []
-  })
-  return found.flat()
 }

@@ -5,7 +5,7 @@ export const repairCommand: CommandSpec = {
   name: 'repair',
   summary: 'commit what is readable of a damaged backup',
   description:
-    'Find what can be read of a backup of format version 2 whose log or records are damaged, show what is lost, and after a confirmation commit the rest as a new generation. Records that are lost at the end of a partition are copied again by the next run if the source still has them; others become gaps. A lost marker of format version 2 (`manifests/<n>.json`) is written again. Nothing is removed. Format version 1 needs no repair: each of its generations is complete by itself.',
+    'Find what can be read of a backup of format version 2 whose log or records are damaged, show what is lost, and after a confirmation commit the rest as a new generation. Records that are lost at the end of a partition are copied again by the next run if the source still has them; what older generations still hold is taken from there; the rest become gaps. A lost marker of format version 2 (`manifests/<n>.json`) is written again. Nothing is removed. Format version 1 needs no repair: each of its generations is complete by itself.',
   options: [
     path,
     backupId,

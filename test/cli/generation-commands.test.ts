@@ -194,6 +194,7 @@ describe('repair', () => {
     assert.match(out, /^orders: would commit generation 42, 1 range of offsets lost, 1 commit lost$/m)
     assert.match(out, /^ {2}generations that cannot be read: 41$/m)
     assert.match(out, /^orders +0 +100 +120 +a gap$/m)
+    assert.match(out, /^ {2}taken from older generations: orders\/1 from offset 40 to 80$/m)
     const [, , request] = calls.repairAt ?? []
     assert.equal((request as { isDryRun: boolean }).isDryRun, true)
   })

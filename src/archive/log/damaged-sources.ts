@@ -2,6 +2,7 @@ import type { KafkaBackupError } from '../../errors.ts'
 import type { Segment } from '../manifest.ts'
 import { ownerOf } from './as-manifest.ts'
 import type { State } from './change.ts'
+import { segmentId } from './segment-row.ts'
 
 /** Partitions that one warning names. */
 const MAX_NAMED = 5
@@ -21,16 +22,12 @@ export class DamagedSources {
   readonly #ids = new Set<string>()
 
   add({ source }: DamagedSource): void {
-    this.#ids.add(idOf(source))
+    this.#ids.add(segmentId(source))
   }
 
   has(source: Segment): boolean {
-    return this.#ids.size > 0 && this.#ids.has(idOf(source))
+    return this.#ids.size > 0 && this.#ids.has(segmentId(source))
   }
-}
-
-function idOf({ key, piece }: Segment): string {
-  return `${key} ${piece?.position ?? 0}`
 }
 
 /** Pure. A warning for each object: a pack may hold something of thousands of partitions. */

@@ -14,6 +14,8 @@ export interface Salvaged {
   base: number
   /** Generations behind it whose changes could not be used. */
   lostCommits: number[]
+  /** Of the newest commit that could be read. */
+  complete: boolean
   state: State
   read: (list: string, signal: AbortSignal) => Promise<readonly Segment[]>
   /** Of lists that have changed behind a lost commit. */
@@ -34,6 +36,7 @@ export async function salvageLog(
   const salvage = new Salvage(storage, opened)
   const lostCommits = new Set<number>()
   let before = opened.ref.blake3
+  let { complete } = opened.commit
   for (let generation = base + 1; generation <= (survey.generations.at(-1) ?? 0); generation++) {
     if (!survey.isReadable(generation)) {
       lostCommits.add(generation)
@@ -46,11 +49,12 @@ export async function salvageLog(
     if (previous === null) lostCommits.add(generation)
     else if (previous.blake3 !== before) lostCommits.add(generation - 1)
     before = read.ref.blake3
+    complete = read.commit.complete
     await salvage.add(await readChange(storage, read, signal), lostCommits.size === 0, signal)
   }
   const { state, openBefore } = salvage
   const sorted = [...lostCommits].sort((a, b) => a - b)
-  return { base, lostCommits: sorted, state, openBefore, read: (list, own) => salvage.read(list, own) }
+  return { base, lostCommits: sorted, complete, state, openBefore, read: (list, own) => salvage.read(list, own) }
 }
 
 class Salvage {
@@ -115,7 +119,8 @@ class Salvage {
   }
 }
 
-function addedBy(change: ListChange | null | undefined): Segment[] {
+/** Pure. The segments that a change adds to a list. */
+export function addedBy(change: ListChange | null | undefined): Segment[] {
   return (change?.parts ?? []).flatMap(part => (isBaseRange(part) ? [] : [part]))
 }
 

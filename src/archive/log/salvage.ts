@@ -1,6 +1,6 @@
 import type { AbortedTransaction, Gap, Segment } from '../manifest.ts'
 import { earlier, later } from '../scalars.ts'
-import type { ListRow } from './row-change.ts'
+import { type ListRow, sumFields } from './row-change.ts'
 
 /** Offsets of a list that are no longer in the backup. */
 export interface LostRange {
@@ -16,23 +16,76 @@ export interface SalvagedList {
   lost: LostRange[]
 }
 
-/** Pure. From segments that may overlap, those that follow one another and hold the most, in the order of their offsets. */
-export function coverOf(candidates: readonly Segment[]): Segment[] {
-  const sorted = candidates.toSorted((a, b) =>
-    a.start_offset === b.start_offset ? compare(b.end_offset, a.end_offset) : compare(a.start_offset, b.start_offset),
-  )
-  const chosen: Segment[] = []
-  let position: bigint | undefined
-  for (const segment of sorted) {
-    if (position !== undefined && segment.start_offset < position) continue
-    chosen.push(segment)
-    position = segment.end_offset
+/**
+ * Pure. From segments that may overlap, those that follow one another and hold the most offsets, in their order. Of covers that hold
+ * as much, the one with more of `own`, then the one with fewer segments.
+ */
+export function coverOf(candidates: readonly Segment[], own: ReadonlySet<Segment> = new Set()): Segment[] {
+  const sorted = candidates.toSorted((a, b) => compare(a.end_offset, b.end_offset))
+  const best: Cover[] = [{ offsets: 0n, own: 0n, segments: 0 }]
+  for (const [i, last] of sorted.entries()) {
+    const before = best[countEnded(sorted, last.start_offset, i)]
+    const without = best[i]
+    if (!before || !without) break
+    const offsets = last.end_offset - last.start_offset
+    const withIt: Cover = {
+      offsets: before.offsets + offsets,
+      own: before.own + (own.has(last) ? offsets : 0n),
+      segments: before.segments + 1,
+      last,
+      before,
+    }
+    best.push(isMore(withIt, without) ? withIt : without)
   }
-  return chosen
+  const chosen: Segment[] = []
+  for (let cover = best.at(-1); cover?.last; cover = cover.before) chosen.push(cover.last)
+  return chosen.reverse()
+}
+
+interface Cover {
+  offsets: bigint
+  own: bigint
+  segments: number
+  last?: Segment
+  before?: Cover
+}
+
+function isMore(one: Cover, other: Cover): boolean {
+  if (one.offsets !== other.offsets) return one.offsets > other.offsets
+  if (one.own !== other.own) return one.own > other.own
+  return one.segments < other.segments
+}
+
+/** How many of the first `end` segments end at or before an offset. */
+function countEnded(sorted: readonly Segment[], offset: bigint, end: number): number {
+  let [low, high] = [0, end]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((sorted[middle]?.end_offset ?? 0n) <= offset) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Pure. What of these ranges lies in none of the others. */
+export function withoutRanges(
+  ranges: readonly Pick<LostRange, 'from' | 'to'>[],
+  others: readonly Pick<LostRange, 'from' | 'to'>[],
+): { from: bigint; to: bigint }[] {
+  return others.reduce<{ from: bigint; to: bigint }[]>(
+    (left, other) =>
+      left
+        .flatMap(({ from, to }) => [
+          { from, to: compare(to, other.from) < 0 ? to : other.from },
+          { from: compare(from, other.to) > 0 ? from : other.to, to },
+        ])
+        .filter(({ from, to }) => from < to),
+    ranges.map(({ from, to }) => ({ from, to })),
+  )
 }
 
 /** Transactions that were rolled back, and whose markers had not been read where the first lost commit begins. */
@@ -43,10 +96,10 @@ export interface OpenBefore {
 
 interface Losses {
   foundAt: string
-  /** Segments whose objects are lost. */
+  /** Segments whose objects are lost, and those that others take the place of. */
   dropped: readonly Segment[]
   openBefore?: OpenBefore | undefined
-  /** Commits are lost, which may have changed the list. */
+  /** Commits are lost, which may have changed the list, or older segments take the place of newer ones. */
   isInexact: boolean
 }
 
@@ -71,9 +124,11 @@ export function salvageList(row: ListRow, segments: readonly Segment[], losses: 
   if (row.end_offset > end) lost.push({ from: end, to: row.end_offset, isEnd: true })
   const known = suspectedOf(row, losses.isInexact || lost.length > 0)
   const open_aborted = [...row.open_aborted, ...closedBy(own, lost, losses)]
-  if (lost.length === 0 && own.length === row.segments) return { row: { ...known, open_aborted }, segments: own, lost }
+  const counted = sumsOf(known, own)
+  const isAsCounted = sumFields.every(field => counted[field] === row[field])
+  if (lost.length === 0) return { row: { ...(isAsCounted ? known : counted), open_aborted }, segments: own, lost }
   const all = [...kept, ...gaps].sort((a, b) => compare(a.from, b.from))
-  return { row: { ...sumsOf(known, own), open_aborted, gaps: all, end_offset: end }, segments: own, lost }
+  return { row: { ...counted, open_aborted, gaps: all, end_offset: end }, segments: own, lost }
 }
 
 /** Transactions whose markers were in what is lost, with the offsets up to which that is known. */

@@ -38,37 +38,21 @@ export class SegmentLists {
 
   /** In the order of their offsets; none for a list that the generation does not have. */
   async read(list: string, signal: AbortSignal): Promise<readonly Segment[]> {
-    const { pending, state, ref } = this.#opened
+    const { pending, state, ref, commit } = this.#opened
     const row = state.lists.get(list)
     if (!row) return []
     const change = pending.lists.get(list)
     const base = change?.isNew ? [] : await this.#readBase(list, signal)
     const segments = change?.parts ? applyParts(base, change.parts) : base
     if (segments?.length === row.segments) {
-      this.#assertKeys(list, segments)
+      const topic = state.topics.get(ownerOfList(list).topic)?.name ?? ''
+      assertListKeys(segments, { backupId: commit.backup_id, topic, list }, ref.key)
       return segments
     }
     throw damaged(
       ref.key,
       `is damaged: ${list} has ${row.segments} segments, and ${segments?.length ?? 'less'} are named`,
     )
-  }
-
-  /** Each segment may only name an object of its own partition, or a pack. */
-  #assertKeys(list: string, segments: readonly Segment[]): void {
-    const { commit, state, ref } = this.#opened
-    const [topic = '', partition = ''] = list.split('/').slice(-2)
-    const owner = {
-      backupId: commit.backup_id,
-      topic: state.topics.get(topic)?.name ?? '',
-      partition: Number(partition),
-    }
-    assertSegmentKeys(
-      segments.filter(({ piece }) => !piece),
-      owner,
-      ref.key,
-    )
-    for (const { piece } of segments) if (piece) assertKey(piece.pack, commit.backup_id, 'pack', ref.key)
   }
 
   async #readBase(list: string, signal: AbortSignal): Promise<readonly Segment[]> {
@@ -115,6 +99,23 @@ export class SegmentLists {
       this.#keptText -= size
     }
   }
+}
+
+/** Each segment may only name an object of its own partition, or a pack. `topic` is its name. */
+export function assertListKeys(
+  segments: readonly Segment[],
+  { backupId, topic, list }: { backupId: string; topic: string; list: string },
+  at: string,
+): void {
+  const { partition } = ownerOfList(list)
+  const plain = segments.filter(({ piece }) => !piece)
+  assertSegmentKeys(plain, { backupId, topic, partition: Number(partition) }, at)
+  for (const { piece } of segments) if (piece) assertKey(piece.pack, backupId, 'pack', at)
+}
+
+function ownerOfList(list: string): { topic: string; partition: string } {
+  const [topic = '', partition = ''] = list.split('/').slice(-2)
+  return { topic, partition }
 }
 
 async function readKeptPage(storage: Storage, backupId: string, ref: PageRef, signal: AbortSignal): Promise<KeptPage> {

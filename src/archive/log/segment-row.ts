@@ -172,3 +172,8 @@ export function decodeSegment(row: SegmentRow, packs: readonly PackRef[], at: st
 function timeOf(value: Integer | null): bigint | null {
   return value === null ? null : BigInt(value)
 }
+
+/** Two segments with the same one are the same bytes. */
+export function segmentId({ key, piece }: Segment): string {
+  return `${key} ${piece?.position ?? 0}`
+}

@@ -1,4 +1,5 @@
-import type { LostOffsets, RepairReport } from '../../archive/repair.ts'
+import type { RepairReport } from '../../archive/repair.ts'
+import type { LostOffsets, OffsetRange } from '../../archive/salvage-lists.ts'
 import { writerTermOf } from '../../jobs/prune.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { OutputStyle } from '../output-style.ts'
@@ -78,7 +79,20 @@ function formatRepair(report: RepairReport, style: OutputStyle): string[] {
     lines.push(
       `  lost commits: ${formatRanges(report.lost_commits)}; the next run copies what they had added and no other one names`,
     )
+  if (needed && report.from_older.length > 0)
+    lines.push(`  taken from older generations: ${formatOffsets(report.from_older)}`)
   return [...lines, ...formatProblems(problems, style), ...formatLost(lost, style)]
+}
+
+/** Ranges that a line names. */
+const MAX_NAMED = 5
+
+function formatOffsets(ranges: readonly OffsetRange[]): string {
+  const named = ranges
+    .slice(0, MAX_NAMED)
+    .map(one => `${printable(one.topic)}/${one.partition} from offset ${one.from} to ${one.to}`)
+  const more = ranges.length > MAX_NAMED ? ` and ${plural(ranges.length - MAX_NAMED, 'more range')}` : ''
+  return `${named.join(', ')}${more}`
 }
 
 function verdictOf(report: RepairReport): string {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openBackup } from '../../../src/archive/catalog.ts'
+import { newestState, openBackup } from '../../../src/archive/catalog.ts'
 import { commitRepair } from '../../../src/archive/commit-repair.ts'
 import { noChange, type TopicRow } from '../../../src/archive/log/change.ts'
 import { commitKey } from '../../../src/archive/log/keys.ts'
 import { LogWriter } from '../../../src/archive/log/log-writer.ts'
 import { diffRows, type ListRow, zeroRow } from '../../../src/archive/log/row-change.ts'
+import { coverOf } from '../../../src/archive/log/salvage.ts'
 import type { ManifestPartition, Segment } from '../../../src/archive/manifest.ts'
 import { planRepair, type RepairReport } from '../../../src/archive/repair.ts'
 import { copyBackup } from '../../../src/copy/copy-backup.ts'
@@ -75,6 +76,68 @@ async function partitionOf(storage: Storage, topic: string): Promise<ManifestPar
   return topics.find(one => one.id === topic)?.partitions[0] ?? assert.fail()
 }
 
+describe('the best cover of segments that overlap', () => {
+  const segment = (start: number, end: number) =>
+    ({ key: `${start}-${end}`, start_offset: BigInt(start), end_offset: BigInt(end) }) as Segment
+  const cases: Record<string, [own: [number, number][], others: [number, number][], expected: string]> = {
+    'takes the merged segment instead of what it was merged from': [
+      [],
+      [
+        [0, 1],
+        [1, 2],
+        [0, 2],
+        [2, 3],
+      ],
+      '0-2 2-3',
+    ],
+    'does not let a short segment hide a long one': [
+      [],
+      [
+        [0, 4],
+        [2, 10],
+        [4, 6],
+      ],
+      '2-10',
+    ],
+    'keeps its own segments where others hold as much': [
+      [
+        [0, 2],
+        [2, 4],
+      ],
+      [[0, 4]],
+      '0-2 2-4',
+    ],
+    'fills a hole': [
+      [
+        [0, 2],
+        [6, 8],
+      ],
+      [
+        [2, 4],
+        [4, 6],
+        [2, 5],
+      ],
+      '0-2 2-4 4-6 6-8',
+    ],
+    'gives up its own segment for more offsets': [
+      [[0, 37]],
+      [
+        [0, 30],
+        [30, 60],
+        [60, 80],
+      ],
+      '0-30 30-60 60-80',
+    ],
+  }
+  for (const [name, [own, others, expected]] of Object.entries(cases)) {
+    test(name, () => {
+      const mine = own.map(range => segment(...range))
+      const cover = coverOf([...mine, ...others.map(range => segment(...range))], new Set(mine))
+      assert.equal(cover.map(({ key }) => key).join(' '), expected)
+    })
+  }
+})
+
 describe('a repair', () => {
   test('keeps transactions rolled back whose marker is in a segment that is lost', async () => {
     const storage = openMemoryStorage()
@@ -102,6 +165,26 @@ describe('a repair', () => {
     assert.deepEqual(lost, [{ topic: 'topic-a', partition: 0, from: 10n, to: 20n, at_end: false }])
     const { open_aborted, end_offset } = await partitionOf(storage, 'a')
     assert.deepEqual([open_aborted, end_offset], [[{ ...open, last_offset: 19n }], 30n])
+  })
+
+  test('counts what it commits where a later commit has merged what a lost one added', async () => {
+    const storage = openMemoryStorage()
+    const stored = await writeLog(storage, [[{ list: 'a/0' }], [{ list: 'a/0' }], [{ list: 'a/0' }]])
+    const [first, second] = [stored.get('a/0#0') ?? assert.fail(), stored.get('a/0#1') ?? assert.fail()]
+    const bytes = Buffer.concat([await storage.read(first.key, never), await storage.read(second.key, never)])
+    const key = `b/kafka/topic-a/0/${'0'.repeat(20)}.merged.log`
+    const merged = { ...(await storeSegment(storage, key, [bytes], false)), end_offset: 20n, batches: 2, records: 20 }
+    const options = { backupId: 'b', newRun: () => 'fedcba98', nowMs: () => Date.parse(now) }
+    const log = await LogWriter.open(storage, await newestState(storage, 'b', never), options, never)
+    const before = log.state.lists.get('a/0') ?? assert.fail()
+    const row = diffRows(before, { ...before, segments: 2 })
+    const change = { ...noChange, lists: new Map([['a/0', { isNew: false, row, parts: [merged, [2, 3]] }]]) }
+    await log.commit(facts, change as never, async () => undefined, never)
+    await storage.remove(commitKey('b', 3), never)
+    await storage.remove(commitKey('b', 2), never)
+    await repair(storage)
+    const { records, segments, end_offset } = await partitionOf(storage, 'a')
+    assert.deepEqual({ records, segments, end_offset }, { records: 20, segments: 1, end_offset: 20n })
   })
 
   test('says that compacted partitions may hold deleted keys when records or commits are lost', async () => {

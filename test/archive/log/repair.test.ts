@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openBackup } from '../../../src/archive/catalog.ts'
+import { openBackup, readGeneration, scanGenerations } from '../../../src/archive/catalog.ts'
 import { commitRepair } from '../../../src/archive/commit-repair.ts'
 import { manifestKey } from '../../../src/archive/layout.ts'
 import { type ListChange, noChange } from '../../../src/archive/log/change.ts'
@@ -24,7 +24,7 @@ const ids = ['a', 'b', 'c'].map(one => one.repeat(32))
 const ROUNDS = 30
 
 /** Three partitions of three topics that get a record in each round; merges, roll-ups and one checkpoint are made as a writer does. */
-async function writtenBackup(): Promise<MemoryStorage> {
+async function writtenBackup({ complete } = { complete: true }): Promise<MemoryStorage> {
   const storage = openMemoryStorage()
   let names = 0
   const newRun = () => (names++).toString(16).padStart(8, '0')
@@ -61,7 +61,7 @@ async function writtenBackup(): Promise<MemoryStorage> {
       })
     }
     await log.commit(
-      facts,
+      { ...facts, complete },
       { ...noChange, topics: round === 0 ? topics : noChange.topics, lists },
       async () => undefined,
       signal,
@@ -207,6 +207,65 @@ test('a page that is lost together with the commits before it costs its lists on
   const after = await offsetsOf(storage)
   for (const offsets of after.values()) assert.ok(offsets.length >= 10, `${offsets.length} records`)
   assert.equal((await verifyBackup(storage, 'b', { ...options, deep: false }, signal)).ok, true)
+})
+
+/** The longest piece that the newest generation has of the first topic. Its pack holds the same offsets of the others. */
+async function mergedPiece(storage: MemoryStorage): Promise<Segment> {
+  const { topics } = await openBackup(storage, 'b', signal)
+  const segments = (await topics[0]?.partitions[0]?.list?.read(signal)) ?? []
+  const [longest] = segments.toSorted((a, b) => Number(b.end_offset - b.start_offset - a.end_offset + a.start_offset))
+  if (!longest || longest.end_offset - longest.start_offset < 4n) assert.fail('nothing was merged')
+  return longest
+}
+
+test('takes what a lost pack held from the packs that it was merged from, which older generations name', async () => {
+  const storage = await writtenBackup()
+  const honest = await offsetsOf(storage)
+  const { key, start_offset: from, end_offset: to } = await mergedPiece(storage)
+  await storage.remove(key, signal)
+  const { needed, lost, lost_commits, from_older } = await repair(storage)
+  assert.deepEqual({ needed, lost, lost_commits }, { needed: true, lost: [], lost_commits: [] })
+  const expected = ids.map((_, i) => ({ topic: `topic-${i}`, partition: 0, from, to }))
+  assert.deepEqual(from_older, expected)
+  assert.deepEqual(await offsetsOf(storage), honest)
+  const { ok, problems } = await verifyBackup(storage, 'b', options, signal)
+  assert.deepEqual({ ok, problems }, { ok: true, problems: [] })
+  assert.equal((await openBackup(storage, 'b', signal)).complete, true)
+  assert.equal((await repair(storage)).needed, false)
+})
+
+test('only offsets that no readable generation holds become a gap', async () => {
+  const storage = await writtenBackup()
+  const honest = await offsetsOf(storage)
+  const merged = await mergedPiece(storage)
+  // What the older generations hold of offset 2: the pack of its round, and all that were merged from it.
+  await damages.flipped?.(storage, merged.key)
+  const { commits } = await scanGenerations(storage, 'b', signal)
+  for (const generation of commits) {
+    const { topics } = await readGeneration(storage, 'b', generation, signal)
+    for (const { start_offset, end_offset, key } of (await topics[0]?.partitions[0]?.list?.read(signal)) ?? []) {
+      if (start_offset <= 2n && 2n < end_offset) await storage.remove(key, signal)
+    }
+  }
+  const { lost } = await repair(storage)
+  assert.deepEqual(
+    lost.map(({ from, to, at_end }) => ({ from, to, at_end })),
+    ids.map(() => ({ from: 2n, to: 3n, at_end: false })),
+  )
+  const after = await offsetsOf(storage)
+  for (const [topic, offsets] of honest)
+    assert.deepEqual(
+      after.get(topic),
+      offsets.filter(one => one !== 2n),
+    )
+})
+
+test('a repair of a generation that is not complete commits one that is not complete', async () => {
+  const storage = await writtenBackup({ complete: false })
+  await storage.remove(keys(storage, '/rollups/').at(-1) ?? assert.fail(), signal)
+  const { lost, lost_commits, needed } = await repair(storage)
+  assert.deepEqual({ lost, lost_commits, needed }, { lost: [], lost_commits: [], needed: true })
+  assert.equal((await openBackup(storage, 'b', signal)).complete, false)
 })
 
 test('without the newest commit the backup ends where the one before it did, and the next run continues there', async () => {
