@@ -27,6 +27,8 @@ function levelOf(event: ProgressEvent): LogLevel {
     case 'groups_read':
     case 'note':
     case 'pruned':
+    case 'filled':
+    case 'released':
       return 'info'
     case 'groups':
     case 'schemas':
@@ -68,15 +70,15 @@ function messageOf(event: ProgressEvent): string {
     case 'shard_written':
       return describeWritten(event)
     case 'copied':
-      return `${event.topic}/${event.partition}: ${plural(event.records, 'record')}, ${formatBytes(event.bytes)} copied`
     case 'begun':
-      return `${event.topic}/${event.partition}: started`
     case 'compared':
-      return `${event.topic}/${event.partition}: ${plural(event.records, 'record')} compared`
+      return describePartition(event)
+    case 'filled':
+    case 'released':
+      return describeStep(event)
     case 'schemas_read':
-      return `read ${plural(event.versions, 'schema version')} of ${plural(event.subjects, 'subject')}`
     case 'groups_read':
-      return `read ${plural(event.positions, 'committed offset')} of ${plural(event.groups, 'consumer group')}`
+      return describeRead(event)
     case 'groups':
     case 'schemas':
       return describeDone(event)
@@ -97,6 +99,25 @@ function messageOf(event: ProgressEvent): string {
     case 'transferred':
       return `${event.objects} of ${plural(event.totalObjects, 'object')} ${event.type === 'checked' ? 'checked' : 'copied'}`
   }
+}
+
+function describePartition(event: Extract<ProgressEvent, { type: 'copied' | 'begun' | 'compared' }>): string {
+  const name = `${event.topic}/${event.partition}`
+  if (event.type === 'begun') return `${name}: started`
+  if (event.type === 'compared') return `${name}: ${plural(event.records, 'record')} compared`
+  return `${name}: ${plural(event.records, 'record')}, ${formatBytes(event.bytes)} copied`
+}
+
+function describeStep(event: Extract<ProgressEvent, { type: 'filled' | 'released' }>): string {
+  const { done, total } = event
+  if (event.type === 'filled') return `${event.topic}: all records written, ${done} of ${plural(total, 'topic')} done`
+  return `group ${event.group}: offsets committed, ${done} of ${plural(total, 'consumer group')} done`
+}
+
+function describeRead(event: Extract<ProgressEvent, { type: 'schemas_read' | 'groups_read' }>): string {
+  return event.type === 'schemas_read'
+    ? `read ${plural(event.versions, 'schema version')} of ${plural(event.subjects, 'subject')}`
+    : `read ${plural(event.positions, 'committed offset')} of ${plural(event.groups, 'consumer group')}`
 }
 
 function describeWritten(event: Extract<ProgressEvent, { type: 'committed' | 'shard_written' }>): string {

@@ -1,4 +1,5 @@
 import { fields, type Item, mapOf, type TextRule } from './leaf.ts'
+import { choice } from './scalar-leaves.ts'
 import { anyText, jsonOfText, readText, textList } from './text-leaves.ts'
 
 /** Kafka takes any text as the name of a group. */
@@ -49,6 +50,11 @@ export const restoreGroupsSchema = fields({
     type: 'map of text to text',
     allowed: 'a map of names of groups, such as {billing: billing-restored}',
   }).prefault({}),
+  release: choice(['end', 'per_topic'], {
+    description:
+      'When groups get their offsets. `end`: all groups when all records are restored. `per_topic`: each group as soon as all its topics ' +
+      'are restored, and compared with `verify`, while other topics are still written. Not with shards, where `--finish` commits all offsets.',
+  }).prefault('end'),
 })
-  .meta({ description: 'Which consumer groups are carried over, when all records are restored.' })
+  .meta({ description: 'Which consumer groups are carried over, and when.' })
   .prefault({})

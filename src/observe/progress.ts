@@ -39,6 +39,10 @@ export type ProgressEvent =
       bytes: number
       isReread?: true
     }
+  /** A restore has written all records of a topic of the target: of so many topics this is the `done`th. */
+  | { type: 'filled'; topic: string; done: number; total: number }
+  /** A consumer group has its committed offsets on the target, while records of other topics are still written. */
+  | { type: 'released'; group: string; done: number; total: number }
   /** Read back from the target, and compared with the backup. */
   | { type: 'compared'; topic: string; partition: number; offsets: bigint; records: number; bytes: number }
   /** What is durable counts from now on; `complete` where all that was planned is in it. */

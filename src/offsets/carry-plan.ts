@@ -9,6 +9,8 @@ export interface CarryOptions {
   exclude: readonly string[]
   /** Names on the target by names in the backup; others keep theirs. */
   mapping: ReadonlyMap<string, string>
+  /** When groups get their offsets: all at the end, which is the default, or each when its topics are restored. */
+  release?: 'end' | 'per_topic'
 }
 
 /** One partition of the target, and what of the source goes into it. */
@@ -38,6 +40,8 @@ export interface CarryPlan {
   findings: Finding[]
   /** Why there are none, in words; absent where there are some. */
   reason?: string
+  /** Each group gets its offsets as soon as all its topics are restored; without it all groups do at the end. */
+  release?: 'per_topic'
 }
 
 export interface CarrySource {
@@ -75,7 +79,8 @@ export function planCarry(options: CarryOptions, source: CarrySource): CarryPlan
   const none = carried.length === 0 && {
     reason: 'no group of the backup has a committed offset on the restored partitions',
   }
-  return { groups: carried, findings, ...none }
+  const release = options.release === 'per_topic' && { release: options.release }
+  return { groups: carried, findings, ...none, ...release }
 }
 
 function planWithout(section: GroupsSection | undefined, generation: number, isAsked: boolean): CarryPlan {

@@ -12,6 +12,8 @@ export interface CarriedGroupReport {
   target: string
   /** `kept`: all partitions had a position already. Some offsets of a `failed` group may be committed; running again continues. */
   outcome: 'committed' | 'kept' | 'failed'
+  /** It had its offsets before the records of other topics were restored. */
+  isEarly?: true
   error?: string
   committed: CarriedPosition[]
   /** Partitions that had a position on the target already, which is never overwritten. */

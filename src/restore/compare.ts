@@ -208,6 +208,25 @@ function announce(
   onProgress({ type: 'planned', topics: plan.topics.length, partitions: streams.length, offsets, phase: 'compare' })
 }
 
+/** Pure. Comparisons of parts of a plan as one; undefined without any. */
+export function joinComparisons(
+  { topics: planned }: Pick<LocatedRestore['plan'], 'topics'>,
+  all: readonly CompareReport[],
+): CompareReport | undefined {
+  const [first] = all
+  if (!first) return undefined
+  const byTarget = new Map(all.flatMap(({ topics }) => topics).map(topic => [topic.target, topic]))
+  const topics = planned.flatMap(({ name }) => byTarget.get(name) ?? [])
+  return {
+    ...first,
+    ok: all.every(({ ok }) => ok),
+    durationMs: all.reduce((sum, { durationMs }) => sum + durationMs, 0),
+    topics,
+    totals: sumUp(topics),
+    warnings: [...new Set(all.flatMap(({ warnings }) => warnings))],
+  }
+}
+
 function sumUp(topics: CompareReport['topics']): CompareReport['totals'] {
   const all = topics.flatMap(({ partitions }) => partitions)
   const sum = (pick: (one: PartitionComparison) => number) => all.reduce((total, one) => total + pick(one), 0)

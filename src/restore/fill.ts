@@ -2,18 +2,22 @@ import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
 import { RateLimiter } from '../lib/rate-limiter.ts'
+import { Turns } from '../lib/turns.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { type RestoreMark, type StreamProgress, writeProgress } from './progress.ts'
 import { reconcileAll } from './reconcile.ts'
 import { Replay } from './replay.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import type { Stream } from './stream.ts'
+import { TopicFinisher } from './topic-finisher.ts'
 
 export interface FillParts {
   cluster: Cluster
   clock: Clock
   requestTimeoutMs: number
   onProgress: OnProgress
+  /** Called with one topic after the other, when all its records are on the target and noted there, while others are filled. */
+  onTopicFilled?: (topic: string, signal: AbortSignal) => Promise<void>
 }
 
 /** A frame or chunk of the archive being sent, and the next one being read. */
@@ -37,35 +41,35 @@ export async function fill(
   announce(streams, options, onProgress)
   const { bytesPerSecond, connectionsPerBroker } = options
   const limiter = bytesPerSecond === undefined ? {} : { limiter: new RateLimiter(bytesPerSecond, clock) }
-  const streamBytes = options.rewrite ? REWRITING_STREAM_BYTES : STREAM_BYTES
-  const maxActive = Math.max(1, Math.floor(options.memoryBudgetBytes / streamBytes))
-  const replay = new Replay({
-    cluster,
-    onProgress,
-    connectionsPerBroker,
-    maxActive,
-    requestTimeoutMs,
-    isShared,
-    ...limiter,
-  })
+  const maxActive = countActive(options)
   const stop = new AbortController()
   const scoped = AbortSignal.any([signal, stop.signal])
-  const noting = notePeriodically(options.commitIntervalMs, { restoreId, mark }, streams, parts, scoped).catch(
-    error => {
-      stop.abort(error)
-      throw error
-    },
-  )
-  noting.catch(() => undefined)
+  const orStop = (error: unknown) => stop.abort(error)
+  // One after the other: a note that was begun earlier must not replace a later one.
+  const notes = new Turns()
+  const noteSome = (some: readonly Stream[]) => notes.take(() => note(parts, restoreId, mark, some, scoped))
+  const finishing = new TopicFinisher(streams, { ...parts, isShared, noteSome, onFailure: orStop }, scoped)
+  const targeted = { cluster, onProgress, connectionsPerBroker, maxActive, requestTimeoutMs, isShared, ...limiter }
+  const replay = new Replay({ ...targeted, onFilled: stream => finishing.filled(stream) })
+  const noting = notePeriodically(options.commitIntervalMs, () => noteSome(streams), parts, scoped)
+  noting.catch(orStop)
   try {
     await replay.run(streams, scoped)
+    await finishing.settled()
+    scoped.throwIfAborted()
     // A writer after the last record of a partition did not affect any response.
     if (!isShared) await reconcileAll(streams, { cluster, isShared }, scoped)
   } finally {
     stop.abort(stop.signal.reason)
     await noting.catch(() => undefined)
+    await finishing.settled()
     await noteAtLast(parts, restoreId, mark, streams)
   }
+}
+
+/** Pure. Partitions that the memory of the job allows to fill at the same time. */
+export function countActive({ rewrite, memoryBudgetBytes }: RestoreOptions): number {
+  return Math.max(1, Math.floor(memoryBudgetBytes / (rewrite ? REWRITING_STREAM_BYTES : STREAM_BYTES)))
 }
 
 /** After the look at the target: what is there already is not counted. */
@@ -79,8 +83,7 @@ function announce(streams: readonly Stream[], { timeWindow }: RestoreOptions, on
 /** A note that is late costs the next run a look at what came after the last one, so that a passing fault ends nothing. */
 async function notePeriodically(
   commitIntervalMs: number,
-  { restoreId, mark }: { restoreId: string; mark: RunMark },
-  streams: readonly Stream[],
+  noteAll: () => Promise<void>,
   parts: FillParts,
   signal: AbortSignal,
 ): Promise<void> {
@@ -90,7 +93,7 @@ async function notePeriodically(
       () => false,
     )
     if (!slept) return
-    await note(parts, restoreId, mark, streams, signal).catch(error => {
+    await noteAll().catch(error => {
       signal.throwIfAborted()
       if (!(error instanceof KafkaBackupError) || !error.retryable) throw error
       parts.onProgress({ type: 'retry', what: error.message, delayMs: commitIntervalMs })

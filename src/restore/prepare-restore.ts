@@ -1,5 +1,6 @@
 import { KafkaBackupError } from '../errors.ts'
 import { describeFinding } from '../observe/finding.ts'
+import type { CarryPlan } from '../offsets/carry-plan.ts'
 import type { SchemaReport } from '../registry/restore/schema-report.ts'
 import { expectStream } from './expected.ts'
 import { note } from './fill.ts'
@@ -54,7 +55,9 @@ export async function prepareRestore(
   const pins = assignShards(survey.records.plan, sharing, survey.records.options)
   const { schemas, records } = await beginRestore(survey, parts, signal)
   const { plan, progress, preflight, isComplete } = records
-  const found = isComplete ? [] : [...plan.warnings, ...preflight.findings.map(describeFinding)]
+  const found = isComplete
+    ? []
+    : [...plan.warnings, ...preflight.findings.map(describeFinding), ...releaseWarnings(survey.groups.plan)]
   for (const message of found) parts.onProgress({ type: 'warning', message })
   const wasPrepared = isComplete || (progress !== undefined && findUnprepared(plan, progress, sharing) === undefined)
   if (!wasPrepared) await pinStreams(records, pins, sharing, parts, signal)
@@ -76,6 +79,14 @@ export async function prepareRestore(
       ...(survey.access?.plan.findings ?? []).map(describeFinding),
     ],
   }
+}
+
+/** Pure. No shard knows when the others are done with a topic. */
+export function releaseWarnings({ groups, release }: Pick<CarryPlan, 'groups' | 'release'>): string[] {
+  if (release !== 'per_topic' || groups.length === 0) return []
+  return [
+    'restore.consumer_groups.release: per_topic has no effect with shards: `restore --finish` commits the offsets of all groups',
+  ]
 }
 
 /** Two preparations at once may have noted two producers. What neither has written yet can be noted again. */

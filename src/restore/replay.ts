@@ -21,6 +21,8 @@ interface ReplayParts {
   requestTimeoutMs: number
   isShared: boolean
   limiter?: RateLimiter
+  /** All records of the stream are on the target. */
+  onFilled?: (stream: Stream) => void
 }
 
 /** Longer than any election or rolling restart should take. */
@@ -51,6 +53,7 @@ export class Replay {
       await runPool(streams, this.#parts.maxActive, async stream => {
         try {
           await this.#fill(stream, lanes.get(stream) ?? 0, scoped)
+          this.#parts.onFilled?.(stream)
         } catch (error) {
           stop.abort(error)
           throw error

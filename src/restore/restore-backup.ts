@@ -1,11 +1,9 @@
 import type { AccessReport } from '../access/access-plan.ts'
 import { runAccess, skippedAccess } from '../access/run-access.ts'
 import { describeFinding } from '../observe/finding.ts'
-import { carryGroups, skippedGroups } from '../offsets/carry-groups.ts'
 import type { CarryReport } from '../offsets/carry-report.ts'
 import type { SchemaReport } from '../registry/restore/schema-report.ts'
-import { locateSurveyed } from './locate-restore.ts'
-import { openStreamMaps } from './offset-map.ts'
+import { DIFFERS, planEarly, restoreGroups } from './group-step.ts'
 import { refuseBlocked } from './refusal.ts'
 import type { RestoreReport } from './report.ts'
 import { type RecordParts, restoreRecords } from './restore-records.ts'
@@ -47,8 +45,10 @@ export async function runSurveyed(
 ): Promise<BackupRestoreReport> {
   const surveyMs = parts.clock.monotonic() - startedAt
   const { schemas, records } = await beginRestore(survey, parts, signal, hasRecords)
-  const report = await restoreRecords(records, parts, signal)
-  const consumerGroups = await restoreGroups(survey, report, records, parts, signal)
+  const early = planEarly(survey.groups.plan, records, parts)
+  const release = early && { onTopicRestored: (topic: string, scoped: AbortSignal) => early.release(topic, scoped) }
+  const report = await restoreRecords(records, { ...parts, ...release }, signal)
+  const consumerGroups = await restoreGroups(survey.groups.plan, report, { records, early }, parts, signal)
   const access = await restoreAccess(survey, report, parts, signal)
 
   return {
@@ -115,24 +115,6 @@ async function withNewIds(
 function describeWritten(versions: number): string {
   if (versions === 0) return 'The registry was changed'
   return versions === 1 ? '1 schema version was registered' : `${versions} schema versions were registered`
-}
-
-const DIFFERS = 'the target differs from the backup'
-
-/** Committed offsets are only right where all records are on the target, as they are in the backup. */
-async function restoreGroups(
-  { groups: { plan } }: RestoreSurvey,
-  { isDone }: RestoreReport,
-  records: RecordsSurvey,
-  { cluster, storage, onProgress }: RestoreParts,
-  signal: AbortSignal,
-): Promise<CarryReport> {
-  if (!isDone) return skippedGroups(DIFFERS)
-  if (plan.groups.length === 0) return skippedGroups(plan.reason)
-  const located = await locateSurveyed(records, { cluster, storage }, signal)
-  const openMaps: Parameters<typeof carryGroups>[1] = isWanted =>
-    openStreamMaps(located, { cluster, storage }, { isWanted, isWhole: true }, signal)
-  return carryGroups(plan, openMaps, { cluster, onProgress }, signal)
 }
 
 async function restoreAccess(

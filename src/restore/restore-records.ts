@@ -1,7 +1,7 @@
 import { describeFinding } from '../observe/finding.ts'
 import type { OnProgress, ProgressEvent } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type CompareReport, compareRestore } from './compare.ts'
+import { type CompareReport, compareRestore, joinComparisons } from './compare.ts'
 import { type FillParts, fill, note } from './fill.ts'
 import { locateSurveyed } from './locate-restore.ts'
 import { openStreams } from './open-streams.ts'
@@ -11,8 +11,10 @@ import { idWarnings, type RestoreReport, reportGaps, reportTopics, sumTopics } f
 import type { Stream } from './stream.ts'
 import type { RecordsSurvey } from './survey-records.ts'
 
-export interface RecordParts extends FillParts {
+export interface RecordParts extends Omit<FillParts, 'onTopicFilled'> {
   storage: Storage
+  /** Called when a topic is restored, and equals the backup where the job asks for a comparison, while others are filled. */
+  onTopicRestored?: (topic: string, signal: AbortSignal) => Promise<void>
 }
 
 /**
@@ -36,7 +38,7 @@ export async function restoreRecords(
     parts.onProgress(event)
   }
   const written = wasComplete
-    ? { streams: [], isDone: true, ...(await verify(survey, parts, signal, endsOf(survey.progress))) }
+    ? { streams: [], isDone: true, ...(await verify(survey, parts, signal, { ends: endsOf(survey.progress) })) }
     : await writeRecords(survey, { ...parts, onProgress }, signal)
   const { streams, isDone, verification, refused = [] } = written
   const topics = reportTopics(survey, streams, topic => times.durationOf(topic))
@@ -71,12 +73,14 @@ async function writeRecords(survey: RecordsSurvey, parts: RecordParts, signal: A
   const { streams, mark } = await openStreams(options, survey, parts, signal)
   // What an earlier run has filled may have its settings and its writers by now, although the rest was deleted since.
   const unfilled = streams.filter(stream => !stream.progress.isFilled)
+  const compared: CompareReport[] = []
   if (unfilled.length > 0) {
-    await fill(options, { restoreId, mark }, unfilled, parts, signal)
+    const filling = { ...parts, ...whenFilled(survey, compared, parts) }
+    await fill(options, { restoreId, mark }, unfilled, filling, signal)
     await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: false })
   }
   // Before settings are applied: they let retention and compaction remove records.
-  const verified = await verify(survey, parts, signal)
+  const verified = await verify(survey, parts, signal, { compared })
   if (verified.verification?.ok === false) return { streams, isDone: false, ...verified }
   // From here on the topics may have settings, and writers, that a replay could not continue with.
   const made = new Set(streams.filter(({ progress }) => progress.isMade).map(({ topic }) => topic))
@@ -86,16 +90,60 @@ async function writeRecords(survey: RecordsSurvey, parts: RecordParts, signal: A
   return { streams, isDone: true, refused, ...verified }
 }
 
+/** A topic that something follows for is compared at once, where the job asks for it, and not again at the end. */
+function whenFilled(
+  survey: RecordsSurvey,
+  compared: CompareReport[],
+  { onTopicRestored, ...parts }: RecordParts,
+): Pick<FillParts, 'onTopicFilled'> {
+  if (!onTopicRestored) return {}
+  return {
+    onTopicFilled: async (topic, signal) => {
+      if (survey.options.verify) {
+        // Records of other topics are still written: what they count must not be taken for theirs.
+        const quiet = { ...parts, onProgress: () => undefined }
+        const report = await compareTopics(survey, name => name === topic, quiet, signal)
+        compared.push(report)
+        if (!report.ok) return
+      }
+      await onTopicRestored(topic, signal)
+    },
+  }
+}
+
+interface VerifyOptions {
+  /** What comes behind these offsets of the target is not compared. */
+  ends?: ReadonlyMap<string, bigint>
+  /** Of topics that are not compared again. */
+  compared?: readonly CompareReport[]
+}
+
 /** Compares the target with the backup, where the job asks for it. */
 async function verify(
   survey: RecordsSurvey,
   parts: RecordParts,
   signal: AbortSignal,
-  ends?: ReadonlyMap<string, bigint>,
+  { ends, compared = [] }: VerifyOptions,
 ): Promise<{ verification?: CompareReport }> {
   if (!survey.options.verify) return {}
+  const known = new Set(compared.flatMap(({ topics }) => topics.map(({ target }) => target)))
+  const isAll = compared.length > 0 && survey.plan.topics.every(({ name }) => known.has(name))
+  const rest = isAll
+    ? []
+    : [await compareTopics(survey, name => !known.has(name), { ...parts, ...(ends && { ends }) }, signal)]
+  const verification = joinComparisons(survey.plan, [...compared, ...rest])
+  return verification ? { verification } : {}
+}
+
+async function compareTopics(
+  survey: RecordsSurvey,
+  isWanted: (topic: string) => boolean,
+  parts: Omit<Parameters<typeof compareRestore>[1], 'maxDifferences'>,
+  signal: AbortSignal,
+): Promise<CompareReport> {
   const located = await locateSurveyed(survey, parts, signal)
-  return { verification: await compareRestore(located, { ...parts, ...(ends && { ends }) }, signal) }
+  const topics = located.plan.topics.filter(({ name }) => isWanted(name))
+  return compareRestore({ ...located, plan: { ...located.plan, topics } }, parts, signal)
 }
 
 /** Where the restore ended: topics that are in use by now have later records. */

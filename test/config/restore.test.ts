@@ -27,7 +27,7 @@ describe('a restore that leaves out all it may', () => {
         retention: 'fail',
         offsetHeaders: false,
         verify: false,
-        consumerGroups: { exclude: [], mapping: new Map() },
+        consumerGroups: { exclude: [], mapping: new Map(), release: 'end' },
         acls: false,
         quotas: false,
         users: false,
@@ -63,7 +63,7 @@ test('a restore takes every field of its own', () => {
   existing_topics: append
   retention: hold
   offset_headers: true
-  consumer_groups: {include: ['billing*'], exclude: [billing-test], mapping: {billing: billing-2}}
+  consumer_groups: {include: ['billing*'], exclude: [billing-test], mapping: {billing: billing-2}, release: per_topic}
   acls: true
   quotas: true
   users: true
@@ -119,6 +119,7 @@ enterprise: {schema_registry: {enabled: false}}
       include: ['billing*'],
       exclude: ['billing-test'],
       mapping: new Map([['billing', 'billing-2']]),
+      release: 'per_topic',
     },
     verify: true,
     restoreId: 'after-incident',
@@ -352,6 +353,10 @@ const refused: Record<string, [text: string, message: string]> = {
   ],
   'settings by topic': ['topic_configs: {}', '(did you mean `topic_config`?)'],
   'another way with existing topics': ['existing_topics: overwrite', '"overwrite" is not known; allowed: fail, append'],
+  'another time to release groups': [
+    'consumer_groups: {release: early}',
+    'restore.consumer_groups.release: "early" is not known; allowed: end, per_topic',
+  ],
   'another way with retention': ['retention: keep', '"keep" is not known; allowed: fail, hold, apply'],
   'headers that are neither on nor off': ['offset_headers: 1', 'offset_headers: 1 is neither true nor false'],
   'a verification by degree': ['verify: deep', 'verify: "deep" is neither true nor false'],

@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { readGroups } from '../../src/archive/groups.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
+import type { Hooks } from '../../src/jobs/parts.ts'
 import { dryRunRestoreJob, runRestoreJob } from '../../src/jobs/restore.ts'
 import type { Cluster } from '../../src/kafka/cluster.ts'
 import { commitGroupOffsets, fetchOffsetsOfGroups } from '../../src/kafka/group-offsets.ts'
@@ -155,6 +156,88 @@ describe('consumer groups resume after a restore', () => {
       if (Array.isArray(positions) && positions.length > 0) assert.deepEqual(end.get(group), positions, group)
     }
   })
+
+  test('releases a group when its topics are restored and compared, and resumes a run that ended after that', async () => {
+    const chosen = ['group-00', 'group-01', 'group-08']
+    const early = (prefix: string, release: string) => {
+      const mapping = Object.fromEntries(chosen.map(name => [name, `${prefix}${name}`]))
+      const topic_mapping = { tx: `${prefix}tx`, latest: `${prefix}latest` }
+      const consumer_groups = { include: chosen, mapping, release }
+      return jobOf({ topics: { include: ['tx', 'latest'] }, topic_mapping, consumer_groups, verify: true })
+    }
+    const stop = new AbortController()
+    const killed = holdBack('/kafka/latest/', event => {
+      if (event.type === 'released') stop.abort(new KafkaBackupError('INTERRUPTED', 'stopped'))
+      return false
+    })
+    await assert.rejects(runRestoreJob(early('p-', 'per_topic'), killed, stop.signal), { code: 'INTERRUPTED' })
+    const offsetsOf = async (prefix: string) => {
+      const found = await fetchOffsetsOfGroups(
+        cluster,
+        chosen.map(name => `${prefix}${name}`),
+        never,
+      )
+      return [...found.values()].map(some =>
+        (Array.isArray(some) ? some : [])
+          .map(({ topic, partition, offset }) => [topic.slice(prefix.length), partition, offset])
+          .sort(),
+      )
+    }
+    const [released = [], ...waiting] = await offsetsOf('p-')
+    assert.deepEqual([released.length, waiting], [3, [[], []]], 'group-00 has read tx only')
+    // Its consumers continue while the restore is not complete, and the next run does not set them back.
+    const read = await target.driver.readGroup({ group: 'p-group-00', topics: ['p-tx'], reset: 'none' })
+    const advanced = (await offsetsOf('p-'))[0]
+    assert.ok(read.length > 0 && !advanced?.every(([, , offset]) => offset === 0n))
+
+    const finished: string[] = []
+    const resumed = holdBack('/kafka/latest/', event => {
+      if (event.type === 'released') finished.push(event.group)
+      return event.type === 'released' && event.group === 'p-group-00'
+    })
+    const { consumerGroups, verification } = await runRestoreJob(early('p-', 'per_topic'), resumed, never)
+    assert.equal(finished[0], 'p-group-00', 'although no record of latest was restored')
+    assert.deepEqual(consumerGroups.totals, { groups: 3, committed: 2, kept: 1, failed: 0 })
+    assert.ok(consumerGroups.groups.every(({ isEarly }) => isEarly))
+    assert.deepEqual([verification?.ok, verification?.totals.topics], [true, 2])
+    await runRestoreJob(early('q-', 'end'), { onProgress: () => undefined }, never)
+    const [, ...others] = await offsetsOf('p-')
+    const [first, ...same] = await offsetsOf('q-')
+    assert.deepEqual([released, others], [first, same], 'as at the end')
+    assert.deepEqual((await offsetsOf('p-'))[0], advanced)
+  })
+
+  /** Records of these objects are not read before an event says so. */
+  function holdBack(folder: string, isOpen: (event: ProgressEvent) => boolean): Hooks {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const held = async (key: string, signal: AbortSignal) => {
+      if (!key.includes(folder) || !key.includes('.log')) return
+      const aborted = new Promise((_, reject) =>
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+      )
+      await Promise.race([promise, aborted])
+    }
+    return {
+      onProgress: event => {
+        if (isOpen(event)) resolve()
+      },
+      decorateStorage: storage => ({
+        location: storage.location,
+        writerBytes: storage.writerBytes,
+        create: (...args) => storage.create(...args),
+        replace: (...args) => storage.replace(...args),
+        openWriter: (...args) => storage.openWriter(...args),
+        read: async (key, signal) => held(key, signal).then(() => storage.read(key, signal)),
+        readRange: async (key, start, length, signal) =>
+          held(key, signal).then(() => storage.readRange(key, start, length, signal)),
+        stat: (...args) => storage.stat(...args),
+        list: (...args) => storage.list(...args),
+        listFolders: (...args) => storage.listFolders(...args),
+        remove: (...args) => storage.remove(...args),
+        close: () => storage.close(),
+      }),
+    }
+  }
 
   test('backs up and restores a Streams group; reports a share group as not in the backup', async () => {
     const direct = await openCluster(source.server)

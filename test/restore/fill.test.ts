@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { hasCode } from '../../src/errors.ts'
-import type { RunMark } from '../../src/restore/fill.ts'
+import { hasCode, KafkaBackupError } from '../../src/errors.ts'
+import type { ProgressEvent } from '../../src/observe/progress.ts'
+import type { FillParts, RunMark } from '../../src/restore/fill.ts'
 import { fill } from '../../src/restore/fill.ts'
 import type { Stream } from '../../src/restore/stream.ts'
 import { encodeRun } from '../fakes/batches.ts'
@@ -17,10 +18,14 @@ const isConflict = (error: unknown) => hasCode(error, 'RESTORE_CONFLICT')
 async function run(
   { fake }: ScriptedTarget,
   streams: Stream[],
-  { isShared = false, ...mark }: Partial<RunMark> & { isShared?: boolean } = {},
+  {
+    isShared = false,
+    parts: more,
+    ...mark
+  }: Partial<RunMark> & { isShared?: boolean; parts?: Partial<FillParts> } = {},
 ): Promise<void> {
   const cluster = await fake.open()
-  const parts = { cluster, clock: fake.clock, requestTimeoutMs: 300, onProgress: () => undefined }
+  const parts = { cluster, clock: fake.clock, requestTimeoutMs: 300, onProgress: () => undefined, ...more }
   const known = { identity, generation: 1, fingerprint: 'f', run: 'mine', earlier: new Set<string>(), ...mark }
   const options = plainOptions(isShared ? { existingTopics: 'append' } : {})
   await fill(options, { restoreId: 'r1', mark: known }, streams, parts, never)
@@ -64,6 +69,66 @@ describe('filling the partitions of a target', () => {
         }
         await assert.rejects(run(target, [stream]), isConflict)
       },
+    ))
+})
+
+describe('a topic that is filled while others are not', () => {
+  const two = () => [sampleStream(10, 10), sampleStream(30, 10, { partition: 1 })]
+
+  test('is handed on once, when all its partitions are filled and noted', () =>
+    withTarget(
+      () => undefined,
+      async target => {
+        const committed = keepNotes(target.fake)
+        const handed: unknown[] = []
+        const events: ProgressEvent[] = []
+        const onTopicFilled = async (topic: string) => {
+          handed.push([topic, committed.map(({ offset }) => offset)])
+        }
+        await run(target, two(), { parts: { onTopicFilled, onProgress: event => events.push(event) } })
+        assert.deepEqual(handed, [['orders', [10n, 30n]]])
+        assert.deepEqual(
+          events.filter(({ type }) => type === 'filled'),
+          [{ type: 'filled', topic: 'orders', done: 1, total: 1 }],
+        )
+      },
+      2,
+    ))
+
+  test('that another run has taken over ends this one, also where others may write', () =>
+    withTarget(
+      () => undefined,
+      async target => {
+        const committed = keepNotes(target.fake)
+        const stream = sampleStream(10, 10, {}, true)
+        const { peek } = stream
+        stream.peek = async () => {
+          const batch = await peek.call(stream)
+          if (!batch) committed.forEach(takeOver)
+          return batch
+        }
+        const onTopicFilled = () => assert.fail('nothing follows for it')
+        await assert.rejects(run(target, [stream], { isShared: true, parts: { onTopicFilled } }), isConflict)
+      },
+    ))
+
+  test('does not end the run for a fault that may pass, and does for another', () =>
+    withTarget(
+      () => undefined,
+      async target => {
+        keepNotes(target.fake)
+        const warned: string[] = []
+        const onProgress = (event: ProgressEvent) => event.type === 'warning' && warned.push(event.message)
+        const failing = (code: 'KAFKA_NOT_READY' | 'KAFKA_DENIED') => ({
+          onProgress: (event: ProgressEvent) => void onProgress(event),
+          onTopicFilled: () => Promise.reject(new KafkaBackupError(code, 'no coordinator')),
+        })
+        await run(target, two(), { parts: failing('KAFKA_NOT_READY') })
+        assert.deepEqual(warned, ['orders: its consumer groups wait for the end: no coordinator'])
+        const again = [sampleStream(10, 10, { targetOffset: 10n, sourceOffset: 10n, sequence: 10 })]
+        await assert.rejects(run(target, again, { parts: failing('KAFKA_DENIED') }), { code: 'KAFKA_DENIED' })
+      },
+      2,
     ))
 })
 

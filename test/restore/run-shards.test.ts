@@ -5,6 +5,7 @@ import { commitGeneration } from '../../src/archive/commit.ts'
 import { renewManifestCopy } from '../../src/archive/newest-copies.ts'
 import { hasCode } from '../../src/errors.ts'
 import { createIdMap } from '../../src/registry/ids/id-map.ts'
+import { releaseWarnings } from '../../src/restore/prepare-restore.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { encodeBatch, encodeRun } from '../fakes/batches.ts'
@@ -84,6 +85,30 @@ describe('a restore in shards', () => {
       assert.equal((await target.finish({ verify: true })).verification?.ok, true)
       assert.deepEqual(logsOf(target), expected)
     })
+  })
+
+  test('fills the partitions of each shard in the order of the job', () =>
+    withFakeTarget(source(), async target => {
+      // One partition at a time, so that the order shows.
+      const changes = { order: ['orders'], memoryBudgetBytes: 1 }
+      await target.prepare(2, changes)
+      const topics = new Set<string>()
+      for (const one of ['0/2', '1/2']) {
+        const begun: string[] = []
+        target.onEvent = event => {
+          if (event.type === 'begun') begun.push(event.topic)
+        }
+        await target.shard(one, changes)
+        assert.deepEqual(begun, begun.toSorted().toReversed(), 'orders before audit')
+        for (const topic of begun) topics.add(topic)
+      }
+      assert.deepEqual([...topics].toSorted(), ['audit', 'orders'])
+    }))
+
+  test('warns that groups are not released before the end', () => {
+    const groups = [{ group: 'g', type: 'classic' as const, target: 'g', positions: [], streams: [], leftOut: 0 }]
+    assert.match(releaseWarnings({ groups, release: 'per_topic' }).join(), /no effect with shards: `restore --finish`/)
+    assert.deepEqual([releaseWarnings({ groups }), releaseWarnings({ groups: [], release: 'per_topic' })], [[], []])
   })
 
   for (const repartition of ['keep', 'by_key'] as const) {

@@ -10,10 +10,13 @@ export function formatCarried(report: CarryReport | undefined): string | undefin
   if (!report) return undefined
   const { groups, kept, failed } = report.totals
   if (groups === 0) return report.reason === undefined ? undefined : `none: ${printable(report.reason)}`
+  const early = report.groups.filter(({ isEarly }) => isEarly).length
   const parts = [
     `${plural(groups, 'consumer group')}`,
+    ...(early === 0 ? [] : [`${formatCount(early)} released before the end`]),
     ...(kept === 0 ? [] : [`${formatCount(kept)} already had committed offsets, which are kept`]),
     ...(failed === 0 ? [] : [`${formatCount(failed)} FAILED`]),
+    ...(report.reason === undefined ? [] : [`the others not: ${printable(report.reason)}`]),
   ]
   return parts.join(', ')
 }
@@ -44,10 +47,11 @@ export function carriedDocument({ groups, totals, reason }: CarryReport) {
   return {
     totals,
     reason: reason ?? null,
-    groups: groups.map(({ group, target, outcome, error, committed, kept, leftOut }) => ({
+    groups: groups.map(({ group, target, outcome, isEarly, error, committed, kept, leftOut }) => ({
       group,
       target,
       outcome,
+      released_early: isEarly === true,
       error: error ?? null,
       committed: committed.map(one => ({
         topic: one.topic,
@@ -66,9 +70,10 @@ export function carriedDocument({ groups, totals, reason }: CarryReport) {
 }
 
 /** The groups that a restore would set. Their target offsets are known only after the records are restored. */
-export function plannedGroupsDocument({ groups, reason }: CarryPlan) {
+export function plannedGroupsDocument({ groups, reason, release }: CarryPlan) {
   return {
     reason: reason ?? null,
+    release: release ?? 'end',
     groups: groups.map(({ group, target, positions, streams, leftOut }) => ({
       group,
       target,

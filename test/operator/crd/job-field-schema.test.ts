@@ -51,7 +51,7 @@ for (const controller of controllers) {
       const texts = [node.description ?? '', ...(node['x-kubernetes-validations'] ?? []).map(({ message }) => message)]
       return texts.flatMap(text => [...text.matchAll(/\b[a-z]+(_[a-z]+)+\b/g)].map(([word]) => `${path}: ${word}`))
     })
-    const values = /: (by_key|header_based|new_incarnation)$/
+    const values = /: (by_key|header_based|new_incarnation|per_topic)$/
     assert.deepEqual(
       words.filter(word => !values.test(word)),
       [],

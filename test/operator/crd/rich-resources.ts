@@ -42,7 +42,7 @@ export const fullRestore = {
     partitionMapping: { orders: { '0': 1, '2': 0 } },
     topicConfig: { 'retention.ms': -1, 'cleanup.policy': 'compact' },
     replicationFactor: 3,
-    consumerGroups: { mapping: { 'a b': 'c d' } },
+    consumerGroups: { mapping: { 'a b': 'c d' }, release: 'per_topic' },
   },
 }
 

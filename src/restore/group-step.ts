@@ -1,0 +1,54 @@
+import type { Cluster } from '../kafka/cluster.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import { carryGroups, skippedGroups } from '../offsets/carry-groups.ts'
+import type { CarryPlan } from '../offsets/carry-plan.ts'
+import type { CarryReport } from '../offsets/carry-report.ts'
+import type { OpenMaps } from '../offsets/place-groups.ts'
+import type { Storage } from '../storage/storage.ts'
+import { EarlyGroups } from './early-groups.ts'
+import { locateSurveyed } from './locate-restore.ts'
+import { openStreamMaps } from './offset-map.ts'
+import type { RecordsSurvey } from './survey-records.ts'
+
+interface GroupParts {
+  cluster: Cluster
+  storage: Storage
+  onProgress: OnProgress
+}
+
+export const DIFFERS = 'the target differs from the backup'
+
+/** Undefined where all groups get their offsets at the end. */
+export function planEarly(plan: CarryPlan, records: RecordsSurvey, parts: GroupParts): EarlyGroups | undefined {
+  if (plan.release !== 'per_topic' || records.isComplete || plan.groups.length === 0) return undefined
+  return new EarlyGroups(plan, { ...parts, openMaps: signal => mapOffsets(records, parts, signal) })
+}
+
+/** Committed offsets are only right where the records are on the target, as they are in the backup. */
+export async function restoreGroups(
+  plan: CarryPlan,
+  { isDone }: { isDone: boolean },
+  { records, early }: { records: RecordsSurvey; early: EarlyGroups | undefined },
+  parts: GroupParts,
+  signal: AbortSignal,
+): Promise<CarryReport> {
+  const left = early?.left ?? plan
+  const { cluster } = parts
+  const carry = async () => {
+    if (!isDone) return skippedGroups(DIFFERS)
+    if (left.groups.length === 0) return skippedGroups(plan.reason)
+    const onProgress = early?.onProgressOfLeft ?? parts.onProgress
+    return carryGroups(left, await mapOffsets(records, parts, signal), { cluster, onProgress }, signal)
+  }
+  const carried = await carry()
+  return early?.join(carried) ?? carried
+}
+
+async function mapOffsets(
+  records: RecordsSurvey,
+  { cluster, storage }: Pick<GroupParts, 'cluster' | 'storage'>,
+  signal: AbortSignal,
+): Promise<OpenMaps> {
+  const located = await locateSurveyed(records, { cluster, storage }, signal)
+  return isWanted => openStreamMaps(located, { cluster, storage }, { isWanted, isWhole: true }, signal)
+}

@@ -1,0 +1,66 @@
+import { KafkaBackupError } from '../errors.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import { Turns } from '../lib/turns.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import { reconcileAll } from './reconcile.ts'
+import type { Stream } from './stream.ts'
+
+interface FinisherParts {
+  cluster: Cluster
+  onProgress: OnProgress
+  isShared: boolean
+  noteSome: (streams: readonly Stream[]) => Promise<void>
+  onTopicFilled?: (topic: string, signal: AbortSignal) => Promise<void>
+  /** Called at once with a failure that ends the run. */
+  onFailure: (error: unknown) => void
+}
+
+/**
+ * Reports each topic when its last partition is filled. Where something follows for the topic, it comes after a look at the
+ * target, which finds other writers, and after the progress is noted, one topic after the other.
+ */
+export class TopicFinisher {
+  readonly #parts: FinisherParts
+  readonly #signal: AbortSignal
+  readonly #byTopic: Map<string, Stream[]>
+  readonly #open: Map<string, number>
+  readonly #turns = new Turns()
+  #done = 0
+
+  constructor(streams: readonly Stream[], parts: FinisherParts, signal: AbortSignal) {
+    this.#parts = parts
+    this.#signal = signal
+    this.#byTopic = Map.groupBy(streams, ({ topic }) => topic)
+    this.#open = new Map([...this.#byTopic].map(([topic, own]) => [topic, own.length]))
+  }
+
+  filled({ topic }: Pick<Stream, 'topic'>): void {
+    const left = (this.#open.get(topic) ?? 1) - 1
+    this.#open.set(topic, left)
+    if (left > 0) return
+    this.#parts.onProgress({ type: 'filled', topic, done: ++this.#done, total: this.#byTopic.size })
+    const { onTopicFilled } = this.#parts
+    if (onTopicFilled) this.#turns.take(() => this.#finish(topic, onTopicFilled)).catch(this.#parts.onFailure)
+  }
+
+  /** When what follows for the topics so far has ended. */
+  settled(): Promise<void> {
+    return this.#turns.settled()
+  }
+
+  async #finish(topic: string, onTopicFilled: NonNullable<FinisherParts['onTopicFilled']>): Promise<void> {
+    const { cluster, isShared, noteSome, onProgress } = this.#parts
+    const own = this.#byTopic.get(topic) ?? []
+    try {
+      this.#signal.throwIfAborted()
+      if (!isShared) await reconcileAll(own, { cluster, isShared }, this.#signal)
+      await noteSome(own)
+      await onTopicFilled(topic, this.#signal)
+    } catch (error) {
+      this.#signal.throwIfAborted()
+      // The end of the restore does the same for all topics, so that trouble that may pass ends nothing.
+      if (!(error instanceof KafkaBackupError) || !error.retryable) throw error
+      onProgress({ type: 'warning', message: `${topic}: its consumer groups wait for the end: ${error.message}` })
+    }
+  }
+}
