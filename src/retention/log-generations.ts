@@ -1,6 +1,7 @@
 import { scanManifests } from '../archive/catalog.ts'
 import { keepGeneration } from '../archive/log/keep-generation.ts'
 import { parseLogKey } from '../archive/log/keys.ts'
+import { rangesOf } from '../archive/log/survey-log.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { hasCode } from '../errors.ts'
 import type { StoredObject } from '../storage/storage.ts'
@@ -8,6 +9,7 @@ import { findKept } from './kept-generations.ts'
 import { addState, findCut, type LogCut, readLogReferences } from './log-references.ts'
 import { planSuperseded } from './plan-objects.ts'
 import type { PruneContext } from './prune-context.ts'
+import { type RemovedCommits, removeCommits } from './remove-commits.ts'
 
 export interface FoundLog {
   newest: Manifest
@@ -31,14 +33,14 @@ export interface LeftGenerations {
 
 type Generations = Map<number, StoredObject>
 
-/** Undefined where the store protects a generation, which then needs all that it names. */
+/** What the store protects stays readable, with all that it names. */
 export async function removeGenerations(
   context: PruneContext,
   objects: readonly StoredObject[],
   { newest, newestComplete }: FoundLog,
   signal: AbortSignal,
-): Promise<LeftGenerations | undefined> {
-  const { parts, backupId, policy, lease, outcome, isDryRun } = context
+): Promise<LeftGenerations> {
+  const { parts, backupId, policy, lease, outcome } = context
   const { manifests, commits, kept } = await generationsOf(context, objects, newest.generation, signal)
   const facts = { storeNowMs: lease.storeNow(), graceMs: policy.graceMs }
   const all = new Map([...manifests, ...kept, ...commits])
@@ -63,21 +65,59 @@ export async function removeGenerations(
     kept: [...kept.keys()].filter(one => !stays.has(one)),
   }
   const freed = await readFreed(context, before.length > 0 ? numbers : [], old.kept, signal)
-  // The newest first: those before it can be opened as long as they are there.
-  const gone = [...take(commits, before.toReversed()), ...take(kept, old.kept), ...take(manifests, old.manifests)]
-  for (const object of gone) await context.remove([object], signal)
-  outcome.generationsRemoved = gone.length - before.filter(one => stays.has(one)).length
-  if (!isDryRun && outcome.retained.objects > 0) {
-    outcome.notes.push('the store protects generations that could go, and so all that they name stays')
-    return undefined
-  }
+  const commitsGone = await removeCommits(context, objects, commits, cut, signal)
+  const [keptStay, manifestsStay] = [
+    await removeEach(context, kept, old.kept, signal),
+    await removeEach(context, manifests, old.manifests, signal),
+  ]
+  noteRefused(context, commitsGone, numbers, [...keptStay, ...manifestsStay])
+  const gone = [...commitsGone.removed].filter(one => !stays.has(one)).length
+  outcome.generationsRemoved = gone + old.kept.length + old.manifests.length - keptStay.size - manifestsStay.size
+  const { generation: first } = commitsGone.cut
   return {
-    cut,
-    commits: numbers.filter(one => one >= cut.generation),
-    kept: [...new Set([...kept.keys(), ...before])].filter(one => one < cut.generation && stays.has(one)),
-    manifests: [...manifests.keys()].filter(one => !superseded.has(one)),
+    cut: commitsGone.cut,
+    commits: numbers.filter(one => one >= first && !commitsGone.removed.has(one)),
+    kept: [...new Set([...kept.keys(), ...before])].filter(one => one < first && (stays.has(one) || keptStay.has(one))),
+    manifests: [...manifests.keys()].filter(one => !superseded.has(one) || manifestsStay.has(one)),
     freed,
     isStuck: cut.generation < firstRecent && firstRecent > oldest,
+  }
+}
+
+/** One after the other; returns those that the store protects. */
+async function removeEach(
+  context: PruneContext,
+  from: Generations,
+  generations: readonly number[],
+  signal: AbortSignal,
+): Promise<Set<number>> {
+  const refused = new Set<number>()
+  for (const generation of generations) {
+    const object = from.get(generation)
+    if (object && (await context.remove([object], signal)).length > 0) refused.add(generation)
+  }
+  return refused
+}
+
+function noteRefused(
+  { outcome }: PruneContext,
+  { refused, removed, cut }: RemovedCommits,
+  commits: readonly number[],
+  others: readonly number[],
+): void {
+  const until = 'until it releases them, with all that they name; a later prune removes them'
+  if (refused !== undefined) {
+    const stay = commits.filter(one => !removed.has(one) && one >= cut.generation && one <= refused)
+    const [from = refused] = stay
+    outcome.notes.push(
+      `the store refused to remove generation ${refused}, so generations ${from} to ${refused} stay ${until}`,
+    )
+  }
+  if (others.length > 0) {
+    const named = rangesOf(others.toSorted((a, b) => a - b)).map(({ from, to }) =>
+      from === to ? from : `${from} to ${to}`,
+    )
+    outcome.notes.push(`the store refused to remove generations ${named.join(', ')}: they stay ${until}`)
   }
 }
 
@@ -87,10 +127,6 @@ async function keep({ parts, backupId, lease, isDryRun }: PruneContext, generati
     lease.assertHeld()
     await keepGeneration(parts.storage, backupId, generation, signal)
   }
-}
-
-function take(from: Generations, generations: readonly number[]): StoredObject[] {
-  return generations.flatMap(one => from.get(one) ?? [])
 }
 
 /** All that these generations name; where one of them is damaged, nothing is known of them. */

@@ -12,6 +12,7 @@ import {
   readParts,
 } from '../archive/log/open-generation.ts'
 import { SegmentLists } from '../archive/log/segment-lists.ts'
+import { rangesOf } from '../archive/log/survey-log.ts'
 import { sectionObjectsOf } from '../archive/named-objects.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 
@@ -59,21 +60,32 @@ export async function readLogReferences(
   signal: AbortSignal,
 ): Promise<Set<string>> {
   const keys = new Set<string>()
-  await addState(storage, backupId, cut, keys, signal)
-  let generation = commits.at(-1) ?? cut
-  while (generation > cut) {
-    for await (const change of changesOf(storage, backupId, generation, signal)) addChange(change, keys)
-    const base = (await readCommit(storage, backupId, generation, signal)).commit.checkpoint?.generation ?? 0
-    if (base < cut) break
-    const { commit } = await readCommit(storage, backupId, base + 1, signal)
-    if (commit.previous) generation = base
-    else {
-      // A copy or a repair: its state is in the checkpoint, whatever the commits before it say.
-      await addState(storage, backupId, base + 1, keys, signal)
-      generation = commits.findLast(one => one <= base) ?? cut
-    }
+  // In between some have gone, or were not copied.
+  for (const stretch of rangesOf(commits.filter(one => one >= cut))) {
+    await addStretch(storage, backupId, stretch, keys, signal)
   }
   return keys
+}
+
+/** Generations that can be opened without any commit before them. */
+async function addStretch(
+  storage: Storage,
+  backupId: string,
+  { from, to }: { from: number; to: number },
+  keys: Set<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  await addState(storage, backupId, from, keys, signal)
+  let generation = to
+  while (generation > from) {
+    for await (const change of changesOf(storage, backupId, generation, signal)) addChange(change, keys)
+    const base = (await readCommit(storage, backupId, generation, signal)).commit.checkpoint?.generation ?? 0
+    if (base < from) break
+    const { commit } = await readCommit(storage, backupId, base + 1, signal)
+    // A copy or a repair: its state is in the checkpoint, whatever the commits before it say.
+    if (!commit.previous) await addState(storage, backupId, base + 1, keys, signal)
+    generation = base
+  }
 }
 
 /** All that one generation names. */

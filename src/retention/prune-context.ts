@@ -98,11 +98,13 @@ export class PruneContext {
     return objects
   }
 
-  async remove(objects: readonly StoredObject[], signal: AbortSignal): Promise<void> {
+  /** Returns what the store protects. */
+  async remove(objects: readonly StoredObject[], signal: AbortSignal): Promise<StoredObject[]> {
     const { removed } = this.outcome
     if (!this.isDryRun) return removeObjects(objects, this.outcome, { ...this.parts, lease: this.lease }, signal)
     removed.objects += objects.length
     removed.bytes += objects.reduce((sum, { size }) => sum + size, 0)
+    return []
   }
 
   /** Leases that were not renewed for an hour, or whose time is as far in the future. Reports do not count them. */
@@ -131,17 +133,21 @@ async function removeObjects(
   outcome: BackupOutcome,
   { storage, lease, onProgress }: RemovalParts,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<StoredObject[]> {
   let done = 0
-  await runPool(objects, CONCURRENCY, async ({ key, size }) => {
+  const refused: StoredObject[] = []
+  await runPool(objects, CONCURRENCY, async object => {
+    const { key, size } = object
     signal.throwIfAborted()
     lease.assertHeld()
     const isGone = await removeOne(storage, key, signal)
+    if (!isGone) refused.push(object)
     const amount = isGone ? outcome.removed : outcome.retained
     amount.objects++
     amount.bytes += size
     onProgress({ type: 'removed', backupId: outcome.backupId, objects: ++done, totalObjects: objects.length })
   })
+  return refused
 }
 
 async function removeOne(storage: Storage, key: string, signal: AbortSignal): Promise<boolean> {

@@ -32,7 +32,7 @@ export async function tidyLog(
   const found = newest ? { ...state, newest, ...(newest.complete && { newestComplete: newest }) } : state
   const objects = newest ? await context.listObjects(signal) : before
   const kept = await removeGenerations(context, objects, found, signal)
-  if (!kept || (await isInUse(context, signal))) return
+  if (await isInUse(context, signal)) return
   const named = await readNamed(context, kept, found.newest.generation, signal)
   const facts = { storeNowMs: context.lease.storeNow(), graceMs: policy.graceMs }
   const orphans = objects.filter(
