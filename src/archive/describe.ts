@@ -131,9 +131,13 @@ export async function describeBackup(
   choice: GenerationChoice,
   signal: AbortSignal,
 ): Promise<Description> {
-  const manifest = await openSelected(storage, backupId, choice, signal)
+  // First, since the state of many partitions takes much memory.
   const windows = await readRecoveryWindows(storage, backupId, signal)
+  const manifest = await openSelected(storage, backupId, choice, signal)
   const { backup_id, generation, complete, started_at, created_at, tool_version, format_version } = manifest
+  const point = { generation, created_at }
+  // Where it was committed in the meantime, its new topics have no window yet.
+  const ownWindow = complete ? { oldest: point, newest: point } : null
   return {
     backup_id,
     location: storage.location,
@@ -151,7 +155,7 @@ export async function describeBackup(
     warnings: [...manifest.warnings, ...deletedKeyWarnings(manifest.topics)],
     topics: manifest.topics.map(topic => ({
       ...describeTopic(topic, manifest.topics),
-      recovery_window: windows.get(incarnationKey(topic)) ?? null,
+      recovery_window: windows.get(incarnationKey(topic)) ?? ownWindow,
     })),
     topic_settings_at: manifest.topic_settings_at ?? manifest.started_at,
     carried_sections: manifest.carried_sections ?? [],

@@ -1,8 +1,8 @@
 import { hasCode } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
-import { listGenerations, readGeneration } from './catalog.ts'
+import { readGeneration, type ScannedGenerations, scanGenerations } from './catalog.ts'
 import { incarnationKey } from './incarnation.ts'
-import type { Manifest } from './manifest.ts'
+import { openTopics } from './log/open-generation.ts'
 
 /** A state that a restore can select. */
 export interface RestorablePoint {
@@ -25,7 +25,7 @@ export async function readRecoveryWindows(
   backupId: string,
   signal: AbortSignal,
 ): Promise<Map<string, RecoveryWindow>> {
-  const history = new History(storage, backupId, await listGenerations(storage, backupId, signal), signal)
+  const history = new History(storage, backupId, await scanGenerations(storage, backupId, signal), signal)
   const [first, last] = [await history.findComplete(0, 1), await history.findComplete(history.count - 1, -1)]
   const windows = new Map<string, RecoveryWindow>()
   if (!last) return windows
@@ -56,13 +56,16 @@ class History {
   readonly #storage: Storage
   readonly #backupId: string
   readonly #generations: readonly number[]
+  /** Of version 2. */
+  readonly #commits: ReadonlySet<number>
   readonly #signal: AbortSignal
   readonly #known = new Map<number, ReadState | undefined>()
 
-  constructor(storage: Storage, backupId: string, generations: readonly number[], signal: AbortSignal) {
+  constructor(storage: Storage, backupId: string, { manifests, commits }: ScannedGenerations, signal: AbortSignal) {
     this.#storage = storage
     this.#backupId = backupId
-    this.#generations = generations
+    this.#generations = [...manifests, ...commits]
+    this.#commits = new Set(commits)
     this.#signal = signal
   }
 
@@ -106,14 +109,23 @@ class History {
 
   /** Undefined for one that is damaged, or that a prune has removed. */
   async #open(at: number): Promise<ReadState | undefined> {
-    let manifest: Manifest
+    const generation = this.#generations[at] ?? 0
     try {
-      manifest = await readGeneration(this.#storage, this.#backupId, this.#generations[at] ?? 0, this.#signal)
+      const { created_at, complete, topics } = await this.#readTopics(generation)
+      return { at, generation, created_at, complete, topics }
     } catch (error) {
       if (hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW', 'STORAGE_NOT_FOUND')) return undefined
       throw error
     }
-    const { generation, created_at, complete, topics } = manifest
-    return { at, generation, created_at, complete, topics: new Set(topics.map(incarnationKey)) }
+  }
+
+  async #readTopics(generation: number): Promise<Omit<ReadState, 'at' | 'generation'>> {
+    const place = [this.#storage, this.#backupId, generation, this.#signal] as const
+    if (this.#commits.has(generation)) {
+      const { commit, topics } = await openTopics(...place)
+      return { created_at: commit.created_at, complete: commit.complete, topics: new Set(topics.keys()) }
+    }
+    const { created_at, complete, topics } = await readGeneration(...place)
+    return { created_at, complete, topics: new Set(topics.map(incarnationKey)) }
   }
 }

@@ -1,6 +1,6 @@
 import type { BackupJob, ClusterlessJob, ClusterlessJobOf, Job, JobOptions, RestoreJob } from '../config/load-job.ts'
 import type { GivenKeys } from '../jobs/encryption.ts'
-import { formatJson } from '../lib/json.ts'
+import { formatJson, formatJsonPieces } from '../lib/json.ts'
 import type { Log } from '../observe/log.ts'
 import { type Redactor, secretsIn } from '../observe/redact.ts'
 import type { Actions } from './actions.ts'
@@ -156,6 +156,12 @@ export class Session {
     this.#screen.writeElsewhere(() => this.#io.stdout.write(`${text}\n`))
   }
 
+  /** The same for one that may have hundreds of megabytes of JSON. */
+  async printLong(lines: () => readonly string[], document: () => unknown): Promise<void> {
+    if (this.options.format !== 'json') return this.print(lines, document)
+    await this.printAll(asLine(formatJsonPieces(document())))
+  }
+
   /** A result that may be of any length, in pieces. Ends early if the reader has closed the output. On a terminal, control characters are escaped. */
   async printAll(pieces: AsyncIterable<Buffer>): Promise<void> {
     const { stdout } = this.#io
@@ -234,4 +240,9 @@ export class Session {
     if (!stderr.isTTY || env.TERM === 'dumb') return openLines(label, line => this.#screen.write(`${line}\n`), clock)
     return openBar(label, preparing, this.#screen, () => outputStyleOf(stderr, env), clock)
   }
+}
+
+async function* asLine(pieces: Iterable<string>): AsyncGenerator<Buffer> {
+  for (const piece of pieces) yield Buffer.from(piece)
+  yield Buffer.from('\n')
 }

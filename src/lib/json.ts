@@ -26,6 +26,51 @@ function formatBigJson(value: unknown, indent?: number): string {
   )
 }
 
+/** About the length of a piece; shorter documents are one. */
+const PIECE_LENGTH = 1 << 16
+
+/** What `formatJson` with an indent of 2 returns, in pieces: of a long list in an object, one item at a time is text in memory. */
+export function* formatJsonPieces(value: unknown): Generator<string> {
+  let piece = ''
+  for (const part of isPlain(value) ? objectParts(value) : [formatJson(value, 2)]) {
+    piece += part
+    if (piece.length < PIECE_LENGTH) continue
+    yield piece
+    piece = ''
+  }
+  yield piece
+}
+
+function* objectParts(value: object): Generator<string> {
+  let before = '{\n  '
+  for (const [name, item] of Object.entries(value)) {
+    if (item === undefined) continue
+    yield `${before}${JSON.stringify(name)}: `
+    if (Array.isArray(item) && item.length > 0) yield* listParts(item)
+    else yield indented(formatJson(item, 2), 2)
+    before = ',\n  '
+  }
+  yield before.startsWith('{') ? '{}' : '\n}'
+}
+
+function* listParts(items: readonly unknown[]): Generator<string> {
+  let before = '[\n    '
+  for (const item of items) {
+    yield `${before}${indented(formatJson(item ?? null, 2), 4)}`
+    before = ',\n    '
+  }
+  yield '\n  ]'
+}
+
+/** In JSON, no string has a line break. */
+function indented(text: string, by: number): string {
+  return text.replaceAll('\n', `\n${' '.repeat(by)}`)
+}
+
+function isPlain(value: unknown): value is object {
+  return isNode(value) && Object.getPrototypeOf(value) === Object.prototype
+}
+
 /** A number that may not fit a double. Strings may look like one; then the document is read the slow way. */
 const longNumber = /(?:^|[[,:])\s*-?\d{16}/
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatJson, parseJson } from '../../src/lib/json.ts'
+import { formatJson, formatJsonPieces, parseJson } from '../../src/lib/json.ts'
 
 const beyond = [2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n), 2n ** 63n - 1n, -(2n ** 63n), 10n ** 30n]
 
@@ -32,4 +32,35 @@ test('the text can be indented, and has digits without quotes', () => {
 
 test('what is no JSON throws', () => {
   for (const text of ['', '{', '[1,]', '01', 'NaN']) assert.throws(() => parseJson(text), SyntaxError)
+})
+
+test('the pieces of a document are its text with an indent of two', () => {
+  const list = Array.from({ length: 5000 }, (_, i) => ({
+    offset: BigInt(i),
+    text: 'a\n"b"',
+    empty: {},
+    none: [],
+    nested: [[i]],
+  }))
+  const documents: unknown[] = [
+    ...[{}, [], null, 7, 5n, 'a\nb', true, new Date(0), new Map()],
+    ...[
+      [1, { a: 1 }],
+      { a: undefined },
+      { a: [] },
+      { a: [undefined, null] },
+      { a: undefined, b: 1 },
+      { a: { b: [1, {}] } },
+    ],
+    ...[
+      { list, after: 1 },
+      { before: 'x', list, other: list.slice(0, 3) },
+      { 'a "name"': [new Date(0), 'a\nb', [2n]] },
+    ],
+  ]
+  for (const document of documents) {
+    const pieces = [...formatJsonPieces(document)]
+    assert.equal(pieces.join(''), formatJson(document, 2))
+    assert.ok(pieces.every(piece => piece.length < 70_000))
+  }
 })

@@ -9,7 +9,7 @@ import { LOG_VERSION } from './document.ts'
 import type { Commit } from './documents.ts'
 import type { OpenedGeneration } from './open-generation.ts'
 import { type ListRow, sumFields } from './row-change.ts'
-import { SegmentLists } from './segment-lists.ts'
+import { type ListSource, SegmentLists } from './segment-lists.ts'
 
 /** Pure. What a manifest says, as a state; its segments are not part of it. */
 export function stateOf(manifest: Omit<Manifest, 'format' | 'format_version'>): State {
@@ -52,8 +52,15 @@ function headOf(manifest: Omit<Manifest, 'format' | 'format_version'>): Head {
  * changes is held to the same rules as a manifest that is read.
  */
 export function manifestOf(storage: Storage, opened: OpenedGeneration): Manifest {
-  const segments = new SegmentLists(storage, opened)
+  const segments = new SegmentLists(storage, withoutRows(opened))
   return checkedManifest(opened, list => ({ read: signal => segments.read(list, signal) }))
+}
+
+/** Pure. What is kept next to a manifest, which has the rows: of many partitions they take much memory. */
+function withoutRows({ commit, ref, state, checkpoint, pending }: OpenedGeneration): ListSource {
+  const lists = new Map<string, { segments: number }>()
+  for (const [list, { segments }] of state.lists) lists.set(list, { segments })
+  return { commit, ref, state: { topics: state.topics, lists }, checkpoint, pending }
 }
 
 /** The same for a writer, without segments. */

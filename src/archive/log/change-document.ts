@@ -166,6 +166,14 @@ function nested(value: unknown): unknown {
   return withNumbers(value)
 }
 
+/** Of a document that was read from the key `at`. */
+export type DecodeChange = (document: z.output<typeof changeSchema>, at: string) => Change
+
+/** What it says of topics, without their lists. */
+export function decodeTopics({ topics, removed_topics }: z.output<typeof changeSchema>, at: string): Change {
+  return decodeChange({ ...(topics && { topics }), ...(removed_topics && { removed_topics }) }, at)
+}
+
 export function decodeChange(document: z.output<typeof changeSchema>, at: string): Change {
   const { packs = [], lists = [], removed_lists = [] } = document
   const changes = new Map<string, ListChange | null>()

@@ -21,6 +21,8 @@ export const MAX_DOCUMENT_BYTES = 128 << 20
 /** Nothing that is written compresses as well, and what does could fill the memory of a reader with a few kilobytes. */
 const MAX_RATIO = 128
 const MAX_OF_ANY = 16 << 20
+/** Of the buffers that a larger document is decompressed into: with the default of 16 kB, many small ones are left behind. */
+const CHUNK_BYTES = 1 << 20
 /** Most commits are small: the hand-over to a thread would take longer than compressing them. */
 const SMALL_BYTES = 32 << 10
 
@@ -48,7 +50,10 @@ export async function unpackDocument<T>(schema: z.ZodType<T>, bytes: Buffer, key
   let plain: Buffer
   try {
     const options = { maxOutputLength: maxPlainBytes(bytes.length) }
-    plain = bytes.length <= SMALL_BYTES ? zstdDecompressSync(bytes, options) : await decompress(bytes, options)
+    plain =
+      bytes.length <= SMALL_BYTES
+        ? zstdDecompressSync(bytes, options)
+        : await decompress(bytes, { ...options, chunkSize: CHUNK_BYTES })
   } catch (cause) {
     throw damaged(key, 'cannot be decompressed', { cause })
   }

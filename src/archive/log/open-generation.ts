@@ -5,7 +5,7 @@ import { damaged } from '../damage.ts'
 import type { NamedObject } from '../manifest.ts'
 import { refuseRepeats } from '../refuse-repeats.ts'
 import { applyChange, type Change, emptyState, type State } from './change.ts'
-import { decodeChange } from './change-document.ts'
+import { type DecodeChange, decodeChange, decodeTopics } from './change-document.ts'
 import { composeAll } from './compose-changes.ts'
 import { nameDocument, readDocument, unpackDocument } from './document.ts'
 import {
@@ -181,9 +181,14 @@ export function hashesOf({ commit, ref }: ReadCommit): string[] {
 }
 
 /** The whole change of a commit. */
-export async function readChange(storage: Storage, { commit, ref }: ReadCommit, signal: AbortSignal): Promise<Change> {
-  const parts = await readParts(storage, commit.backup_id, commit.parts, signal)
-  return composeAll([decodeChange(commit.change, ref.key), ...parts])
+export async function readChange(
+  storage: Storage,
+  { commit, ref }: ReadCommit,
+  signal: AbortSignal,
+  decode: DecodeChange = decodeChange,
+): Promise<Change> {
+  const parts = await readParts(storage, commit.backup_id, commit.parts, signal, decode)
+  return composeAll([decode(commit.change, ref.key), ...parts])
 }
 
 /** The changes of documents that are parts of one, or the roll-ups of one range. */
@@ -192,11 +197,12 @@ export async function readParts(
   backupId: string,
   documents: readonly NamedObject[],
   signal: AbortSignal,
+  decode: DecodeChange = decodeChange,
 ): Promise<Change[]> {
   return runPool(documents, CONCURRENCY, async ref => {
     const part = await readDocument(storage, changePartSchema, ref, signal)
     if (part.backup_id !== backupId) throw damaged(ref.key, `belongs to backup \`${part.backup_id}\``)
-    return decodeChange(part.change, ref.key)
+    return decode(part.change, ref.key)
   })
 }
 
@@ -206,26 +212,43 @@ export async function openGeneration(
   backupId: string,
   generation: number,
   signal: AbortSignal,
+  decode: DecodeChange = decodeChange,
 ): Promise<OpenedGeneration> {
   const read = await readCommit(storage, backupId, generation, signal)
   const { commit } = read
   const [base, rollups, between] = await Promise.all([
-    commit.checkpoint ? readCheckpoint(storage, backupId, commit.checkpoint, signal) : undefined,
-    runPool(commit.rollups, CONCURRENCY, ({ documents }) => readParts(storage, backupId, documents, signal)),
-    readBetween(storage, read, signal),
+    commit.checkpoint ? readCheckpoint(storage, backupId, commit.checkpoint, signal, decode) : undefined,
+    runPool(commit.rollups, CONCURRENCY, ({ documents }) => readParts(storage, backupId, documents, signal, decode)),
+    readBetween(storage, read, signal, decode),
   ])
-  const changes = [...rollups.flat(), ...between, await readChange(storage, read, signal)]
+  const changes = [...rollups.flat(), ...between, await readChange(storage, read, signal, decode)]
   const pending = composeAll(changes)
   const state = applyChange(base?.state ?? emptyState, pending)
   return { ...read, state, checkpoint: base?.checkpoint, pending }
 }
 
-async function readBetween(storage: Storage, { commit }: ReadCommit, signal: AbortSignal): Promise<Change[]> {
+/** The topics of a generation, without its lists: of many partitions, these are most of the memory. */
+export async function openTopics(
+  storage: Storage,
+  backupId: string,
+  generation: number,
+  signal: AbortSignal,
+): Promise<{ commit: Commit; topics: State['topics'] }> {
+  const { commit, state } = await openGeneration(storage, backupId, generation, signal, decodeTopics)
+  return { commit, topics: state.topics }
+}
+
+async function readBetween(
+  storage: Storage,
+  { commit }: ReadCommit,
+  signal: AbortSignal,
+  decode: DecodeChange,
+): Promise<Change[]> {
   const first = firstCommitOf(commit)
   const generations = numbersBetween(first, commit.generation)
   const reads = await runPool(generations, CONCURRENCY, one => readCommit(storage, commit.backup_id, one, signal))
   assertSequence(reads, commit.previous)
-  return runPool(reads, CONCURRENCY, one => readChange(storage, one, signal))
+  return runPool(reads, CONCURRENCY, one => readChange(storage, one, signal, decode))
 }
 
 /** Each commit is the one that the next one names as the one before it; `last` is what the last of them must be. */
@@ -248,6 +271,7 @@ export async function readCheckpoint(
   backupId: string,
   ref: NamedObject & { generation: number },
   signal: AbortSignal,
+  decode: DecodeChange = decodeChange,
 ): Promise<{ checkpoint: Checkpoint; state: State }> {
   const checkpoint = await readDocument(storage, checkpointSchema, ref, signal)
   if (checkpoint.backup_id !== backupId || checkpoint.generation !== ref.generation) {
@@ -257,8 +281,8 @@ export async function readCheckpoint(
   const named = [...checkpoint.parts, ...checkpoint.pages].map(({ key }) => key)
   refuseRepeats('the document', named, ref.key)
   assertPageOrder(checkpoint.pages, ref.key)
-  const parts = await readParts(storage, backupId, checkpoint.parts, signal)
-  const whole = composeAll([decodeChange(checkpoint.change, ref.key), ...parts])
+  const parts = await readParts(storage, backupId, checkpoint.parts, signal, decode)
+  const whole = composeAll([decode(checkpoint.change, ref.key), ...parts])
   return { checkpoint, state: applyChange(emptyState, whole) }
 }
 

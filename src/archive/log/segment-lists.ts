@@ -4,10 +4,11 @@ import type { Storage } from '../../storage/storage.ts'
 import { assertSegmentKeys } from '../assert-keys.ts'
 import { damaged } from '../damage.ts'
 import type { PackRef, Segment } from '../manifest.ts'
-import { applyParts } from './change.ts'
+import { applyParts, type State } from './change.ts'
 import { readDocument } from './document.ts'
 import { type PageRef, pageSchema } from './documents.ts'
 import { assertKey, type OpenedGeneration } from './open-generation.ts'
+import type { ListRow } from './row-change.ts'
 import { decodeSegment, type SegmentRow } from './segment-row.ts'
 
 /**
@@ -24,14 +25,19 @@ interface KeptPage {
   size: number
 }
 
+/** What it needs of an opened generation: of the rows, only how many segments there are. */
+export interface ListSource extends Pick<OpenedGeneration, 'commit' | 'ref' | 'checkpoint' | 'pending'> {
+  state: Pick<State, 'topics'> & { lists: ReadonlyMap<string, Pick<ListRow, 'segments'>> }
+}
+
 /** Reads the segments of lists. */
 export class SegmentLists {
   readonly #storage: Storage
-  readonly #opened: Pick<OpenedGeneration, 'commit' | 'ref' | 'state' | 'checkpoint' | 'pending'>
+  readonly #opened: ListSource
   readonly #pages = new Map<string, { reading: Promise<KeptPage>; signal: AbortSignal; size: number }>()
   #keptText = 0
 
-  constructor(storage: Storage, opened: Pick<OpenedGeneration, 'commit' | 'ref' | 'state' | 'checkpoint' | 'pending'>) {
+  constructor(storage: Storage, opened: ListSource) {
     this.#storage = storage
     this.#opened = opened
   }

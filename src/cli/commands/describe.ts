@@ -19,7 +19,7 @@ export async function run(session: Session): Promise<number> {
   const choice = choiceOf(session.options)
   return withBackup(session, async (storage, backupId) => {
     const description = await session.actions.describeBackup(storage, backupId, choice, session.signal)
-    session.print(
+    await session.printLong(
       () => formatDescription(description, session.style),
       () => description,
     )
