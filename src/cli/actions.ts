@@ -85,6 +85,10 @@ export const realActions = {
     signal: AbortSignal,
     work: (records: AsyncIterable<ShownRecord>) => Promise<T>,
   ): Promise<T> => (await import('../jobs/inspect.ts')).catAt(storage, backupId, request, signal, work),
+  exportAt: lazy(
+    () => import('../jobs/export.ts'),
+    one => one.exportAt,
+  ),
   verifyBackup: lazy(
     () => import('../jobs/verify.ts'),
     one => one.verifyAt,

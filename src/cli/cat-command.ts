@@ -1,3 +1,4 @@
+import { exportFormats } from '../export/formats.ts'
 import { showings } from '../inspect/show-record.ts'
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
 import {
@@ -48,6 +49,27 @@ const extentOptions: readonly OptionSpec[] = [
   },
 ]
 
+/** What is asked of keys and values. */
+const conditionOptions: readonly OptionSpec[] = [
+  {
+    name: 'key-prefix',
+    value: { kind: 'text', label: 'text' },
+    description: 'records whose key begins with this, as text or as it is shown',
+  },
+  {
+    name: 'text',
+    value: { kind: 'text', label: 'text' },
+    description: 'records with this text in the value, decoded or as it is stored',
+  },
+  {
+    name: 'where',
+    value: { kind: 'text', label: 'condition' },
+    description:
+      'records whose value, as JSON, meets a condition, such as `customer.id=42`, `items[*].price>100`, `status!=done`, or `error` for a field that is there; repeatable, and all must hold',
+    isRepeatable: true,
+  },
+]
+
 const limit: OptionSpec = {
   name: 'limit',
   value: { kind: 'text', label: 'count' },
@@ -68,13 +90,14 @@ const placeOptions: readonly OptionSpec[] = [
   asOf,
 ]
 
+const print: OptionSpec = {
+  name: 'print',
+  value: { kind: 'text', label: 'format' },
+  description:
+    "the format of a record, with the letters of kcat, such as '%k %s\\n': `%k` key, `%s` value, `%h` headers, `%t` topic, `%p` partition, `%o` offset, `%T` timestamp, `%K` and `%S` lengths",
+}
+
 const showingOptions: readonly OptionSpec[] = [
-  {
-    name: 'print',
-    value: { kind: 'text', label: 'format' },
-    description:
-      "the format of a record, with the letters of kcat, such as '%k %s\\n': `%k` key, `%s` value, `%h` headers, `%t` topic, `%p` partition, `%o` offset, `%T` timestamp, `%K` and `%S` lengths",
-  },
   {
     name: 'key-as',
     value: showing,
@@ -101,6 +124,7 @@ export const catCommand: CommandSpec = {
     { name: 'newest', value: { kind: 'text', label: 'count' }, description: 'the last records of each partition' },
     limit,
     withAborted,
+    print,
     ...showingOptions,
   ],
   examples: [
@@ -136,27 +160,12 @@ export const searchCommand: CommandSpec = {
     ...placeOptions,
     { ...topicName, fallback: '*' },
     ...extentOptions,
-    {
-      name: 'key-prefix',
-      value: { kind: 'text', label: 'text' },
-      description: 'records whose key begins with this, as text or as it is shown',
-    },
-    {
-      name: 'text',
-      value: { kind: 'text', label: 'text' },
-      description: 'records with this text in the value, decoded or as it is stored',
-    },
-    {
-      name: 'where',
-      value: { kind: 'text', label: 'condition' },
-      description:
-        'records whose value, as JSON, meets a condition, such as `customer.id=42`, `items[*].price>100`, `status!=done`, or `error` for a field that is there; repeatable, and all must hold',
-      isRepeatable: true,
-    },
+    ...conditionOptions,
     limit,
     { name: 'count', description: 'print how many records of each topic were found, instead of the records' },
     { name: 'require-match', description: 'end with exit code 6 if no record was found' },
     withAborted,
+    print,
     ...showingOptions,
   ],
   examples: [
@@ -181,5 +190,58 @@ export const searchCommand: CommandSpec = {
   ],
   exits: '3 if the backup is damaged; 6 if no record was found and `--require-match` is given',
   onInterrupt: NOTHING_CHANGED,
+  stopsAtOnce: true,
+}
+
+export const exportCommand: CommandSpec = {
+  name: 'export',
+  summary: 'write records of a backup to files for other programs',
+  description:
+    'Write the records of topics, or those that meet conditions, to files: JSON lines, CSV. Keys and values are decoded with the schemas in the backup; what cannot be decoded is exported as it is stored, with the reason, and counted. Files appear under their names when they are complete, and existing ones are not replaced. `export.json`, written last, lists the files and all counts. It connects to neither Kafka nor a schema registry.',
+  options: [
+    ...placeOptions,
+    { ...topicName, isRequired: true },
+    {
+      name: 'as',
+      value: { kind: 'choice', label: 'format', choices: exportFormats },
+      description: 'the format of the files',
+      fallback: 'jsonl',
+    },
+    {
+      name: 'out',
+      value: { kind: 'folder', label: 'location' },
+      description: 'the folder or bucket that takes the files; `-` prints JSON lines or CSV to standard output',
+      isRequired: true,
+    },
+    { name: 'overwrite', description: 'replace existing files' },
+    ...extentOptions,
+    ...conditionOptions,
+    { name: 'newest', value: { kind: 'text', label: 'count' }, description: 'the last records of each partition' },
+    limit,
+    withAborted,
+    { name: 'all-incarnations', description: 'also older incarnations of the topics, each in separate files' },
+    ...showingOptions,
+    {
+      name: 'keep-formulas',
+      description: 'in CSV, do not put an apostrophe before texts that a spreadsheet would take for formulas',
+    },
+  ],
+  examples: [
+    {
+      command: 'kafka-backup export --path /backups --backup-id orders --topic orders --out ./orders',
+      meaning: 'write a topic as JSON lines',
+    },
+    {
+      command:
+        "kafka-backup export --path /backups --backup-id orders --topic 'orders.*' --where customer.id=42 --as csv --out ./found",
+      meaning: 'write the records of a search as CSV, one file for each topic',
+    },
+    {
+      command: 'kafka-backup export --path /backups --backup-id orders --topic orders --as csv --out -',
+      meaning: 'print records as CSV',
+    },
+  ],
+  exits: '3 if the backup is damaged, also if only schemas are: then the files are complete, with the stored bytes',
+  onInterrupt: 'Files that were complete stay, without `export.json`; run the command again with `--overwrite`.',
   stopsAtOnce: true,
 }

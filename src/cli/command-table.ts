@@ -1,4 +1,4 @@
-import { catCommand, searchCommand } from './cat-command.ts'
+import { catCommand, exportCommand, searchCommand } from './cat-command.ts'
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
 import { copyCommand } from './copy-command.ts'
 import { deleteCommand } from './delete-table.ts'
@@ -188,6 +188,7 @@ export const commandTable: readonly CommandSpec[] = [
   },
   catCommand,
   searchCommand,
+  exportCommand,
   {
     name: 'verify',
     summary: 'check that a backup is complete and intact',

@@ -134,6 +134,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   repair: () => import('./commands/repair.ts'),
   cat: () => import('./commands/cat.ts'),
   search: () => import('./commands/search.ts'),
+  export: () => import('./commands/export.ts'),
   prune: () => import('./commands/prune.ts'),
   delete: () => import('./commands/delete.ts'),
   copy: () => import('./commands/copy.ts'),

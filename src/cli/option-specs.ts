@@ -62,6 +62,10 @@ export interface CommandOptions {
   count: boolean
   requireMatch: boolean
   newest?: string | undefined
+  as?: string | undefined
+  overwrite: boolean
+  allIncarnations: boolean
+  keepFormulas: boolean
   withAborted: boolean
   print?: string | undefined
   keyAs?: string | undefined
@@ -245,12 +249,6 @@ export const listen: OptionSpec = {
   value: { kind: 'text', label: 'host:port' },
   description: 'address to listen on; port 0 selects a free port',
   fallback: '127.0.0.1:8081',
-}
-
-export const firstId: OptionSpec = {
-  name: 'first-id',
-  value: { kind: 'text', label: 'number' },
-  description: 'the first schema ID of each context in an empty registry; default 1',
 }
 
 const format: OptionSpec = {

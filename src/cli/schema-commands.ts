@@ -1,16 +1,11 @@
 import type { CommandSpec } from './command-spec.ts'
-import {
-  backupId,
-  config,
-  dryRun,
-  firstId,
-  generation,
-  keyFile,
-  listen,
-  type OptionSpec,
-  path,
-  set,
-} from './option-specs.ts'
+import { backupId, config, dryRun, generation, keyFile, listen, type OptionSpec, path, set } from './option-specs.ts'
+
+const firstId: OptionSpec = {
+  name: 'first-id',
+  value: { kind: 'text', label: 'number' },
+  description: 'the first schema ID of each context in an empty registry; default 1',
+}
 
 const job: OptionSpec = {
   ...config,

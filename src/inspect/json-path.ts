@@ -1,4 +1,5 @@
 import { usageError } from '../errors.ts'
+import { doubleOf } from '../lib/json.ts'
 
 /** A place in a JSON value, such as `items[*].sku`, and what has to be there. */
 export interface PathCondition {
@@ -70,8 +71,8 @@ export function fitsPath({ path, test }: PathCondition, value: unknown): boolean
 
 function valuesAt(path: readonly Step[], value: unknown): unknown[] {
   let found: unknown[] = [value]
-  for (const step of path) found = found.flatMap(one => stepInto(one, step))
-  return found
+  for (const step of path) found = found.flatMap(one => stepInto(doubleOf(one), step))
+  return found.map(doubleOf)
 }
 
 function stepInto(value: unknown, step: Step): unknown[] {

@@ -1,5 +1,5 @@
 import protobuf from 'protobufjs'
-import { exactNumber, showFloat, showNumber } from '../registry/avro/read-avro.ts'
+import { exactNumber, showFloat, showNumber, textOf } from '../registry/avro/read-avro.ts'
 
 /** Deeper messages are not decoded, so that untrusted bytes cannot exhaust the stack. */
 const MAX_DEPTH = 64
@@ -105,7 +105,7 @@ class ProtoReader {
     if (wireType !== (scalarTypes[type] ?? wire.bytes)) throw wrongType(field, wireType)
     switch (type) {
       case 'string':
-        return this.#take(Number(this.varint())).toString('utf8')
+        return textOf(this.#take(Number(this.varint())))
       case 'bytes':
         return this.#take(Number(this.varint())).toString('base64')
       case 'bool':

@@ -1,10 +1,10 @@
 import { DEFAULT_CONTEXT, type SchemaVersion, splitSubject, versionKey } from '../archive/registry-model.ts'
 import type { KafkaRecord } from '../batch/records.ts'
 import { hasCode } from '../errors.ts'
-import { isTooDeep, parseJson } from '../lib/json.ts'
+import { isTooDeep, parseExactJson } from '../lib/json.ts'
 import type { AvroSchema } from '../registry/avro/avro-schema.ts'
 import { parseAvro } from '../registry/avro/parse-avro.ts'
-import { readAvro } from '../registry/avro/read-avro.ts'
+import { readAvro, textOf } from '../registry/avro/read-avro.ts'
 import { referredBy } from '../registry/ids/known-schemas.ts'
 import {
   GUID_FRAME_BYTES,
@@ -18,13 +18,13 @@ import {
   readSchemaId,
   VALUE_HEADER,
 } from '../registry/ids/schema-id.ts'
-import { ProtoMessages } from './proto-messages.ts'
+import { type ProtoFile, ProtoMessages } from './proto-messages.ts'
 import { readProto } from './read-proto.ts'
 
 /** The key or the value of a record, as far as the schemas of the backup explain it. */
 export type Decoded =
   | { kind: 'null' }
-  | { kind: 'decoded'; schema: UsedSchema; value: unknown }
+  | { kind: 'decoded'; schema: UsedSchema; value: unknown; encoded: EncodedPart }
   /** No schema is named. */
   | { kind: 'plain'; bytes: Buffer }
   /** A schema is named, or seems to be, and does not explain the bytes. */
@@ -37,6 +37,19 @@ export interface UsedSchema {
   type: SchemaVersion['schemaType']
 }
 
+/** What was decoded, as a serializer wrote it. */
+export interface EncodedPart {
+  /** Without what names the schema. */
+  payload: Buffer
+  writer: WriterSchema
+}
+
+export interface WriterSchema {
+  text: string
+  /** Texts of all that it refers to, directly or not. */
+  references: readonly string[]
+}
+
 export interface SchemaSource {
   /** Versions that were not returned before: those of the subject with this ID, and of all that they refer to. */
   ofId(context: string, id: number, signal: AbortSignal): Promise<SchemaVersion[]>
@@ -45,8 +58,14 @@ export interface SchemaSource {
   readonly damage?: string | undefined
 }
 
-/** Decodes one payload; made once for a schema. */
+/** Decodes one payload. */
 type Decode = (payload: Buffer) => unknown
+
+/** Made once for a schema. */
+interface PayloadDecoder {
+  decode: Decode
+  writer: WriterSchema
+}
 
 /** Decodes with the schemas of a backup. Neither a registry nor Kafka is needed. */
 export class SchemaDecoder {
@@ -59,7 +78,7 @@ export class SchemaDecoder {
   readonly #byPlace = new Map<string, SchemaVersion>()
   readonly #byId = new Map<string, SchemaVersion>()
   readonly #byGuid = new Map<string, SchemaVersion>()
-  readonly #decoders = new Map<SchemaVersion, Decode | string>()
+  readonly #decoders = new Map<SchemaVersion, PayloadDecoder | string>()
 
   /** In the context of the topic, which is the default one unless it is given. */
   constructor(source: SchemaSource, context = DEFAULT_CONTEXT) {
@@ -148,13 +167,14 @@ export class SchemaDecoder {
       return { kind: 'raw', bytes, reason }
     }
     const { subject, version, schemaType } = found
-    const decode = this.#decoderOf(found)
-    if (typeof decode === 'string') {
-      return { kind: 'raw', bytes, reason: `${named} (${subject} version ${version}) cannot be understood: ${decode}` }
+    const decoder = this.#decoderOf(found)
+    if (typeof decoder === 'string') {
+      return { kind: 'raw', bytes, reason: `${named} (${subject} version ${version}) cannot be understood: ${decoder}` }
     }
     try {
       const schema = { id: found.id, subject, version, type: schemaType }
-      return { kind: 'decoded', schema, value: decode(payload) }
+      const encoded = { payload, writer: decoder.writer }
+      return { kind: 'decoded', schema, value: decoder.decode(payload), encoded }
     } catch (error) {
       return {
         kind: 'raw',
@@ -169,10 +189,10 @@ export class SchemaDecoder {
   }
 
   /** Or why there is none. Both are remembered: there may be millions of records. */
-  #decoderOf(version: SchemaVersion): Decode | string {
+  #decoderOf(version: SchemaVersion): PayloadDecoder | string {
     const known = this.#decoders.get(version)
     if (known !== undefined) return known
-    let made: Decode | string
+    let made: PayloadDecoder | string
     try {
       made = this.#make(version)
     } catch (error) {
@@ -182,23 +202,30 @@ export class SchemaDecoder {
     return made
   }
 
-  #make(version: SchemaVersion): Decode {
-    const { schemaType, schema } = version
-    switch (schemaType) {
-      case 'AVRO': {
-        const needed = referredBy(version, this.#byPlace).map(one => one.schema)
-        return avroDecoder(parseAvro(schema, needed))
-      }
-      case 'JSON':
-        return decodeJson
-      case 'PROTOBUF': {
-        const imports = referredBy(version, this.#byPlace).map(one => ({ name: one.name, text: one.schema }))
-        const messages = new ProtoMessages(schema, imports)
-        return payload => decodeProto(messages, payload)
-      }
-      default:
-        return schemaType satisfies never
+  #make(version: SchemaVersion): PayloadDecoder {
+    const imports = referredBy(version, this.#byPlace).map(one => ({ name: one.name, text: one.schema }))
+    const references = imports.map(({ text }) => text)
+    return { decode: decodeFor(version, imports), writer: { text: version.schema, references } }
+  }
+}
+
+function decodeFor({ schemaType, schema }: SchemaVersion, imports: readonly ProtoFile[]): Decode {
+  switch (schemaType) {
+    case 'AVRO':
+      return avroDecoder(
+        parseAvro(
+          schema,
+          imports.map(({ text }) => text),
+        ),
+      )
+    case 'JSON':
+      return decodeJson
+    case 'PROTOBUF': {
+      const messages = new ProtoMessages(schema, imports)
+      return payload => decodeProto(messages, payload)
     }
+    default:
+      return schemaType satisfies never
   }
 }
 
@@ -207,7 +234,7 @@ function messageOf(error: unknown): string {
 }
 
 function decodeJson(payload: Buffer): unknown {
-  const value = parseJson(payload.toString('utf8'))
+  const value = parseExactJson(textOf(payload))
   if (isTooDeep(value)) throw new RangeError('it is nested too deep')
   return value
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { formatJson } from '../lib/json.ts'
 import type { Part } from '../registry/ids/schema-id.ts'
 import type { FoundRecord } from './read-records.ts'
-import type { Decoded, SchemaDecoder, UsedSchema } from './schema-decoder.ts'
+import type { Decoded, EncodedPart, SchemaDecoder, UsedSchema } from './schema-decoder.ts'
 
 /** How keys and values are shown: `auto` decodes what names a schema, and shows the rest as text, or as hex. */
 export const showings = ['auto', 'text', 'hex', 'base64'] as const
@@ -14,6 +14,7 @@ export interface ShownPart {
   encoding: 'null' | 'json' | 'text' | 'hex' | 'base64'
   value: unknown
   schema?: UsedSchema
+  encoded?: EncodedPart
   /** Why it was not decoded, though it names a schema. */
   reason?: string
   /** Where it was to be decoded and no schema explains it. */
@@ -32,7 +33,7 @@ function showDecoded(decoded: Decoded): ShownPart {
     case 'null':
       return { encoding: 'null', value: null }
     case 'decoded':
-      return { encoding: 'json', value: decoded.value, schema: decoded.schema }
+      return { encoding: 'json', value: decoded.value, schema: decoded.schema, encoded: decoded.encoded }
     case 'plain':
       return showBytes(decoded.bytes)
     case 'raw':
@@ -64,8 +65,12 @@ export function recordDocument(record: FoundRecord, key: ShownPart, value: Shown
     ...partDocument('key', key),
     ...partDocument('value', value),
     ...(value.encoding === 'null' && { tombstone: true }),
-    headers: headers.map(([name, bytes]) => ({ name, ...partDocument('value', headerPart(bytes)) })),
+    headers: headerDocuments(headers),
   }
+}
+
+export function headerDocuments(headers: FoundRecord['headers']): object[] {
+  return headers.map(([name, bytes]) => ({ name, ...partDocument('value', headerPart(bytes)) }))
 }
 
 export function headerPart(bytes: Buffer | null): ShownPart {

@@ -2,6 +2,7 @@ declare global {
   interface JSON {
     /** ES2026; known to the engine, not yet to the type library. */
     rawJSON(text: string): unknown
+    isRawJSON(value: unknown): value is { readonly rawJSON: string }
   }
 }
 
@@ -81,6 +82,35 @@ export function parseJson(text: string): unknown {
       ? BigInt(context.source)
       : item,
   )
+}
+
+/** A number that a double may not hold to its last digit, with the caveat of `longNumber`. */
+const preciseNumber = /(?:^|[[,:])\s*-?(?:[\d.]{16}|[\d.]+[eE])/
+
+/** The same, and a fraction that a double would change is kept as it is written: `formatJson` writes these digits, and `doubleOf` has the number. */
+export function parseExactJson(text: string): unknown {
+  if (!preciseNumber.test(text)) return JSON.parse(text)
+  return JSON.parse(text, (_key, item: unknown, context?: { source?: string }) => {
+    const source = context?.source
+    if (typeof item !== 'number' || source === undefined) return item
+    if (/^-?\d+$/.test(source)) return Number.isSafeInteger(item) ? item : BigInt(source)
+    return decimalOf(source) === decimalOf(String(item)) ? item : JSON.rawJSON(source)
+  })
+}
+
+/** The number of a fraction that was kept as it is written; anything else as it is. */
+export function doubleOf(value: unknown): unknown {
+  return JSON.isRawJSON(value) ? Number(value.rawJSON) : value
+}
+
+/** One text for each number: digits without zeros at their ends, and the power of ten. */
+function decimalOf(text: string): string {
+  const [, sign = '', whole = '', fraction = '', power = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
+  const digits = `${whole}${fraction}`.replace(/^0+/, '')
+  const short = digits.replace(/0+$/, '')
+  if (short === '') return whole === '' ? text : '0'
+  return `${sign}${short}e${Number(power) - fraction.length + digits.length - short.length}`
 }
 
 /** Deeper than anything that people or registries write, and flat enough for every function that calls itself. */

@@ -11,6 +11,7 @@ import type { ShardReport } from '../../src/backup/run-shard.ts'
 import type { Actions } from '../../src/cli/actions.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import type { CopyReport } from '../../src/copy/sides.ts'
+import type { ExportReport } from '../../src/export/export-report.ts'
 import type { KeyListing } from '../../src/jobs/keys.ts'
 import type { CheckReport } from '../../src/observe/finding.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
@@ -461,6 +462,17 @@ export const copyReport: CopyReport = {
   problems: [],
 }
 
+export const exportReport: ExportReport = {
+  ...{ backup_id: 'orders', generation: 3, generation_created_at: '2025-11-15T09:36:12.345Z' },
+  ...{ format: 'jsonl', location: '/files', exported_at: '2025-11-15T10:00:00.000Z', tool_version: '0.1.0' },
+  ...{ records: 2, searched: 7, tombstones: 1, keys_not_decoded: 0, values_not_decoded: 1, searched_as_stored: 0 },
+  stopped_at_limit: false,
+  reasons: [{ reason: 'the backup has no schema ID 4', count: 1 }],
+  warnings: [],
+  topics: [{ topic: 'orders', records: 2, searched: 7, tombstones: 1, keys_not_decoded: 0, values_not_decoded: 1 }],
+  files: [{ name: 'orders.jsonl', topic: 'orders', records: 2, bytes: 300, sha256: 'ab' }],
+}
+
 /** Answers with the samples above; a test replaces what it is about. `calls` has the arguments of each call. */
 export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls: Record<string, unknown[]> } {
   const calls: Record<string, unknown[]> = {}
@@ -526,6 +538,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
       note('catAt', [backupId, request])
       return work(ReadableStream.from([]) as unknown as AsyncIterable<never>)
     },
+    exportAt: answer('exportAt', exportReport),
     findOffsetJob: answer('findOffsetJob', undefined),
     backupSchemasJob: answer('backupSchemasJob', schemaBackupReport),
     restoreSchemasJob: answer('restoreSchemasJob', schemaRestoreReport),

@@ -20,6 +20,7 @@ const commands: readonly string[][] = [
   ['list', '--path', '/backups'],
   ['list', ...at, '--generations'],
   ['describe', ...at],
+  ['export', ...at, '--topic', 'orders', '--out', '/files'],
   ['hold', ...at],
   ['hold', ...at, '--release', '--generation', '41'],
   ['diff', ...at, '--from', '41'],

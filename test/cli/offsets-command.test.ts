@@ -249,7 +249,7 @@ for (const [args, wrong] of [
   [['plan', ...at, '--strategy', 'latest'], /pass --group/],
   [['plan', ...at, ...asked, 'sideways'], /sideways/],
   [['plan', ...at, ...asked, 'offset'], /the strategy needs --offset/],
-  [['plan', ...at, ...asked, 'offset', '--offset', 'x'], /--offset is a number/],
+  [['plan', ...at, ...asked, 'offset', '--offset', 'x'], /--offset is an offset from 0/],
   [['plan', ...at, ...asked, 'latest', '--offset', '1'], /--offset does not apply to the strategy latest/],
   [['plan', ...at, ...asked, 'timestamp', '--timestamp', '2026-01-31'], /--timestamp 2026-01-31 is a day/],
   [['plan', ...at, ...asked, 'header_based'], /needs --from-snapshot or --backup-id/],

@@ -80,6 +80,19 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
     { argv: place => ['search', '--text', 'x', ...one(place)] },
     { argv: place => ['search', '--where', 'a.b=c', '--count', ...one(place)] },
   ],
+  export: [
+    {
+      argv: place => ['export', '--topic', '*', '--with-aborted', '--out', `${place.target}/files`, ...one(place)],
+      usesTarget: true,
+    },
+    {
+      argv: place => [
+        ...['export', '--topic', '*', '--as', 'csv', '--where', 'a.b=c', '--out', `${place.target}/files`],
+        ...one(place),
+      ],
+      usesTarget: true,
+    },
+  ],
   diff: [{ argv: place => ['diff', '--from', '1', ...one(place)] }],
   check: [{ argv: place => ['check', '--config', place.restoreJob] }],
   backup: [

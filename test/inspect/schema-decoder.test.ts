@@ -61,7 +61,10 @@ const ann = Buffer.from([6, 65, 110, 110])
 describe('the value of a record', () => {
   test('that names an Avro schema is decoded with it, and with what it refers to', async () => {
     const schema = { id: 2, subject: 'orders-value', version: 1, type: 'AVRO' }
-    assert.deepEqual(await decode(frame(2, ann)), { kind: 'decoded', schema, value: { by: { name: 'Ann' } } })
+    const found = await decode(frame(2, ann))
+    assert(found.kind === 'decoded')
+    assert.deepEqual([found.schema, found.value], [schema, { by: { name: 'Ann' } }])
+    assert.deepEqual(found.encoded.payload, ann)
   })
 
   test('that names a JSON schema is JSON, with numbers of any size', async () => {

@@ -1,16 +1,14 @@
-import { parseTime } from '../../config/scalar-leaves.ts'
 import { usageError } from '../../errors.ts'
-import { type CatQuery, newTally, totalsOf } from '../../inspect/cat.ts'
-import { parsePathCondition } from '../../inspect/json-path.ts'
+import { newTally, totalsOf } from '../../inspect/cat.ts'
 import { parsePrintFormat, type ShownRecord } from '../../inspect/print-format.ts'
-import { headerPart, recordDocument, type Showing, showings, textOfPart, timeOf } from '../../inspect/show-record.ts'
+import { headerPart, recordDocument, textOfPart, timeOf } from '../../inspect/show-record.ts'
 import { formatJson } from '../../lib/json.ts'
-import type { CommandOptions } from '../option-specs.ts'
 import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { plural, printable } from '../text.ts'
 import { withBackup } from './backups-at.ts'
 import { choiceOf } from './generation-choice.ts'
+import { readQuery } from './record-query.ts'
 
 export async function run(session: Session): Promise<number> {
   const query = readQuery(session.options)
@@ -108,73 +106,4 @@ function cut(text: string, { columns, hasUnicode }: OutputStyle): string {
 
 function line(text: string): Buffer {
   return Buffer.from(`${text}\n`, 'utf8')
-}
-
-export function readQuery(options: CommandOptions): CatQuery {
-  const { topic = '', key, header, context, withAborted } = options
-  const offsets = { start: offsetOf('from-offset', options.fromOffset), end: offsetOf('to-offset', options.toOffset) }
-  const times = { start: timeGiven('since', options.since), end: timeGiven('until', options.until) }
-  if (offsets.start !== undefined && offsets.end !== undefined && offsets.end <= offsets.start) {
-    throw usageError('--to-offset must be greater than --from-offset')
-  }
-  if (times.start !== undefined && times.end !== undefined && times.end <= times.start) {
-    throw usageError('--until must be later than --since')
-  }
-  return {
-    ...{ topic, key, context, keyPrefix: options.keyPrefix, text: options.text },
-    paths: options.where.map(parsePathCondition),
-    partition: numberOf('partition', options.partition),
-    extent: { offsets, times, withAborted },
-    headers: header.map(readHeader),
-    newest: countOf('newest', options.newest),
-    limit: countOf('limit', options.limit),
-    keyAs: showingOf(options.keyAs),
-    valueAs: showingOf(options.valueAs),
-  }
-}
-
-function readHeader(text: string): { name: string; value?: string } {
-  const at = text.indexOf('=')
-  return at < 0 ? { name: text } : { name: text.slice(0, at), value: text.slice(at + 1) }
-}
-
-/** The parser lets choices pass only. */
-function showingOf(text: string | undefined): Showing {
-  return showings.find(one => one === text) ?? 'auto'
-}
-
-function timeGiven(name: string, text: string | undefined): bigint | undefined {
-  if (text === undefined) return undefined
-  const time = parseTime(text)
-  if (typeof time === 'bigint') return time
-  throw usageError(`--${name} ${text} ${time.wrong}`)
-}
-
-function offsetOf(name: string, text: string | undefined): bigint | undefined {
-  if (text === undefined) return undefined
-  if (/^\d{1,19}$/.test(text) && BigInt(text) <= MAX_OFFSET) return BigInt(text)
-  throw usageError(`--${name} is an offset from 0 to ${MAX_OFFSET}, not ${JSON.stringify(text)}`)
-}
-
-/** Offsets of Kafka are 64-bit integers. */
-const MAX_OFFSET = 2n ** 63n - 1n
-
-function numberOf(name: string, text: string | undefined): number | undefined {
-  return text === undefined ? undefined : Number(digits(name, text))
-}
-
-function countOf(name: string, text: string | undefined): number | undefined {
-  const count = numberOf(name, text)
-  if (count === 0) throw usageError(`--${name} must be 1 or more`)
-  if (name === 'newest' && count !== undefined && count > MAX_NEWEST)
-    throw usageError(`--newest is at most ${MAX_NEWEST}`)
-  return count
-}
-
-/** They are held in memory. */
-const MAX_NEWEST = 100_000
-
-function digits(name: string, text: string): string {
-  if (/^\d{1,15}$/.test(text)) return text
-  throw usageError(`--${name} is a number, not ${JSON.stringify(text)}`)
 }

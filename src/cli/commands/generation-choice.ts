@@ -1,16 +1,14 @@
 import type { GenerationChoice } from '../../archive/select-generation.ts'
-import { parseTime } from '../../config/scalar-leaves.ts'
 import { usageError } from '../../errors.ts'
 import type { LocatedRestoreJob } from '../../jobs/schema-target.ts'
 import type { CommandOptions } from '../option-specs.ts'
+import { timeOption } from './option-values.ts'
 
 /** The state of the backup that `--generation` or `--as-of` selects. */
 export function choiceOf({ generation, asOf }: Pick<CommandOptions, 'generation' | 'asOf'>): GenerationChoice {
   if (generation !== undefined && asOf !== undefined) throw usageError('pass either --generation or --as-of, not both')
   if (asOf === undefined) return { generation: parseGeneration('--generation', generation) }
-  const asOfMs = parseTime(asOf)
-  if (typeof asOfMs === 'bigint') return { asOfMs }
-  throw usageError(`--as-of ${JSON.stringify(asOf)} ${asOfMs.wrong}`)
+  return { asOfMs: timeOption('as-of', asOf) }
 }
 
 /** The job with the state that the options select instead of the one that it selects itself. */

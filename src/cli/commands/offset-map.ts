@@ -1,8 +1,10 @@
 import { usageError } from '../../errors.ts'
 import type { OffsetMapRun, OffsetPlace } from '../../restore/offset-map.ts'
+import type { CommandOptions } from '../option-specs.ts'
 import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { formatTable } from '../table.ts'
+import { numberOption, offsetOption } from './option-values.ts'
 
 const NOT_FOUND = 1
 
@@ -33,26 +35,13 @@ interface RequestedOffset {
   offset?: bigint
 }
 
-function readRequest({
-  topic,
-  partition,
-  offset,
-}: {
-  topic?: string | undefined
-  partition?: string | undefined
-  offset?: string | undefined
-}): RequestedOffset {
-  for (const [name, value] of Object.entries({ partition, offset })) {
-    if (value !== undefined && !/^\d{1,18}$/.test(value))
-      throw usageError(`--${name} is a number, not ${JSON.stringify(value)}`)
-  }
+function readRequest(options: CommandOptions): RequestedOffset {
+  const { topic } = options
+  const partition = numberOption('partition', options.partition)
+  const offset = offsetOption('offset', options.offset)
   if (partition !== undefined && topic === undefined) throw usageError('--partition needs --topic')
   if (offset !== undefined && partition === undefined) throw usageError('--offset needs --topic and --partition')
-  return {
-    topic,
-    ...(partition !== undefined && { partition: Number(partition) }),
-    ...(offset !== undefined && { offset: BigInt(offset) }),
-  }
+  return { topic, ...(partition !== undefined && { partition }), ...(offset !== undefined && { offset }) }
 }
 
 function formatPlace({ topic, partition, offset }: Required<RequestedOffset>, place: OffsetPlace | undefined): string {

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { parseTime } from '../../config/scalar-leaves.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import type { OffsetsSession } from '../../jobs/offsets.ts'
 import { type OffsetMapping, parseMapping } from '../../offsets/mapping.ts'
@@ -8,6 +7,7 @@ import type { ResetRequest } from '../../offsets/reset-request.ts'
 import { type Strategy, strategies } from '../../offsets/reset-request.ts'
 import type { CommandOptions } from '../option-specs.ts'
 import { selectionOf, usage } from './offsets-place.ts'
+import { offsetOption, timeOption } from './option-values.ts'
 
 const strategyOptions = ['timestamp', 'offset', 'mapping', 'fromSnapshot', 'backupId', 'topicMapping', 'since'] as const
 
@@ -38,9 +38,9 @@ export async function requestOf(
     case 'latest':
       return { strategy, selection }
     case 'timestamp':
-      return { strategy, selection, timestampMs: timeOf('timestamp', needed('timestamp', options.timestamp)) }
+      return { strategy, selection, timestampMs: timeOption('timestamp', needed('timestamp', options.timestamp)) }
     case 'offset':
-      return { strategy, selection, offset: offsetOf(needed('offset', options.offset)) }
+      return { strategy, selection, offset: offsetOption('offset', needed('offset', options.offset)) }
     case 'from_backup':
       return { strategy, selection, origin: await neededOrigin(options, offsets, signal, '--backup-id') }
     case 'from_mapping': {
@@ -49,7 +49,7 @@ export async function requestOf(
     }
     case 'header_based': {
       const origin = await neededOrigin(options, offsets, signal, '--from-snapshot or --backup-id')
-      const sinceMs = options.since === undefined ? undefined : timeOf('since', options.since)
+      const sinceMs = timeOption('since', options.since)
       return { strategy, selection, origin, topicMapping: topicMappingOf(options.topicMapping), sinceMs }
     }
     default:
@@ -108,17 +108,6 @@ function topicMappingOf(pairs: readonly string[]): Map<string, string> {
       return [source, target]
     }),
   )
-}
-
-function timeOf(name: string, text: string): bigint {
-  const time = parseTime(text)
-  if (typeof time === 'bigint') return time
-  throw usage(`--${name} ${text} ${time.wrong}`)
-}
-
-function offsetOf(text: string): bigint {
-  if (/^\d{1,18}$/.test(text)) return BigInt(text)
-  throw usage(`--offset is a number, not ${JSON.stringify(text)}`)
 }
 
 function needed(name: string, value: string | undefined): string {

@@ -8,8 +8,9 @@ import type { Session } from '../session.ts'
 import { formatTable } from '../table.ts'
 import { plural } from '../text.ts'
 import { withBackup } from './backups-at.ts'
-import { formatOf, readQuery } from './cat.ts'
+import { formatOf } from './cat.ts'
 import { choiceOf } from './generation-choice.ts'
+import { readQuery } from './record-query.ts'
 
 export async function run(session: Session): Promise<number> {
   const { options, clock, signal, actions } = session

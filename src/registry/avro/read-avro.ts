@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { type AvroSchema, describeAvro } from './avro-schema.ts'
 
 /** Nothing of a registry is deeper, and a circle of types ends. */
@@ -49,7 +50,7 @@ class AvroValueReader {
       case 'bytes':
         return this.#take(this.#length()).toString('latin1')
       case 'string':
-        return this.#take(this.#length()).toString('utf8')
+        return textOf(this.#take(this.#length()))
       case 'fixed':
         return this.#take(schema.size).toString('latin1')
       case 'enum':
@@ -66,7 +67,7 @@ class AvroValueReader {
       case 'map': {
         const entries: [string, unknown][] = []
         this.#eachItem(() => {
-          const key = this.#take(this.#length()).toString('utf8')
+          const key = textOf(this.#take(this.#length()))
           entries.push([key, this.read(schema.values, depth + 1)])
         })
         return Object.fromEntries(entries)
@@ -127,6 +128,12 @@ class AvroValueReader {
     }
     throw new RangeError('an integer has more than ten bytes')
   }
+}
+
+/** Throws where the bytes are not UTF-8: others would stand in the place of those that are none. */
+export function textOf(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new RangeError('a string is not valid UTF-8')
+  return bytes.toString('utf8')
 }
 
 /** JSON has no NaN and no infinity; they are texts, as in the JSON of Protobuf. */

@@ -1,0 +1,62 @@
+import type { Manifest } from '../archive/manifest.ts'
+import { type Tally, totalsOf } from '../inspect/cat.ts'
+import type { ExportedFile } from './export-file.ts'
+import { type ExportTally, missingParts, type TopicCounts } from './export-tally.ts'
+import type { ExportFormat } from './formats.ts'
+
+/** The summary next to the files: it is written last, so a folder without it holds an unfinished export. */
+export const SUMMARY_NAME = 'export.json'
+
+/** What was exported, as the summary holds it and `--format json` prints it. */
+export interface ExportReport {
+  backup_id: string
+  generation: number
+  generation_created_at: string
+  format: ExportFormat
+  /** Null where it went to standard output. */
+  location: string | null
+  exported_at: string
+  tool_version: string
+  records: number
+  /** Records that were compared with the conditions. */
+  searched: number
+  tombstones: number
+  keys_not_decoded: number
+  values_not_decoded: number
+  /** Values that name a schema that does not decode them: conditions were compared with their bytes. */
+  searched_as_stored: number
+  stopped_at_limit: boolean
+  /** Why keys and values were not decoded; at most 20 reasons. */
+  reasons: { reason: string; count: number }[]
+  warnings: string[]
+  topics: object[]
+  files: ExportedFile[]
+}
+
+/** Pure. */
+export function describeExport(
+  manifest: Manifest,
+  { exported, searched }: { exported: ExportTally; searched: Tally },
+  facts: Pick<ExportReport, 'format' | 'location' | 'exported_at' | 'tool_version'>,
+): ExportReport {
+  const { records, tombstones, keysNotDecoded, valuesNotDecoded } = exported.totals
+  const names = new Set([...searched.topics.keys()].map(label => label.replace(/@.*/s, '')))
+  return {
+    ...{ backup_id: manifest.backup_id, generation: manifest.generation, generation_created_at: manifest.created_at },
+    ...facts,
+    ...{ records, searched: totalsOf(searched).searched, tombstones },
+    ...{ keys_not_decoded: keysNotDecoded, values_not_decoded: valuesNotDecoded },
+    searched_as_stored: searched.notDecoded,
+    stopped_at_limit: searched.isCut,
+    reasons: [...exported.reasons].map(([reason, count]) => ({ reason, count })),
+    warnings: missingParts(manifest, names),
+    topics: [...searched.topics].map(([topic, counts]) => topicDocument(topic, counts, exported.topics.get(topic))),
+    files: exported.files,
+  }
+}
+
+function topicDocument(topic: string, { searched }: { searched: number }, counts?: TopicCounts): object {
+  const { records = 0, tombstones = 0, keysNotDecoded = 0, valuesNotDecoded = 0 } = counts ?? {}
+  const notDecoded = { keys_not_decoded: keysNotDecoded, values_not_decoded: valuesNotDecoded }
+  return { topic, records, searched, tombstones, ...notDecoded }
+}

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { type CatQuery, newTally } from '../../src/inspect/cat.ts'
+import { recordDocument } from '../../src/inspect/show-record.ts'
+import { type ExportRequest, exportAt } from '../../src/jobs/export.ts'
+import { catAt } from '../../src/jobs/inspect.ts'
+import { formatJson } from '../../src/lib/json.ts'
+import { openStorage } from '../../src/storage/open-storage.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { collect } from '../inspect/collect.ts'
+import { temporaryFolder } from './shown-records.ts'
+
+const never = new AbortController().signal
+const location = join(import.meta.dirname, '../golden/v0.1.0')
+const golden = () => openStorage({ backend: 'filesystem', path: location })
+const everything: CatQuery = {
+  ...{ topic: 'golden', headers: [], keyAs: 'auto', valueAs: 'auto' },
+  extent: { offsets: {}, times: {}, withAborted: false },
+}
+
+function exportTo(path: string, changes: Partial<ExportRequest> = {}, storage: Storage = golden()) {
+  const to = { location: { backend: 'filesystem' as const, path }, overwrites: false }
+  const request: ExportRequest = {
+    ...{ query: everything, tally: newTally(), format: 'jsonl', keepsFormulas: false, to },
+    ...changes,
+  }
+  return exportAt(storage, 'golden', request, never)
+}
+
+describe('an export', () => {
+  test('has every record of the topic, as cat prints it', async () => {
+    using folder = temporaryFolder()
+    const report = await exportTo(folder.path)
+    const shown = await catAt(golden(), 'golden', { query: everything }, never, collect)
+    const text = readFileSync(join(folder.path, 'golden.jsonl'), 'utf8')
+    assert.equal(text, shown.map(one => `${formatJson(recordDocument(one.record, one.key, one.value))}\n`).join(''))
+    assert.deepEqual([report.records, report.searched], [shown.length, shown.length])
+    const [file] = report.files
+    const sha256 = createHash('sha256').update(text).digest('hex')
+    assert.deepEqual(file, {
+      name: 'golden.jsonl',
+      topic: 'golden',
+      records: shown.length,
+      bytes: Buffer.byteLength(text),
+      sha256,
+    })
+    assert.deepEqual(JSON.parse(readFileSync(join(folder.path, 'export.json'), 'utf8')), report)
+    assert.deepEqual(readdirSync(folder.path).sort(), ['export.json', 'golden.jsonl'])
+  })
+
+  test('has the records that meet the conditions only, and says of how many', async () => {
+    using folder = temporaryFolder()
+    const report = await exportTo(folder.path, { query: { ...everything, keyPrefix: 'lz4' } })
+    assert.deepEqual([report.records, report.searched], [2, 18])
+    const lines = readFileSync(join(folder.path, 'golden.jsonl'), 'utf8').trimEnd().split('\n')
+    assert.deepEqual(
+      lines.map(line => JSON.parse(line).key),
+      ['lz4 0', 'lz4 2'],
+    )
+  })
+
+  test('makes no file of a topic without a match, and reports it', async () => {
+    using folder = temporaryFolder()
+    const report = await exportTo(folder.path, { query: { ...everything, key: 'nowhere' } })
+    assert.deepEqual([report.records, report.files], [0, []])
+    assert.deepEqual(readdirSync(folder.path), ['export.json'])
+  })
+
+  test('does not replace a file unless that is asked for', async () => {
+    using folder = temporaryFolder()
+    writeFileSync(join(folder.path, 'golden.jsonl'), 'mine')
+    await assert.rejects(exportTo(folder.path), { code: 'STORAGE_EXISTS', message: /golden\.jsonl exists already/ })
+    assert.equal(readFileSync(join(folder.path, 'golden.jsonl'), 'utf8'), 'mine')
+    const to = { location: { backend: 'filesystem' as const, path: folder.path }, overwrites: true }
+    assert.equal((await exportTo(folder.path, { to })).records, 18)
+    await assert.rejects(exportTo(folder.path), { code: 'STORAGE_EXISTS', message: /export\.json exists already/ })
+    assert.equal((await exportTo(folder.path, { to })).records, 18)
+  })
+
+  test('leaves neither a file nor a summary where the backup is damaged', async () => {
+    using folder = temporaryFolder()
+    const storage = golden()
+    const damaged: Storage = Object.create(storage, {
+      readRange: {
+        value: async (...args: Parameters<Storage['readRange']>) => {
+          const bytes = await storage.readRange(...args)
+          bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
+          return bytes
+        },
+      },
+    })
+    await assert.rejects(exportTo(folder.path, {}, damaged), { code: 'ARCHIVE_DAMAGED' })
+    assert.deepEqual(readdirSync(folder.path), [])
+  })
+
+  test('does not go between the backups', async () => {
+    for (const path of [location, join(location, 'golden/files')]) {
+      await assert.rejects(exportTo(path), { code: 'USAGE', message: /is in the location of the backups/ })
+    }
+  })
+
+  test('prints lines in place of files', async () => {
+    let text = ''
+    const print = async (lines: AsyncIterable<Buffer>) => {
+      for await (const line of lines) text += line.toString('utf8')
+    }
+    const report = await exportTo('', { format: 'csv', to: { print } })
+    assert.equal(text.split('\r\n').length, report.records + 2)
+    assert.deepEqual([report.location, report.files], [null, []])
+  })
+})
