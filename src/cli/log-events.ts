@@ -154,6 +154,10 @@ function fieldsOf(event: ProgressEvent): LogFields {
       return { event: event.type, generation: event.generation, committed_at: event.committedAt }
     case 'recovery_windows':
       return { event: event.type, topics: event.topics.length }
+    case 'planned': {
+      const { type, byTopic: _, ...fields } = event
+      return { event: type, ...fields }
+    }
     case 'bounds':
       return { event: event.type, partitions: event.partitions.length }
     case 'retry':

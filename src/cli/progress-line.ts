@@ -12,8 +12,21 @@ export function formatBarLine(label: string, reading: Reading, style: OutputStyl
   const width = (style.columns ?? 80) - 1
   if (reading.idleMs !== undefined) return `${label}: ${formatIdleLine(reading)}`.slice(0, Math.max(width, 0))
   const { amount, bytes, rate, remaining } = formatParts(reading)
+  const topics = formatTopics(reading, 1)
   const percent = formatPercent(reading.fraction).padStart(4)
-  const layouts = [[amount, bytes, rate, remaining], [bytes, rate, remaining], [rate, remaining], [remaining], []]
+  const layouts = [
+    ...(topics === undefined
+      ? []
+      : [
+          [amount, bytes, rate, remaining, topics],
+          [bytes, rate, remaining, topics],
+        ]),
+    [amount, bytes, rate, remaining],
+    [bytes, rate, remaining],
+    [rate, remaining],
+    [remaining],
+    [],
+  ]
   for (const parts of layouts) {
     const numbers = [percent, ...parts].join('  ')
     const room = Math.min(WIDEST_BAR, width - label.length - numbers.length - 2)
@@ -25,7 +38,22 @@ export function formatBarLine(label: string, reading: Reading, style: OutputStyl
 /** For logs and pipes. */
 export function formatPlainLine(reading: Reading): string {
   const { amount, bytes, rate, remaining } = formatParts(reading)
-  return [formatPercent(reading.fraction), amount, bytes, rate, remaining].join(', ')
+  const topics = formatTopics(reading, SHOWN_TOPICS)
+  const line = [formatPercent(reading.fraction), amount, bytes, rate, remaining].join(', ')
+  return topics === undefined ? line : `${line}; ${topics}`
+}
+
+const SHOWN_TOPICS = 3
+
+/** `1 of 4 topics done, orders 63% ETA 3 s`; undefined without topics, and for a single one, which the line is about. */
+function formatTopics({ topics }: Reading, shown: number): string | undefined {
+  if (!topics || topics.total < 2) return undefined
+  const active = topics.active.slice(0, shown).map(({ topic, fraction, remainingMs }) => {
+    return `${topic} ${formatPercent(fraction)} ${formatEta(remainingMs)}`
+  })
+  const more = topics.active.length + topics.more - active.length
+  const others = more > 0 ? [`and ${formatCount(more)} more`] : []
+  return [`${formatCount(topics.done)} of ${plural(topics.total, 'topic')} done`, ...active, ...others].join(', ')
 }
 
 /** For a continuous run between two rounds. */
@@ -65,8 +93,12 @@ function formatParts({ task, records, objects, bytes, bytesPerSecond, remainingM
     amount: task !== undefined && 'objects' in task ? plural(objects, nounOf(task)) : plural(records, 'record'),
     bytes: formatBytes(bytes),
     rate: `${formatBytes(Math.round(bytesPerSecond))}/s`,
-    remaining: `ETA ${remainingMs === undefined ? '-' : formatRemaining(remainingMs)}`,
+    remaining: formatEta(remainingMs),
   }
+}
+
+function formatEta(remainingMs: number | undefined): string {
+  return `ETA ${remainingMs === undefined ? '-' : formatRemaining(remainingMs)}`
 }
 
 /** Whole seconds: tenths would flicker. */

@@ -2,6 +2,7 @@ import { type Clock, formatUtc } from '../lib/clock.ts'
 import { formatJson } from '../lib/json.ts'
 import type { ProgressEvent } from './progress.ts'
 import { ProgressMeter, phaseOf, type Reading } from './progress-meter.ts'
+import type { TopicReading } from './topic-meter.ts'
 
 interface JobProgressOptions {
   job: string
@@ -10,7 +11,7 @@ interface JobProgressOptions {
   clock: Pick<Clock, 'now' | 'monotonic'>
 }
 
-type Page = Record<ProgressFieldName, string | number | bigint | null>
+type Page = Record<ProgressFieldName, string | number | bigint | null | readonly object[]>
 
 /** Turns the events of a run into the page `/progress`. */
 export class JobProgress {
@@ -36,7 +37,7 @@ export class JobProgress {
   onProgress(event: ProgressEvent): void {
     this.#meter.add(event, this.#options.clock.monotonic())
     this.#lastEventMs = this.#options.clock.now()
-    if (event.type === 'groups') this.#groups = { done: event.done, total: event.total }
+    if (event.type === 'groups' || event.type === 'released') this.#groups = { done: event.done, total: event.total }
     if (event.type === 'schemas' || event.type === 'groups') this.#last = event.type
     if (event.type === 'planned') this.#last = undefined
     if (event.type === 'round' && event.ok) this.#lastRoundMs = this.#lastEventMs
@@ -63,6 +64,8 @@ export class JobProgress {
       bytes: reading.bytes,
       objects: reading.objects,
       ...plannedOf(reading),
+      topics_done: reading.topics?.done ?? null,
+      active_topics: reading.topics ? reading.topics.active.map(topicDocument) : null,
       schemas: reading.schemas?.done ?? null,
       planned_schemas: reading.schemas?.total ?? null,
       groups: this.#groups?.done ?? null,
@@ -111,13 +114,18 @@ function remainingOf({ task, remainingMs }: Reading): number | null {
   return task === undefined || remainingMs === undefined ? null : Math.ceil(remainingMs / 1000)
 }
 
+function topicDocument({ topic, records, planned: planned_records, fraction, remainingMs }: TopicReading) {
+  const remaining_seconds = remainingMs === undefined ? null : Math.ceil(remainingMs / 1000)
+  return { topic, records, planned_records, fraction: round(fraction, 4), remaining_seconds }
+}
+
 function round(value: number, digits: number): number {
   return Number(value.toFixed(digits))
 }
 
 /** Every field of `/progress`, in its order; docs/metrics.md is generated from this table. */
 export interface ProgressField {
-  type: 'text' | 'integer' | 'number' | 'time'
+  type: 'text' | 'integer' | 'number' | 'time' | 'list'
   /** Null where it is not known, or means nothing to this job. */
   isNullable: boolean
   help: string
@@ -146,6 +154,12 @@ export const progressFields = {
   planned_records: planned('Records that a restore writes, about.'),
   planned_objects: planned('Objects that `verify` checks.'),
   planned_bytes: planned('Bytes that `verify` reads.'),
+  topics_done: planned('Topics of a restore that have all their records.'),
+  active_topics: {
+    type: 'list',
+    isNullable: true,
+    help: 'Topics that a restore fills at the moment, at most 20: `topic` (its name on the target), `records`, `planned_records` (about), `fraction` and `remaining_seconds`, null while it is not known.',
+  },
   schemas: planned('Versions of schemas that are registered.'),
   planned_schemas: planned('Versions of schemas to register.'),
   groups: planned('Consumer groups that have their positions.'),
@@ -155,7 +169,9 @@ export const progressFields = {
     isNullable: false,
     help: 'Over the last five seconds.',
   },
-  remaining_seconds: estimate('At the present rate; null while nothing moves.'),
+  remaining_seconds: estimate(
+    'At a rate that changes slowly: older seconds count less. Null before anything has moved, and after half a minute in which nothing did.',
+  ),
   last_round_at: {
     type: 'time',
     isNullable: true,

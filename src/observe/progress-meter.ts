@@ -1,4 +1,6 @@
 import type { ProgressEvent } from './progress.ts'
+import { SmoothRate } from './smooth-rate.ts'
+import { TopicMeter, type TopicsReading } from './topic-meter.ts'
 
 /** How far an operation is at a moment. */
 export interface Reading {
@@ -14,7 +16,7 @@ export interface Reading {
   bytes: number
   elapsedMs: number
   bytesPerSecond: number
-  /** Undefined while nothing moves. */
+  /** At a rate that changes slowly; undefined while it is not known. */
   remainingMs: number | undefined
   /** A continuous run that is up to date looks again after this time. */
   idleMs: number | undefined
@@ -23,11 +25,12 @@ export interface Reading {
   generation: number | undefined
   /** Schema versions that are registered, before the records come. */
   schemas: { done: number; total: number } | undefined
+  /** Where the plan names the topics. */
+  topics: TopicsReading | undefined
 }
 
 interface Sample {
   ms: number
-  fraction: number
   bytes: number
 }
 
@@ -47,10 +50,13 @@ export class ProgressMeter {
   #isBehind = false
   #generation: number | undefined
   #schemas: Reading['schemas']
+  #rate: SmoothRate
+  #topics: TopicMeter | undefined
 
   constructor(nowMs: number) {
     this.#startMs = nowMs
-    this.#samples = [{ ms: nowMs, fraction: 0, bytes: 0 }]
+    this.#samples = [{ ms: nowMs, bytes: 0 }]
+    this.#rate = new SmoothRate(0, nowMs)
   }
 
   get isPlanned(): boolean {
@@ -58,6 +64,7 @@ export class ProgressMeter {
   }
 
   add(event: ProgressEvent, nowMs: number): void {
+    this.#topics?.add(event, nowMs)
     if (event.type === 'idle') this.#idleUntilMs = nowMs + event.ms
     else if (event.type === 'committed' || event.type === 'resumed') this.#generation = event.generation
     else if (event.type === 'schemas') this.#schemas = { done: event.done, total: event.total }
@@ -66,7 +73,8 @@ export class ProgressMeter {
       if (!event.ok) this.#idleUntilMs = nowMs
     } else if (event.type === 'planned') {
       this.#idleUntilMs = undefined
-      const { type: _, ...task } = event
+      const { type: _, byTopic, ...task } = event
+      this.#topics = byTopic && new TopicMeter(byTopic)
       this.#start(task, nowMs)
     } else if (event.type === 'copied' || event.type === 'compared') {
       this.#offsets += event.offsets
@@ -87,9 +95,9 @@ export class ProgressMeter {
     // A look is a sample too: while nothing arrives the rate has to fall.
     this.#sample(nowMs)
     const fraction = this.#fraction()
-    const oldest = this.#samples[0] ?? { ms: nowMs, fraction, bytes: this.#bytes }
+    const oldest = this.#samples[0] ?? { ms: nowMs, bytes: this.#bytes }
     const seconds = Math.max(nowMs - oldest.ms, 1) / 1000
-    const fractionPerMs = (fraction - oldest.fraction) / (seconds * 1000)
+    const fractionPerMs = this.#rate.read(fraction, nowMs)
     return {
       task: this.#task,
       fraction,
@@ -98,11 +106,12 @@ export class ProgressMeter {
       bytes: this.#bytes,
       elapsedMs: nowMs - this.#startMs,
       bytesPerSecond: (this.#bytes - oldest.bytes) / seconds,
-      remainingMs: fraction >= 1 ? 0 : fractionPerMs > 0 ? (1 - fraction) / fractionPerMs : undefined,
+      remainingMs: fraction >= 1 ? 0 : fractionPerMs === undefined ? undefined : (1 - fraction) / fractionPerMs,
       idleMs: this.#idleUntilMs === undefined ? undefined : Math.max(0, this.#idleUntilMs - nowMs),
       isBehind: this.#isBehind,
       generation: this.#generation,
       schemas: this.#schemas,
+      topics: this.#topics?.read(nowMs),
     }
   }
 
@@ -117,7 +126,8 @@ export class ProgressMeter {
     if (this.#task === undefined) this.#startMs = nowMs
     this.#task = task
     this.#offsets = 0n
-    this.#samples = [{ ms: nowMs, fraction: 0, bytes: this.#bytes }]
+    this.#samples = [{ ms: nowMs, bytes: this.#bytes }]
+    this.#rate = new SmoothRate(0, nowMs)
   }
 
   #fraction(): number {
@@ -129,8 +139,9 @@ export class ProgressMeter {
   #sample(nowMs: number): void {
     const last = this.#samples.at(-1)
     if (last === undefined || nowMs - last.ms >= SAMPLE_MS) {
-      this.#samples.push({ ms: nowMs, fraction: this.#fraction(), bytes: this.#bytes })
+      this.#samples.push({ ms: nowMs, bytes: this.#bytes })
     }
+    this.#rate.add(this.#fraction(), nowMs)
     // The last sample before the window stays: what is rare must not look like nothing.
     while ((this.#samples[1]?.ms ?? Number.POSITIVE_INFINITY) <= nowMs - WINDOW_MS) this.#samples.shift()
   }

@@ -12,7 +12,7 @@ export type ProgressEvent =
   | { type: 'resumed'; generation: number; committedAt: string }
   /**
    * The planned work. A restore counts the records that it writes in place of offsets, about as many as there are, or with `isMost` at most so
-   * many, because a time window may leave fewer. What
+   * many, because a time window may leave fewer; `byTopic` has the same for each topic of the target. What
    * follows a plan with another phase is counted from zero.
    */
   | {
@@ -23,6 +23,7 @@ export type ProgressEvent =
       unit?: 'records'
       isMost?: boolean
       phase?: 'compare'
+      byTopic?: readonly PlannedRecords[]
     }
   /** A restore turns to a partition. */
   | { type: 'begun'; topic: string; partition: number }
@@ -90,6 +91,11 @@ export type ProgressEvent =
   | { type: 'checked'; objects: number; bytes: number; totalObjects: number; totalBytes: number }
   /** How far the copy of a backup to another location is. */
   | { type: 'transferred'; objects: number; bytes: number; totalObjects: number; totalBytes: number }
+
+export interface PlannedRecords {
+  topic: string
+  records: number
+}
 
 export interface TopicWindow {
   topic: string

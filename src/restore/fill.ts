@@ -74,10 +74,15 @@ export function countActive({ rewrite, memoryBudgetBytes }: RestoreOptions): num
 
 /** After the look at the target: what is there already is not counted. */
 function announce(streams: readonly Stream[], { timeWindow }: RestoreOptions, onProgress: OnProgress): void {
-  const topics = new Set(streams.map(({ topic }) => topic)).size
-  const left = streams.reduce((sum, stream) => sum + stream.countLeft(), 0)
+  const count = (some: readonly Stream[]) => some.reduce((sum, stream) => sum + stream.countLeft(), 0)
+  const byTopic = [...Map.groupBy(streams, ({ topic }) => topic)].map(([topic, own]) => ({
+    topic,
+    records: count(own),
+  }))
+  const left = byTopic.reduce((sum, { records }) => sum + records, 0)
   const most = timeWindow.start === undefined && timeWindow.end === undefined ? {} : { isMost: true }
-  onProgress({ type: 'planned', topics, partitions: streams.length, offsets: BigInt(left), unit: 'records', ...most })
+  const plan = { topics: byTopic.length, partitions: streams.length, offsets: BigInt(left), byTopic }
+  onProgress({ type: 'planned', ...plan, unit: 'records', ...most })
 }
 
 /** A note that is late costs the next run a look at what came after the last one, so that a passing fault ends nothing. */

@@ -20,14 +20,47 @@ const copied = (records: number): ProgressEvent => ({
   ...{ offsets: BigInt(records), records, bytes: records * 10 },
 })
 
+const byTopic: ProgressEvent = {
+  ...{ type: 'planned', topics: 2, partitions: 2, offsets: 100n, unit: 'records' },
+  byTopic: [
+    { topic: 'a', records: 80 },
+    { topic: 'b', records: 20 },
+  ],
+}
+
 describe('the page /progress', () => {
+  test('follows each topic of a restore, and its groups that are released early', () => {
+    const { clock, tell } = open()
+    assert.deepEqual([tell().topics_done, tell().active_topics], [null, null])
+    assert.deepEqual([tell(byTopic).topics_done, tell().active_topics], [0, []])
+    tell({ type: 'begun', topic: 'a', partition: 0 })
+    clock.pass(1000)
+    const active = tell(copied(20)).active_topics
+    const a = { topic: 'a', records: 20, planned_records: 80, fraction: 0.25, remaining_seconds: 3 }
+    assert.deepEqual(active, [a])
+    const waiting = tell({ type: 'begun', topic: 'b', partition: 0 }).active_topics
+    assert.deepEqual(waiting[1], { topic: 'b', records: 0, planned_records: 20, fraction: 0, remaining_seconds: null })
+    const page = tell(
+      { type: 'filled', topic: 'a', done: 1, total: 2 },
+      { type: 'released', group: 'g', done: 1, total: 3 },
+    )
+    assert.deepEqual([page.topics_done, page.active_topics.length], [1, 1])
+    assert.deepEqual([page.groups, page.planned_groups, page.phase], [1, 3, 'copying'])
+  })
+
   test('has the fields of the catalogue in their order, each of its type', () => {
     const { tell } = open()
-    for (const page of [tell(), tell(planned, copied(50)), tell({ type: 'groups', done: 1, total: 2 })]) {
+    for (const page of [
+      tell(),
+      tell(planned, copied(50)),
+      tell(byTopic),
+      tell({ type: 'groups', done: 1, total: 2 }),
+    ]) {
       assert.deepEqual(Object.keys(page), Object.keys(progressFields))
       for (const [name, { type, isNullable }] of Object.entries<ProgressField>(progressFields)) {
         if (isNullable && page[name] === null) continue
-        assert.equal(typeof page[name], type === 'text' || type === 'time' ? 'string' : 'number', name)
+        if (type === 'list') assert.ok(Array.isArray(page[name]), name)
+        else assert.equal(typeof page[name], type === 'text' || type === 'time' ? 'string' : 'number', name)
         if (type === 'integer') assert.ok(Number.isSafeInteger(page[name]), name)
         if (type === 'time') assert.ok(Number.isFinite(Date.parse(page[name])), name)
       }

@@ -46,13 +46,24 @@ const condition = object(
   ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
 )
 
+const topicProgress = object(
+  {
+    topic: text('The name of the topic on the target.'),
+    percent: number('Completed share in percent.'),
+    remainingSeconds: number('Estimated remaining time. Not set while it is unknown.'),
+  },
+  ['topic', 'percent'],
+)
+
 const progress = object(
   {
     phase: text('What the pod currently does.'),
     percent: number('Completed share in percent.'),
     records: count('Records so far.'),
     bytes: count('Bytes of these records.'),
-    remainingSeconds: number('Estimated remaining time, at the current rate.'),
+    remainingSeconds: number('Estimated remaining time, at a rate that changes slowly.'),
+    topicsDone: count('Topics that have all their records. Only for a restore with one pod.'),
+    activeTopics: list('Topics that a restore currently fills, at most 20.', topicProgress),
     storedBytes: count('Bytes that the complete backup occupies in the store, as a continuous run measured it.'),
     gaps: count('Gaps that the run has found so far: records that expired at the source before they were read.'),
   },
@@ -133,6 +144,7 @@ export const statusSchema = {
 export type ResourceStatus = TypeOf<typeof statusSchema>
 export type Condition = TypeOf<typeof condition>
 export type RunProgress = TypeOf<typeof progress>
+export type TopicProgress = TypeOf<typeof topicProgress>
 export type ActiveRun = TypeOf<typeof active>
 export type EndedRun = TypeOf<typeof ended>
 

@@ -1,4 +1,4 @@
-import type { RunProgress } from '../crd/status.ts'
+import type { RunProgress, TopicProgress } from '../crd/status.ts'
 import { cutText } from '../job/pod-result.ts'
 
 /** The part of a pod's `/progress` that the operator uses. */
@@ -14,6 +14,16 @@ export interface PodProgress {
   storedBytes?: number
   /** Ranges that the source lost before they were read, found since the pod's process began. */
   gaps?: number
+  /** Of a restore. */
+  topicsDone?: number
+  activeTopics?: PodTopic[]
+}
+
+interface PodTopic {
+  topic: string
+  records: number
+  planned: number
+  remainingSeconds: number | undefined
 }
 
 /** Undefined for any other text. The pod controls it, so no number in it is trusted. */
@@ -37,7 +47,39 @@ export function parseProgress(text: string): PodProgress | undefined {
     records: Math.floor(records),
     bytes: Math.floor(bytes),
     remainingSeconds: isExact(remaining_seconds) ? Math.ceil(remaining_seconds) : undefined,
+    ...(isExact(page.topics_done) && { topicsDone: Math.floor(page.topics_done) }),
+    ...(Array.isArray(page.active_topics) && {
+      activeTopics: page.active_topics.slice(0, MAX_TOPICS).flatMap(parseTopic),
+    }),
   }
+}
+
+const MAX_TOPICS = 20
+
+function parseTopic(one: unknown): PodTopic[] {
+  if (typeof one !== 'object' || one === null) return []
+  const { topic, records, planned_records: planned, remaining_seconds } = one as Record<string, unknown>
+  if (typeof topic !== 'string' || !isExact(records) || !isExact(planned)) return []
+  const remainingSeconds = isExact(remaining_seconds) ? Math.ceil(remaining_seconds) : undefined
+  return [{ topic: cutText(topic, 249), records, planned, remainingSeconds }]
+}
+
+/** Several pods may fill partitions of the same topic: it needs as long as the last of them. */
+function joinTopics(pages: readonly PodProgress[]): TopicProgress[] {
+  const byName = Map.groupBy(
+    pages.flatMap(({ activeTopics = [] }) => activeTopics),
+    ({ topic }) => topic,
+  )
+  return [...byName].slice(0, MAX_TOPICS).map(([topic, some]) => {
+    const planned = sum(some.map(one => one.planned))
+    const remaining = some.flatMap(({ remainingSeconds }) => remainingSeconds ?? [])
+    return {
+      topic,
+      percent:
+        planned <= 0 ? 100 : Math.min(100, Math.floor((100 * sum(some.map(({ records }) => records))) / planned)),
+      ...(remaining.length === some.length && { remainingSeconds: Math.max(...remaining) }),
+    }
+  })
 }
 
 interface PodCount {
@@ -58,6 +100,8 @@ export class RunMeter {
     const remaining = pages.flatMap(({ remainingSeconds }) => remainingSeconds ?? [])
     const sizes = pages.flatMap(({ storedBytes }) => storedBytes ?? [])
     const totals = this.#totals()
+    const topics = joinTopics(pages)
+    const [only] = pages.length === 1 ? pages : []
     const isWhole = fractions.length === pages.length && pages.length > 0
     return {
       phase: pages[0]?.phase ?? 'preparing',
@@ -65,6 +109,8 @@ export class RunMeter {
       ...{ records: totals.records, bytes: totals.bytes },
       ...(totals.gaps > 0 && { gaps: totals.gaps }),
       ...(remaining.length > 0 && { remainingSeconds: Math.max(...remaining) }),
+      ...(only?.topicsDone !== undefined && { topicsDone: only.topicsDone }),
+      ...(topics.length > 0 && { activeTopics: topics }),
       ...(sizes.length > 0 && { storedBytes: Math.max(...sizes) }),
     }
   }

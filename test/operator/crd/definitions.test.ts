@@ -90,6 +90,8 @@ test('the status has all fields that the operator writes, and no others', () => 
     records: true,
     bytes: true,
     remainingSeconds: true,
+    topicsDone: true,
+    activeTopics: true,
     storedBytes: true,
     gaps: true,
   }

@@ -53,6 +53,36 @@ test('sums the progress of all pods, and never decreases', () => {
   })
 })
 
+test('shows the topics of a restore, also those that several pods fill', () => {
+  const topic = (records: number, seconds: number | null, name = 'orders') => ({
+    ...{ topic: name, records, planned_records: 100, fraction: 0, remaining_seconds: seconds },
+  })
+  const one = new RunMeter().add(
+    new Map([['a', podOf({ topics_done: 2, active_topics: [topic(30, 7), topic(0, null, 'b')] })]]),
+  )
+  assert.deepEqual(one.activeTopics, [
+    { topic: 'orders', percent: 30, remainingSeconds: 7 },
+    { topic: 'b', percent: 0 },
+  ])
+  assert.equal(one.topicsDone, 2)
+  const pods = [
+    ['a', podOf({ topics_done: 1, active_topics: [topic(30, 7)] })],
+    ['b', podOf({ topics_done: 1, active_topics: [topic(50, 9)] })],
+  ] as const
+  const both = new RunMeter().add(new Map(pods))
+  assert.deepEqual(both.activeTopics, [{ topic: 'orders', percent: 40, remainingSeconds: 9 }])
+  assert.equal('topicsDone' in both, false, 'a topic may be done in one pod only')
+})
+
+test('ignores topics of a page that cannot be, and more than a status takes', () => {
+  for (const wrong of [7, 'x', {}, [null, 3, {}, { topic: 1 }, { topic: 't', records: -1, planned_records: 1 }]]) {
+    assert.equal('activeTopics' in new RunMeter().add(new Map([['a', podOf({ active_topics: wrong })]])), false)
+  }
+  const many = Array.from({ length: 500 }, (_, i) => ({ topic: `t${i}\n`, records: 1, planned_records: 0 }))
+  const { activeTopics = [] } = new RunMeter().add(new Map([['a', podOf({ active_topics: many })]]))
+  assert.deepEqual([activeTopics.length, activeTopics[0]], [20, { topic: 't0', percent: 100 }])
+})
+
 test('sums the gaps of all pods, and omits them without any', () => {
   const meter = new RunMeter()
   assert.equal('gaps' in meter.add(new Map([['a', podOf({ records: 1, bytes: 1 })]])), false)
