@@ -5,6 +5,7 @@ import { decodeRecords } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { hasCode, type KafkaBackupError } from '../errors.ts'
 import { ByteBudget } from '../lib/byte-budget.ts'
+import { giveBackMemory } from '../lib/recycled-memory.ts'
 import type { Storage } from '../storage/storage.ts'
 import { damagedInside } from './damage.ts'
 import { hashOf, openHasher, pieceHash } from './hash.ts'
@@ -24,7 +25,7 @@ const frameBudget = new ByteBudget(2 * MAX_FRAME_BYTES, 8 << 20)
 /**
  * The segment's batches in pieces that hold whole batches only. Every stored byte is hashed on the way; when the last
  * piece has been taken and the hash is not the recorded one, this throws. A caller that must not act on damaged bytes
- * checks each batch's own checksum, too.
+ * checks each batch's own checksum, too. The memory of a piece is the caller's, who may give it back (`lib/recycled-memory.ts`).
  */
 export async function* readSegment(
   storage: Pick<Storage, 'readRange'>,
@@ -46,8 +47,9 @@ export async function* readSegment(
     if (rest.length > 0) yield Buffer.concat([rest, plain.subarray(0, missing)])
     const fresh = plain.subarray(missing)
     const wholeBytes = endOfWholeBatches(fresh, segment, plainSize - fresh.length)
+    // The memory of what is yielded belongs to the caller.
+    rest = wholeBytes > 0 ? Buffer.from(fresh.subarray(wholeBytes)) : fresh
     if (wholeBytes > 0) yield fresh.subarray(0, wholeBytes)
-    rest = fresh.subarray(wholeBytes)
   }
   if (plainSize !== segment.plain_size) {
     throw damaged(segment, `it holds ${plainSize} plain bytes instead of ${segment.plain_size}`)
@@ -109,6 +111,7 @@ async function* readPieces(
       const stored = await readExactly(storage, segment, position, storedBytes, signal)
       position += storedBytes
       yield { stored, plain: segment.frames ? await openFrame(stored, plainBytes, segment) : stored }
+      if (segment.frames) giveBackMemory(stored)
     } finally {
       release()
     }

@@ -98,21 +98,21 @@ export function compressQuickly(codec: Codec, plain: Buffer, likelyBytes = plain
 }
 
 /** The plain bytes of the batch's records; without compression they are a view, not a copy. */
-export function openBody(bytes: Buffer, header: BatchHeader): Buffer {
+export function openBody(bytes: Buffer, header: BatchHeader, maxBytes?: number): Buffer {
   const codec = knownCodec(header)
   const body = bytes.subarray(header.position + HEADER_BYTES, header.position + header.sizeBytes)
   try {
-    return decompress(codec, body)
+    return decompress(codec, body, maxBytes)
   } catch (cause) {
     throw undecodable(header, cause)
   }
 }
 
 /** Asynchronous, on another thread. */
-export async function openBodyAside(bytes: Buffer, header: BatchHeader): Promise<Buffer> {
+export async function openBodyAside(bytes: Buffer, header: BatchHeader, maxBytes?: number): Promise<Buffer> {
   const body = bytes.subarray(header.position + HEADER_BYTES, header.position + header.sizeBytes)
   try {
-    return await decompressAside(knownCodec(header), body)
+    return await decompressAside(knownCodec(header), body, maxBytes)
   } catch (cause) {
     throw undecodable(header, cause)
   }

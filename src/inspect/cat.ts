@@ -1,8 +1,5 @@
-import { exactLabelOf } from '../archive/incarnation.ts'
-import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
-import { findFault, parseSelector, selectBy } from '../archive/topic-selector.ts'
+import type { Manifest, ManifestPartition } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
-import { compileGlob } from '../lib/glob.ts'
 import { parts } from '../registry/ids/schema-id.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type Conditions, RecordMatcher } from './conditions.ts'
@@ -17,17 +14,13 @@ import {
   readNewest,
 } from './read-records.ts'
 import { SchemaDecoder } from './schema-decoder.ts'
+import { selectPartitions, type TopicChoice } from './select-partitions.ts'
 import { type Showing, showPart } from './show-record.ts'
+import { openSiftAhead } from './sift-ahead.ts'
 import { StoredSchemas } from './stored-schemas.ts'
 
 /** Which records of a backup are shown, and how. */
-export interface CatQuery extends Conditions {
-  /** A name or a pattern, with `@` for another incarnation than the newest. */
-  topic: string
-  /** Also older incarnations of the topics, under their names with `@`. */
-  allIncarnations?: boolean | undefined
-  /** All where there is none. */
-  partition?: number | undefined
+export interface CatQuery extends Conditions, TopicChoice {
   extent: Extent
   /** The last records of each partition. */
   newest?: number | undefined
@@ -55,13 +48,6 @@ export function newTally(): Tally {
   return { topics: new Map(), notDecoded: 0, bytes: 0, isCut: false }
 }
 
-/** Pure. The older incarnations of the same names. */
-function olderBy(selector: ReturnType<typeof parseSelector>, topics: readonly ManifestTopic[]): ManifestTopic[] {
-  if (selector.which !== undefined) return []
-  const matches = compileGlob(selector.name)
-  return topics.filter(topic => topic.state === 'replaced' && matches(topic.name))
-}
-
 export function totalsOf({ topics }: Tally): { searched: number; matched: number } {
   const all = [...topics.values()]
   const sum = (pick: (one: { searched: number; matched: number }) => number) => all.reduce((n, one) => n + pick(one), 0)
@@ -85,38 +71,52 @@ export async function* catRecords(
     return { record, key: showPart(record, 'key', keyAs, decoder), value: showPart(record, 'value', valueAs, decoder) }
   }
   const decoded = parts.filter(part => (part === 'key' ? keyAs : valueAs) === 'auto')
-  const partitions = partitionsOf(manifest, query)
+  const partitions = selectPartitions(manifest, query)
   const progress = new ReadProgress(partitions, onRead)
+  const ahead = openSiftAhead(matcher.needles, progress.totalBytes)
   let left = query.limit ?? Number.POSITIVE_INFINITY
   const note = () => {
     tally.notDecoded = matcher.notDecoded
     tally.damage = decoder.damage
   }
-  for (const { topic, partition, label } of partitions) {
-    const counts = tally.topics.get(label) ?? { searched: 0, matched: 0 }
-    tally.topics.set(label, counts)
-    const watch: BatchWatch = {
-      mayMatch: (body, header) => matcher.mayMatch(body, header),
-      onSearched: records => {
-        counts.searched += records
-      },
-      onRead: bytes => {
-        tally.bytes += bytes
-        progress.read(bytes)
-      },
-    }
-    const opened = await openPartition(storage, topic, partition, query.extent, watch, signal)
-    const source = { ...opened, topic: label }
-    for await (const record of matching(storage, source, query, matcher, signal)) {
-      await decoder.prepare(record, decoded, signal)
-      counts.matched++
+  try {
+    for (const { topic, partition, label } of partitions) {
+      const counts = tally.topics.get(label) ?? { searched: 0, matched: 0 }
+      tally.topics.set(label, counts)
+      const watch = { ...watchOf(matcher, tally, counts, progress), ahead }
+      const opened = await openPartition(storage, topic, partition, query.extent, watch, signal)
+      for await (const record of matching(storage, { ...opened, topic: label }, query, matcher, signal)) {
+        await decoder.prepare(record, decoded, signal)
+        counts.matched++
+        note()
+        yield show(record)
+        tally.isCut = --left <= 0
+        if (tally.isCut) return
+      }
       note()
-      yield show(record)
-      tally.isCut = --left <= 0
-      if (tally.isCut) return
+      progress.endPartition(partition)
     }
-    note()
-    progress.endPartition(partition)
+  } finally {
+    ahead?.close()
+  }
+}
+
+function watchOf(
+  matcher: RecordMatcher,
+  tally: Tally,
+  counts: { searched: number },
+  progress: ReadProgress,
+): Omit<BatchWatch, 'ahead'> {
+  return {
+    mayMatch: (body, header) => matcher.mayMatch(body, header),
+    judge: verdict => matcher.judge(verdict),
+    onSearched: records => {
+      counts.searched += records
+    },
+    onRead: bytes => {
+      tally.bytes += bytes
+      progress.read(bytes)
+    },
   }
 }
 
@@ -137,6 +137,10 @@ class ReadProgress {
       this.#total.objects += partition.segments
       this.#total.bytes += partition.bytes
     }
+  }
+
+  get totalBytes(): number {
+    return this.#total.bytes
   }
 
   read(bytes: number): void {
@@ -163,30 +167,6 @@ function refuseUnknownContext(schemas: StoredSchemas, { context }: CatQuery): vo
   const known = [...schemas.contexts].join(', ') || 'none'
   const message = `the backup has no schemas in the context ${context}; it has some in: ${known}`
   throw new KafkaBackupError('SCHEMAS_NOT_FOUND', message, { help: 'Give the context as it is listed, such as `.eu`.' })
-}
-
-/** Pure. Throws where the query names nothing of the backup. */
-function partitionsOf(
-  { topics, backup_id: backupId, generation }: Manifest,
-  { topic: text, partition: wanted, allIncarnations = false }: CatQuery,
-): { topic: ManifestTopic; partition: ManifestPartition; label: string }[] {
-  const selector = parseSelector(text)
-  const found = [...selectBy(selector, topics), ...(allIncarnations ? olderBy(selector, topics) : [])]
-  const fault =
-    findFault(selector, topics) ?? (found.length === 0 ? `no topic of the backup matches ${text}` : undefined)
-  const place = `generation ${generation} of backup ${backupId}`
-  if (fault !== undefined) {
-    const help = 'kafka-backup describe lists the topics of a backup.'
-    throw new KafkaBackupError('TOPIC_NOT_FOUND', `${place}: ${fault}`, { details: { topic: text }, help })
-  }
-  const labelOf = (topic: ManifestTopic) =>
-    allIncarnations && topic.state === 'replaced' ? exactLabelOf(topic, topics) : topic.name
-  const all = found.flatMap(topic => topic.partitions.map(partition => ({ topic, partition, label: labelOf(topic) })))
-  const chosen = all.filter(one => wanted === undefined || one.partition.partition === wanted)
-  if (chosen.length > 0 || wanted === undefined) return chosen
-  const help = `It has ${all.length} partitions, from ${all[0]?.partition.partition} to ${all.at(-1)?.partition.partition}.`
-  const details = { topic: text, partition: wanted }
-  throw new KafkaBackupError('TOPIC_NOT_FOUND', `${place}: topic ${text} has no partition ${wanted}`, { details, help })
 }
 
 async function* matching(

@@ -1,12 +1,11 @@
 import type { BatchHeader } from '../batch/header.ts'
-import { RecordCursor } from '../batch/record-cursor.ts'
-import { RecordParts } from '../batch/record-parts.ts'
 import { parseJson } from '../lib/json.ts'
-import { ID_FRAME_BYTES, KEY_HEADER, type Part, VALUE_HEADER } from '../registry/ids/schema-id.ts'
+import { ID_FRAME_BYTES, type Part } from '../registry/ids/schema-id.ts'
 import { fitsPath, NUMBER, type PathCondition } from './json-path.ts'
 import type { FoundRecord } from './read-records.ts'
 import type { Decoded, SchemaDecoder } from './schema-decoder.ts'
 import { type Showing, showBytes, showPart, textOfPart } from './show-record.ts'
+import { type Needle, type PartFrames, Sieve, type Verdict } from './sieve.ts'
 
 /** What is asked of a record. All must hold. */
 export interface Conditions {
@@ -28,11 +27,9 @@ export class RecordMatcher {
   readonly #conditions: Conditions
   readonly #keyAs: Showing
   readonly #decoder: SchemaDecoder
-  readonly #cursor = new RecordCursor()
-  readonly #parts = new RecordParts()
   readonly #text: Buffer | undefined
-  /** What a batch must hold in plain bytes, unless a schema or an escape writes it in another way. */
   readonly #needles: readonly Needle[]
+  readonly #sieve: Sieve
   readonly #decoded: readonly Part[]
 
   constructor(conditions: Conditions, keyAs: Showing, decoder: SchemaDecoder) {
@@ -45,50 +42,35 @@ export class RecordMatcher {
     const asksValue = text !== undefined || paths.length > 0
     this.#decoded = [...(asksKey && keyAs === 'auto' ? ['key' as const] : []), ...(asksValue ? ['value' as const] : [])]
     this.#needles = needlesOf(conditions, keyAs)
+    this.#sieve = new Sieve(this.#needles)
+  }
+
+  /** What a batch must hold in plain bytes, unless a schema or an escape writes it in another way. */
+  get needles(): readonly Needle[] {
+    return this.#needles
   }
 
   /** Whether records of a batch may meet the conditions. `body` is what the batch holds, unpacked. */
   mayMatch(body: Buffer, header: BatchHeader): boolean {
-    const missing = this.#needles.filter(
-      ({ bytes, isJson }) => !body.includes(bytes) && !(isJson && body.includes('\\')),
-    )
-    return missing.every(({ part }) => part !== undefined && this.#mayBeDecoded(body, header, part))
+    return this.judge(this.#sieve.sift(body, header))
+  }
+
+  /** The same with what a sieve for these needles has found, by the schemas that were read so far. */
+  judge(verdict: Verdict): boolean {
+    if (verdict === 'none') return false
+    return verdict === 'maybe' || verdict.every(frames => this.#mayBeDecoded(frames))
   }
 
   /** A schema gives bytes another form, except for JSON. */
-  #mayBeDecoded(body: Buffer, header: BatchHeader, part: Part): boolean {
-    const cursor = this.#cursor
-    const parts = this.#parts
+  #mayBeDecoded({ part, ids }: PartFrames): boolean {
     let unknown = 0
-    cursor.openBody(body, header)
-    while (cursor.next()) {
-      if (this.#hasSchemaHeader(body, part)) return true
-      const start = part === 'key' ? parts.keyStart : parts.valueStart
-      const end = part === 'key' ? parts.keyEnd : parts.valueEnd
-      // Frames begin with the byte 0 or 1.
-      if (start < 0 || (body[start] ?? 2) > 1) continue
-      const form = this.#decoder.formOf(body, start, end)
+    for (const [id, { frames }] of ids) {
+      const form = this.#decoder.formOf(id)
       if (form === 'decoded' || (form === 'json' && part === 'key')) return true
-      if (form === 'unknown') unknown++
+      if (form === 'unknown') unknown += frames
     }
     if (part === 'value') this.notDecoded += unknown
     return false
-  }
-
-  /** Finds the parts of the record at the cursor. */
-  #hasSchemaHeader(body: Buffer, part: Part): boolean {
-    const name = part === 'key' ? KEY_HEADER : VALUE_HEADER
-    let has = false
-    try {
-      this.#parts.locate(this.#cursor)
-      if (this.#parts.headerCount === 0) return false
-      this.#parts.eachHeader((start, end) => {
-        has ||= end - start === name.length && body.toString('latin1', start, end) === name
-      })
-    } catch (cause) {
-      throw this.#cursor.refusal(cause)
-    }
-    return has
   }
 
   async matches(record: FoundRecord, signal: AbortSignal): Promise<boolean> {
@@ -156,14 +138,6 @@ function parsed(bytes: Buffer): { value: unknown } | undefined {
   } catch {
     return undefined
   }
-}
-
-interface Needle {
-  /** Which a schema may give another form; undefined for headers, which are searched as they are. */
-  part: Part | undefined
-  bytes: Buffer
-  /** Text in JSON, which may be written with escapes. */
-  isJson: boolean
 }
 
 /** Text that JSON writes as it is, unless it escapes something. */

@@ -4,8 +4,11 @@ import { readSegment } from '../archive/segment-reader.ts'
 import { openBody, openBodyAside } from '../batch/compression.ts'
 import { type BatchHeader, isControl, isTransactional } from '../batch/header.ts'
 import { decodeMarker, eachRecord, type KafkaRecord } from '../batch/records.ts'
+import { giveBackMemory } from '../lib/recycled-memory.ts'
 import { type AbortedIndex, indexAborted, isVisible, walkSegment } from '../restore/pieces.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { Verdict } from './sieve.ts'
+import type { SiftAhead, SiftedPiece, Verdicts } from './sift-ahead.ts'
 
 /** A record of a backup, and what a reader of committed data makes of it. */
 export interface FoundRecord extends KafkaRecord {
@@ -28,6 +31,10 @@ export interface Extent {
 export interface BatchWatch {
   /** Whether a record of it may be wanted, if all are in the extent; `body` is what it holds, unpacked. */
   mayMatch(body: Buffer, header: BatchHeader): boolean
+  /** The same by what was found ahead. */
+  judge(verdict: Verdict): boolean
+  /** Undefined where nothing can be found ahead. */
+  ahead: SiftAhead | undefined
   /** So many records of the extent were looked at. */
   onSearched(records: number): void
   onRead(bytes: number): void
@@ -70,7 +77,7 @@ export async function* readForward(
   extent: Extent,
   signal: AbortSignal,
 ): AsyncGenerator<FoundRecord> {
-  for (const segment of source.segments) yield* readOne(storage, source, segment, extent, signal)
+  yield* readSegments(storage, source, source.segments, extent, signal)
 }
 
 /**
@@ -87,7 +94,7 @@ export async function readNewest(
   let newest: FoundRecord[] = []
   for (const segment of source.segments.toReversed()) {
     const found: FoundRecord[] = []
-    for await (const record of readOne(storage, source, segment, extent, signal)) {
+    for await (const record of readSegments(storage, source, [segment], extent, signal)) {
       if (!(await isWanted(record))) continue
       found.push(detached(record))
       if (found.length >= 2 * count) found.splice(0, found.length - count)
@@ -105,38 +112,110 @@ function detached(record: FoundRecord): FoundRecord {
   return { ...record, key: copy(record.key), value: copy(record.value), headers }
 }
 
-async function* readOne(
+/** Some batches of a segment, in which records of the extent are. */
+interface ExtentPiece extends SiftedPiece {
+  segment: Segment
+  headers: readonly BatchHeader[]
+}
+
+async function* readSegments(
   storage: Storage,
   source: PartitionRecords,
-  segment: Segment,
+  segments: readonly Segment[],
   extent: Extent,
   signal: AbortSignal,
 ): AsyncGenerator<FoundRecord> {
-  let next = 0n
-  for await (const bytes of readSegment(storage, segment, signal)) {
-    const headers = walkSegment(bytes, segment, next)
-    next = (headers.at(-1)?.lastOffset ?? next - 1n) + 1n
-    const isBeyond = ({ baseOffset }: BatchHeader) =>
-      extent.offsets.end !== undefined && baseOffset >= extent.offsets.end
-    const isShown = (header: BatchHeader) => extent.withAborted || isVisible(header, source.aborted)
-    const wanted = headers.filter(header => !isBeyond(header) && mayHold(header, extent) && isShown(header))
-    for (let at = 0; at < wanted.length; at += OPENED_AT_ONCE) {
-      const some = wanted.slice(at, at + OPENED_AT_ONCE)
-      const opened = await Promise.all(some.map(async header => ({ header, body: await openOne(bytes, header) })))
-      for (const { header, body } of opened) yield* recordsOf(bytes, body, header, source, segment, extent)
+  const pieces = readPieces(storage, source, segments, extent, signal)
+  const { ahead, onRead } = source.watch
+  for await (const { piece, verdicts } of ahead ? ahead.over(pieces) : asTheyCome(pieces)) {
+    const opened = yield* openPiece(piece, verdicts, source, extent)
+    ahead?.note(opened, verdicts.size)
+    onRead(piece.bytes.length)
+    // Records that were found may be a part of it.
+    if (opened === 0) giveBackMemory(piece.bytes)
+  }
+}
+
+async function* asTheyCome(pieces: AsyncGenerator<ExtentPiece>): AsyncGenerator<{
+  piece: ExtentPiece
+  verdicts: Verdicts
+}> {
+  for await (const piece of pieces) yield { piece, verdicts: new Map() }
+}
+
+async function* readPieces(
+  storage: Storage,
+  { aborted }: PartitionRecords,
+  segments: readonly Segment[],
+  extent: Extent,
+  signal: AbortSignal,
+): AsyncGenerator<ExtentPiece> {
+  const isBeyond = ({ baseOffset }: BatchHeader) => extent.offsets.end !== undefined && baseOffset >= extent.offsets.end
+  const isShown = (header: BatchHeader) => extent.withAborted || isVisible(header, aborted)
+  for (const segment of segments) {
+    let next = 0n
+    for await (const bytes of readSegment(storage, segment, signal)) {
+      const all = walkSegment(bytes, segment, next)
+      next = (all.at(-1)?.lastOffset ?? next - 1n) + 1n
+      const headers = all.filter(header => !isBeyond(header) && mayHold(header, extent) && isShown(header))
+      const whole = headers.filter(header => isWhole(header, extent, segment))
+      yield { segment, bytes, headers, whole }
+      if (all.some(isBeyond)) break
     }
-    source.watch.onRead(bytes.length)
-    if (headers.some(isBeyond)) return
   }
 }
 
 /** As many as the runtime unpacks at the same time. */
 const OPENED_AT_ONCE = 4
+/** Of each of them. A batch that holds more is opened alone. */
+const MAX_AT_ONCE_BYTES = 8 << 20
 /** Handing a smaller batch to another thread takes longer than unpacking it. */
 const SMALL_BATCH_BYTES = 16 << 10
 
-function openOne(bytes: Buffer, header: BatchHeader): Buffer | Promise<Buffer> {
-  return header.sizeBytes < SMALL_BATCH_BYTES ? openBody(bytes, header) : openBodyAside(bytes, header)
+/** Returns how many batches were opened. */
+async function* openPiece(
+  piece: ExtentPiece,
+  verdicts: Verdicts,
+  source: PartitionRecords,
+  extent: Extent,
+): AsyncGenerator<FoundRecord, number> {
+  const { bytes, whole, segment } = piece
+  const { watch } = source
+  const judged = new Set(whole)
+  const isLeftOut = (header: BatchHeader, body?: Buffer): boolean => {
+    const verdict = verdicts.get(header)
+    if (!judged.has(header) || (verdict === undefined && body === undefined)) return false
+    if (verdict ? watch.judge(verdict) : !body || watch.mayMatch(body, header)) return false
+    watch.onSearched(header.recordCount)
+    return true
+  }
+  let opened = 0
+  let at = 0
+  while (at < piece.headers.length) {
+    const some: { header: BatchHeader; opening: Promise<Buffer | undefined> }[] = []
+    for (; at < piece.headers.length && some.length < OPENED_AT_ONCE; at++) {
+      const header = piece.headers[at]
+      if (header && !isLeftOut(header)) some.push({ header, opening: openOne(bytes, header) })
+    }
+    opened += some.length
+    for (const { header, opening } of some) {
+      const body = (await opening) ?? openBody(bytes, header)
+      // The schemas that records before it have named may be known by now.
+      if (!isLeftOut(header, body)) yield* recordsOf(bytes, body, header, source, segment, extent)
+    }
+  }
+  return opened
+}
+
+/** Undefined where it holds too much to be opened together with others, and where it cannot be opened. */
+async function openOne(bytes: Buffer, header: BatchHeader): Promise<Buffer | undefined> {
+  try {
+    return header.sizeBytes < SMALL_BATCH_BYTES
+      ? openBody(bytes, header, MAX_AT_ONCE_BYTES)
+      : await openBodyAside(bytes, header, MAX_AT_ONCE_BYTES)
+  } catch {
+    return undefined
+  }
 }
 
 function mayHold({ lastOffset, maxTimestamp, recordCount }: BatchHeader, { offsets, times }: Extent): boolean {
@@ -153,10 +232,6 @@ function* recordsOf(
   segment: Segment,
   extent: Extent,
 ): Generator<FoundRecord> {
-  if (isWhole(header, extent, segment) && !watch.mayMatch(body, header)) {
-    watch.onSearched(header.recordCount)
-    return
-  }
   const transaction = stateOf(bytes, header, aborted)
   const isWithin = withinOf(extent, segment)
   for (const record of eachRecord(body, header)) {

@@ -130,16 +130,14 @@ export class SchemaDecoder {
   }
 
   /**
-   * What decoding makes of the bytes in buffer[start, end), by the schemas that were read so far: nothing where they name none,
-   * the text that they are where it is a JSON schema, `unknown` where there is no such schema.
+   * What decoding makes of bytes that name this ID, by the schemas that were read so far: another form, the text that they are
+   * where it is a JSON schema, `unknown` where there is no such schema. A schema that was not asked for may be any.
    */
-  formOf(buffer: Buffer, start: number, end: number): 'plain' | 'json' | 'decoded' | 'unknown' {
-    const id = readSchemaId(buffer, start, end)
-    if (id === 0) return hasSchemaGuid(buffer, start, end) ? 'decoded' : 'plain'
+  formOf(id: number): 'json' | 'decoded' | 'unknown' {
     if (!this.#asked.has(id)) return 'decoded'
     const found = this.#find(id)
-    if (found && typeof this.#decoderOf(found) !== 'string') return found.schemaType === 'JSON' ? 'json' : 'decoded'
-    return end - start === LONG_BYTES ? 'plain' : 'unknown'
+    if (!found || typeof this.#decoderOf(found) === 'string') return 'unknown'
+    return found.schemaType === 'JSON' ? 'json' : 'decoded'
   }
 
   decode(record: Pick<KafkaRecord, 'key' | 'value' | 'headers'>, part: Part): Decoded {

@@ -97,11 +97,11 @@ describe('records of a backup are selected', () => {
     const older = { ...topic, id: 'aa11'.repeat(8), state: 'replaced' as const }
     const empty = topic.partitions.map(one => ({ ...one, indexes: [], segments: 0 }))
     const both = { ...manifest, topics: [{ ...older, partitions: empty }, topic] }
-    const searched = async (changes: Partial<CatQuery>) => {
+    const searched = async (changes: Partial<CatQuery>, held = both) => {
       const tally = newTally()
       const extent = { offsets: {}, times: {}, withAborted: false }
       const query: CatQuery = { topic: '*', headers: [], keyAs: 'auto', valueAs: 'auto', extent, ...changes }
-      await collect(catRecords(storage, both, query, { tally }, never))
+      await collect(catRecords(storage, held, query, { tally }, never))
       return [...tally.topics.keys()]
     }
     assert.deepEqual(await searched({}), ['golden'])
@@ -110,6 +110,9 @@ describe('records of a backup are selected', () => {
       await searched({ allIncarnations: true, topic: 'other*' }).catch(error => error.code),
       'TOPIC_NOT_FOUND',
     )
+    const onlyOlder = { ...manifest, topics: [{ ...older, partitions: empty }] }
+    assert.deepEqual(await searched({ allIncarnations: true, topic: 'golden' }, onlyOlder), ['golden@aa11aa11'])
+    assert.equal(await searched({ topic: 'golden' }, onlyOlder).catch(error => error.code), 'TOPIC_NOT_FOUND')
   })
 
   test('and what is not there is named', async () => {

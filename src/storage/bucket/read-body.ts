@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { takeMemory } from '../../lib/recycled-memory.ts'
 
 /**
  * The body of a response. One that is streamed states no length and is read to its end. `assertFits` throws where the size
@@ -20,7 +21,7 @@ export async function readBody(
 }
 
 async function readStated(body: Readable, stated: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafeSlow(stated)
+  const bytes = takeMemory(stated)
   let filled = 0
   for await (const chunk of body as AsyncIterable<Buffer>) filled += chunk.copy(bytes, filled)
   if (filled === stated) return bytes

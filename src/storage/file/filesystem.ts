@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { KafkaBackupError } from '../../errors.ts'
+import { takeMemory } from '../../lib/recycled-memory.ts'
 import { assertKey, parsePrefix } from '../key.ts'
 import { refuseLargeRead, refuseLargeWrite } from '../object-limits.ts'
 import type { ObjectWriter, Storage, StoredObject } from '../storage.ts'
@@ -232,7 +233,7 @@ async function readFile<T>(
 
 /** Reads the range, or the part of it that exists. */
 async function readBytes(handle: FileHandle, start: number, length: number, signal: AbortSignal): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafeSlow(length)
+  const buffer = takeMemory(length)
   let filled = 0
   while (filled < length) {
     signal.throwIfAborted()

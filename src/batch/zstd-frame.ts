@@ -1,0 +1,62 @@
+const MAGIC = 0xfd2fb528
+const BLOCK_HEADER_BYTES = 3
+const MAX_BLOCK_BYTES = 128 << 10
+const RAW = 0
+const RLE = 1
+const COMPRESSED = 2
+
+export interface ZstdFrame {
+  /** What the decoder must remember of the plain bytes. */
+  windowBytes: number
+  /** At least as many as the frame can hold. */
+  maxPlainBytes: number
+}
+
+/**
+ * What the structure of a frame says, read without decoding it:
+ *
+ *   magic UINT32 LE, descriptor UINT8, window UINT8 (unless a single segment), dictionary, plain size; then blocks, each a
+ *   header of 3 bytes (last 1 bit, type 2 bits, size 21 bits) and its bytes (one where the type is RLE); checksum UINT32
+ *
+ * Undefined where the bytes are not one complete frame without a dictionary, with nothing behind it.
+ */
+export function readZstdFrame(bytes: Buffer): ZstdFrame | undefined {
+  if (bytes.length < 6 || bytes.readUInt32LE(0) !== MAGIC) return undefined
+  const descriptor = bytes.readUInt8(4)
+  const isSingleSegment = (descriptor & 0x20) !== 0
+  const sizeFlag = descriptor >> 6
+  const sizeBytes = sizeFlag === 0 ? Number(isSingleSegment) : 1 << sizeFlag
+  const hasDictionary = (descriptor & 0x03) !== 0
+  const isReserved = (descriptor & 0x08) !== 0
+  const start = 5 + (isSingleSegment ? 0 : 1) + sizeBytes
+  if (hasDictionary || isReserved || start > bytes.length) return undefined
+  const blocks = walkBlocks(bytes, start)
+  if (!blocks || blocks.end + ((descriptor & 0x04) !== 0 ? 4 : 0) !== bytes.length) return undefined
+  // A single segment is its own window: all that it holds.
+  const windowBytes = isSingleSegment ? plainSizeAt(bytes, 5, sizeBytes) : windowOf(bytes.readUInt8(5))
+  return { windowBytes, maxPlainBytes: blocks.count * Math.min(MAX_BLOCK_BYTES, windowBytes) }
+}
+
+function windowOf(descriptor: number): number {
+  const base = 2 ** (10 + (descriptor >> 3))
+  return base + (base / 8) * (descriptor & 0x07)
+}
+
+function plainSizeAt(bytes: Buffer, position: number, sizeBytes: number): number {
+  if (sizeBytes === 8) return Number(bytes.readBigUInt64LE(position))
+  return bytes.readUIntLE(position, sizeBytes) + (sizeBytes === 2 ? 256 : 0)
+}
+
+function walkBlocks(bytes: Buffer, start: number): { count: number; end: number } | undefined {
+  let position = start
+  for (let count = 1; position + BLOCK_HEADER_BYTES <= bytes.length; count++) {
+    const header = bytes.readUIntLE(position, BLOCK_HEADER_BYTES)
+    const type = (header >> 1) & 0x03
+    if (type !== RAW && type !== RLE && type !== COMPRESSED) return undefined
+    const size = header >> 3
+    if (size > MAX_BLOCK_BYTES) return undefined
+    position += BLOCK_HEADER_BYTES + (type === RLE ? 1 : size)
+    if ((header & 1) === 1) return { count, end: position }
+  }
+  return undefined
+}

@@ -1,0 +1,127 @@
+import { decompress, knownCodec, openBody } from '../batch/compression.ts'
+import { type BatchHeader, HEADER_BYTES } from '../batch/header.ts'
+import { RecordCursor } from '../batch/record-cursor.ts'
+import { RecordParts } from '../batch/record-parts.ts'
+import { ZstdReader } from '../batch/zstd-reader.ts'
+import {
+  hasSchemaGuid,
+  KEY_HEADER,
+  LONG_BYTES,
+  type Part,
+  readSchemaId,
+  VALUE_HEADER,
+} from '../registry/ids/schema-id.ts'
+
+/** Bytes that a batch must hold, so that a record of it can meet a condition. */
+export interface Needle {
+  /** Which a schema may give another form; undefined for headers, which are searched as they are. */
+  part: Part | undefined
+  bytes: Uint8Array
+  /** Text in JSON, which may be written with escapes. */
+  isJson: boolean
+}
+
+/**
+ * What the plain bytes of a batch tell: no record meets the conditions, some may, or none unless the schemas with these IDs
+ * give the bytes another form, in each of these parts.
+ */
+export type Verdict = 'none' | 'maybe' | PartFrames[]
+
+export interface PartFrames {
+  part: Part
+  /** How many records name a schema in this part, by its ID. Numbers of eight bytes look as if they did. */
+  ids: Map<number, { frames: number; longs: number }>
+}
+
+/** A larger batch is left to the caller, who opens one at a time. */
+const MAX_SIFTED_BYTES = 16 << 20
+
+/** Sorts out batches without decoding their records. It knows no schemas, so that any thread can do it. */
+export class Sieve {
+  readonly #needles: readonly (Needle & { bytes: Buffer })[]
+  readonly #cursor = new RecordCursor()
+  readonly #parts = new RecordParts()
+  readonly #zstd = new ZstdReader()
+
+  constructor(needles: readonly Needle[]) {
+    this.#needles = needles.map(one => ({ ...one, bytes: Buffer.from(one.bytes) }))
+  }
+
+  /** Undefined for a batch that cannot be opened, or that is too large: opening it in the usual way tells more. */
+  siftBatch(bytes: Buffer, header: BatchHeader): Verdict | undefined {
+    try {
+      return this.sift(this.#open(bytes, header), header)
+    } catch {
+      return undefined
+    }
+  }
+
+  #open(bytes: Buffer, header: BatchHeader): Buffer {
+    const codec = knownCodec(header)
+    if (codec === 'none') return openBody(bytes, header)
+    const body = bytes.subarray(header.position + HEADER_BYTES, header.position + header.sizeBytes)
+    return (codec === 'zstd' ? this.#zstd.read(body) : undefined) ?? decompress(codec, body, MAX_SIFTED_BYTES)
+  }
+
+  /** `body` is what the batch holds, unpacked. */
+  sift(body: Buffer, header: BatchHeader): Verdict {
+    const missing = this.#needles.filter(
+      ({ bytes, isJson }) => !body.includes(bytes) && !(isJson && body.includes('\\')),
+    )
+    if (missing.length === 0) return 'maybe'
+    if (missing.some(({ part }) => part === undefined)) return 'none'
+    const parts = new Set(missing.flatMap(({ part }) => part ?? []))
+    const found: PartFrames[] = []
+    for (const part of parts) {
+      const ids = this.#findFrames(body, header, part)
+      if (ids?.size === 0) return 'none'
+      if (ids) found.push({ part, ids })
+    }
+    return found.length === 0 ? 'maybe' : found
+  }
+
+  /** Undefined where a header or a GUID names a schema. */
+  #findFrames(body: Buffer, header: BatchHeader, part: Part): PartFrames['ids'] | undefined {
+    const cursor = this.#cursor
+    const parts = this.#parts
+    const ids: PartFrames['ids'] = new Map()
+    let [lastId, last] = [0, { frames: 0, longs: 0 }]
+    cursor.openBody(body, header)
+    while (cursor.next()) {
+      if (this.#hasSchemaHeader(body, part)) return undefined
+      const start = part === 'key' ? parts.keyStart : parts.valueStart
+      const end = part === 'key' ? parts.keyEnd : parts.valueEnd
+      // Frames begin with the byte 0 or 1.
+      if (start < 0 || (body[start] ?? 2) > 1) continue
+      const id = readSchemaId(body, start, end)
+      if (id === 0) {
+        if (hasSchemaGuid(body, start, end)) return undefined
+        continue
+      }
+      if (id !== lastId) {
+        lastId = id
+        last = ids.get(id) ?? { frames: 0, longs: 0 }
+        ids.set(id, last)
+      }
+      if (end - start === LONG_BYTES) last.longs++
+      else last.frames++
+    }
+    return ids
+  }
+
+  /** Finds the parts of the record at the cursor. */
+  #hasSchemaHeader(body: Buffer, part: Part): boolean {
+    const name = part === 'key' ? KEY_HEADER : VALUE_HEADER
+    let has = false
+    try {
+      this.#parts.locate(this.#cursor)
+      if (this.#parts.headerCount === 0) return false
+      this.#parts.eachHeader((start, end) => {
+        has ||= end - start === name.length && body.toString('latin1', start, end) === name
+      })
+    } catch (cause) {
+      throw this.#cursor.refusal(cause)
+    }
+    return has
+  }
+}

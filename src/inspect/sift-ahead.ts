@@ -1,0 +1,81 @@
+import type { BatchHeader } from '../batch/header.ts'
+import type { Needle, Verdict } from './sieve.ts'
+import { openSifting, type Sifting } from './sieve-threads.ts'
+
+/** Some batches that lie in the same memory. */
+export interface SiftedPiece {
+  bytes: Buffer
+  /** Those that may be left out if none of their records is wanted. */
+  whole: readonly BatchHeader[]
+}
+
+export type Verdicts = ReadonlyMap<BatchHeader, Verdict>
+
+/** What waits for its verdicts. One piece may be larger than this. */
+const MAX_AHEAD_BYTES = 40 << 20
+/** So many pieces are not sifted after one in which most batches had to be opened anyway. */
+const PAUSE_PIECES = 15
+
+/** Undefined where nothing is searched for that bytes could tell. It must be closed. */
+export function openSiftAhead(needles: readonly Needle[], totalBytes: number): SiftAhead | undefined {
+  return needles.length === 0 ? undefined : new SiftAhead(openSifting(needles, totalBytes))
+}
+
+/** Reads pieces before their turn, so that threads can sift them. */
+export class SiftAhead {
+  readonly #sifting: Sifting
+  #pause = 0
+
+  constructor(sifting: Sifting) {
+    this.#sifting = sifting
+  }
+
+  /** The pieces in their order. An error of the source is thrown after those before it. */
+  async *over<P extends SiftedPiece>(source: AsyncGenerator<P>): AsyncGenerator<{ piece: P; verdicts: Verdicts }> {
+    const ahead: { piece: P; verdicts: Promise<Verdicts> }[] = []
+    let aheadBytes = 0
+    let end: { error?: unknown } | undefined
+    const fill = async () => {
+      const { done, value: piece } = await source.next()
+      if (done) end = {}
+      else {
+        ahead.push({ piece, verdicts: this.#sift(piece) })
+        aheadBytes += piece.bytes.length
+      }
+    }
+    try {
+      for (;;) {
+        while (!end && ahead.length < this.#sifting.width && aheadBytes < MAX_AHEAD_BYTES) {
+          await fill().catch(error => {
+            end = { error }
+          })
+        }
+        const next = ahead.shift()
+        if (!next) break
+        yield { piece: next.piece, verdicts: await next.verdicts }
+        aheadBytes -= next.piece.bytes.length
+      }
+    } finally {
+      await source.return(undefined)
+    }
+    if (end && 'error' in end) throw end.error
+  }
+
+  /** Called after each piece: what must be opened anyway need not be opened twice. */
+  note(opened: number, sifted: number): void {
+    if (sifted > 0 && opened * 2 > sifted) this.#pause = PAUSE_PIECES
+  }
+
+  close(): void {
+    this.#sifting.close()
+  }
+
+  async #sift({ bytes, whole }: SiftedPiece): Promise<Verdicts> {
+    if (this.#pause > 0) {
+      this.#pause--
+      return new Map()
+    }
+    const verdicts = await this.#sifting.sift(bytes, whole)
+    return new Map(whole.flatMap((header, i): [BatchHeader, Verdict][] => (verdicts[i] ? [[header, verdicts[i]]] : [])))
+  }
+}

@@ -1,0 +1,36 @@
+/** Pieces of segments are read with these sizes. Other memory is left to the collector. */
+const MIN_BYTES = 256 << 10
+const MAX_BYTES = 4 << 20
+/** More than this waits for no one. */
+const MAX_FREE_BYTES = 32 << 20
+
+const lent = new WeakSet<ArrayBufferLike>()
+let free: ArrayBufferLike[] = []
+let freeBytes = 0
+
+/**
+ * Memory with any contents, used before if possible. The collector counts what buffers refer to and marks the heap again
+ * for every few of them, so that reading would cost more in collections than in reading. Who never gives it back loses nothing.
+ */
+export function takeMemory(bytes: number): Buffer {
+  if (bytes < MIN_BYTES || bytes > MAX_BYTES) return Buffer.allocUnsafeSlow(bytes)
+  const size = 2 ** Math.ceil(Math.log2(bytes))
+  const known = free.findLast(one => one.byteLength === size)
+  if (known) {
+    free = free.filter(one => one !== known)
+    freeBytes -= size
+  }
+  const memory = known ?? Buffer.allocUnsafeSlow(size).buffer
+  lent.add(memory)
+  return Buffer.from(memory, 0, bytes)
+}
+
+/**
+ * For who has received bytes of `takeMemory` alone, and keeps no part of them. Memory from elsewhere, and what was given back
+ * already, is left alone.
+ */
+export function giveBackMemory({ buffer }: Buffer): void {
+  if (!lent.delete(buffer) || freeBytes + buffer.byteLength > MAX_FREE_BYTES) return
+  free.push(buffer)
+  freeBytes += buffer.byteLength
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { ZstdReader } from '../../src/batch/zstd-reader.ts'
+import { createRandom } from '../fakes/faulty-storage.ts'
+
+const random = createRandom(20_261_117)
+const pick = (below: number) => Math.floor(random() * below)
+
+/** Text that compresses, bytes that do not, and long runs of the same byte. */
+function somePlain(maxBytes: number): Buffer {
+  const plain = Buffer.alloc(pick(maxBytes))
+  for (let at = 0; at < plain.length; ) {
+    const length = Math.min(plain.length - at, 1 + pick(20_000))
+    const kind = pick(3)
+    for (let i = at; i < at + length; i++) plain[i] = kind === 0 ? pick(256) : kind === 1 ? 97 + (i % 17) : 7
+    at += length
+  }
+  return plain
+}
+
+function someFrame(plain: Buffer): Buffer {
+  const hasSize = random() < 0.5
+  const params = {
+    [constants.ZSTD_c_compressionLevel]: 1 + pick(4),
+    [constants.ZSTD_c_checksumFlag]: pick(2),
+    [constants.ZSTD_c_contentSizeFlag]: Number(hasSize),
+    ...(random() < 0.3 && { [constants.ZSTD_c_windowLog]: 10 + pick(8) }),
+  }
+  return zstdCompressSync(plain, { params, ...(hasSize && { pledgedSrcSize: plain.length }) })
+}
+
+/** A frame of blocks that each repeat one byte, of which one in four bytes of input becomes 128 KiB. */
+function runs(blocks: number): Buffer {
+  const header = Buffer.from('28b52ffd0058', 'hex')
+  const block = (isLast: boolean) => {
+    const bytes = Buffer.alloc(4, 0x61)
+    bytes.writeUIntLE(((128 << 10) << 3) | (1 << 1) | Number(isLast), 0, 3)
+    return bytes
+  }
+  return Buffer.concat([header, ...Array.from({ length: blocks }, (_, i) => block(i === blocks - 1))])
+}
+
+const known = Buffer.from('a record that is not changed')
+
+/** What the reader makes of bytes, after which it must be as good as new. */
+function readThen(reader: ZstdReader, bytes: Buffer): Buffer | undefined {
+  const plain = reader.read(bytes)
+  const copy = plain && Buffer.from(plain)
+  assert.deepEqual(reader.read(zstdCompressSync(known)), known)
+  return copy
+}
+
+describe('a decoder that is used for many frames', () => {
+  test('unpacks what the runtime unpacks, whatever the size, level and header', () => {
+    const reader = new ZstdReader()
+    for (let i = 0; i < 300; i++) {
+      const plain = somePlain(i % 20 === 0 ? 2_000_000 : 60_000)
+      assert.ok(reader.read(someFrame(plain))?.equals(plain), `frame ${i} of ${plain.length} bytes`)
+    }
+    assert.deepEqual(reader.read(zstdCompressSync(Buffer.alloc(0))), Buffer.alloc(0))
+  })
+
+  test('leaves frames that are cut off to the runtime, and takes the next one for what it is', () => {
+    const reader = new ZstdReader()
+    const frame = someFrame(somePlain(3000))
+    for (let length = 0; length < frame.length; length++) {
+      assert.equal(readThen(reader, frame.subarray(0, length)), undefined, `cut at ${length} of ${frame.length}`)
+    }
+  })
+
+  test('never differs from the runtime where bytes are changed', () => {
+    const reader = new ZstdReader()
+    let unpacked = 0
+    for (let i = 0; i < 2000; i++) {
+      const frame = Buffer.from(someFrame(somePlain(4000)))
+      for (let flips = 1 + pick(3); flips > 0; flips--) frame[pick(frame.length)] = pick(256)
+      const plain = readThen(reader, frame)
+      if (!plain) continue
+      unpacked++
+      assert.ok(plain.equals(zstdDecompressSync(frame)), `frame ${i}`)
+    }
+    assert.ok(unpacked > 50, `${unpacked} were still frames`)
+  })
+
+  test('leaves to the runtime what is followed by more, skipped, or made with a dictionary', () => {
+    const reader = new ZstdReader()
+    const frame = zstdCompressSync(known)
+    const skippable = Buffer.from('502a4d180100000000', 'hex')
+    const withDictionary = Buffer.from(frame)
+    withDictionary[4] = (withDictionary[4] ?? 0) | 1
+    for (const bytes of [Buffer.concat([frame, frame]), Buffer.concat([skippable, frame]), skippable, withDictionary]) {
+      assert.equal(readThen(reader, bytes), undefined)
+    }
+  })
+
+  test('keeps no memory for what a frame claims', () => {
+    const reader = new ZstdReader()
+    assert.equal(readThen(reader, runs(16))?.length, 2 << 20)
+    assert.equal(readThen(reader, runs(129)), undefined, '129 blocks may hold more than 16 MiB')
+    const wide = runs(1)
+    // A window of 128 MiB, for which the decoder would allocate as much.
+    wide[5] = 17 << 3
+    assert.equal(readThen(reader, wide), undefined)
+    assert.equal(zstdDecompressSync(wide).length, 128 << 10, 'the runtime takes it')
+  })
+})

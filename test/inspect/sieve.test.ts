@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openBody } from '../../src/batch/compression.ts'
+import { codecNames } from '../../src/batch/header.ts'
+import { walkBatches } from '../../src/batch/walk.ts'
+import { type Needle, Sieve } from '../../src/inspect/sieve.ts'
+import { openSifting } from '../../src/inspect/sieve-threads.ts'
+import { RandomBatches } from '../batch/random-batches.ts'
+import { encodeBatch } from '../fakes/batches.ts'
+import { framed } from '../registry/ids/sample-schemas.ts'
+
+const needles: Needle[] = [
+  { part: 'key', bytes: Buffer.from('k'), isJson: false },
+  { part: 'value', bytes: Buffer.from('Ada'), isJson: false },
+]
+const LARGE = 1 << 30
+
+/** Batches of all codecs: with the text, without it, with schemas, damaged, and larger than a sieve opens. */
+function samples(): { bytes: Buffer; headers: ReturnType<typeof walkBatches> } {
+  const key = Buffer.from('k')
+  const value = (text: string) => ({ key, value: Buffer.from(text) })
+  let baseOffset = 0n
+  const batches = codecNames.flatMap(codec => {
+    const some = [
+      { codec, records: [value('by Ada'), value('by Eve')] },
+      { codec, records: [value('by Bob'), { key, value: null }] },
+      {
+        codec,
+        records: [5, 5, 6].map(id => ({ key, value: framed(id, 'x') })).concat({ key, value: Buffer.alloc(8, 1) }),
+      },
+      { codec, records: [{ key, value: framed(5, 'abc') }] },
+      { codec, records: [{ ...value('x'), headers: [['__value_schema_id', framed(5, '')]] as [string, Buffer][] }] },
+      { codec, records: [value('x')], body: Buffer.from('neither records nor packed') },
+      { codec, records: [value('x'.repeat(17 << 20))] },
+    ]
+    return some.map(spec => encodeBatch({ ...spec, baseOffset: baseOffset++ }))
+  })
+  const bytes = Buffer.concat(batches)
+  return { bytes, headers: walkBatches(bytes, 0, bytes.length) }
+}
+
+describe('a sieve', () => {
+  test('finds in packed batches what it finds in open ones', () => {
+    const { bytes, headers } = samples()
+    const sieve = new Sieve(needles)
+    headers.forEach((header, i) => {
+      const found = sieve.siftBatch(bytes, header)
+      const kind = i % 7
+      if (kind === 5) assert.equal(found, undefined, 'a damaged batch is left to who can name the damage')
+      else if (kind === 6 && i > 6) assert.equal(found, undefined, 'a large one is opened alone')
+      else assert.deepEqual(found, sieve.sift(openBody(bytes, header), header))
+    })
+    const ids = new Map([[5, { frames: 0, longs: 1 }]])
+    assert.deepEqual(
+      headers.slice(0, 5).map(header => sieve.siftBatch(bytes, header)),
+      [
+        'maybe',
+        'none',
+        [
+          {
+            part: 'value',
+            ids: new Map([
+              [5, { frames: 2, longs: 0 }],
+              [6, { frames: 1, longs: 0 }],
+            ]),
+          },
+        ],
+        [{ part: 'value', ids }],
+        'maybe',
+      ],
+    )
+  })
+
+  test('never excludes a batch that holds the text, of any codec and with any records', () => {
+    const random = new RandomBatches(7)
+    for (const batch of random.batches(300)) {
+      const [header] = walkBatches(batch, 0, batch.length)
+      assert.ok(header)
+      const body = openBody(batch, header)
+      const at = random.pick(Math.max(1, body.length - 4))
+      const bytes = body.subarray(at, at + 4)
+      if (bytes.length === 0) continue
+      const sieve = new Sieve([{ part: undefined, bytes, isJson: false }])
+      assert.equal(sieve.siftBatch(batch, header), 'maybe')
+    }
+  })
+})
+
+describe('a sieve on threads', () => {
+  test('finds what one here finds, for many calls at the same time', async () => {
+    const { bytes, headers } = samples()
+    const here = openSifting(needles, LARGE, 1)
+    const threads = openSifting(needles, LARGE, 2)
+    const expected = await here.sift(bytes, headers)
+    const part = headers.slice(3, 9)
+    const all = await Promise.all(Array.from({ length: 6 }, () => threads.sift(bytes, headers)))
+    for (const found of all) assert.deepEqual(found, expected)
+    assert.deepEqual(await threads.sift(bytes, part), expected.slice(3, 9))
+    assert.deepEqual(await threads.sift(bytes, []), [])
+    threads.close()
+    here.close()
+  })
+
+  test('answers without verdicts once it is closed, and keeps nothing running', async () => {
+    const { bytes, headers } = samples()
+    const threads = openSifting(needles, LARGE, 2)
+    const underWay = threads.sift(bytes, headers)
+    threads.close()
+    const none = headers.map(() => undefined)
+    assert.deepEqual(await underWay, none)
+    assert.deepEqual(await threads.sift(bytes, headers), none)
+  })
+
+  test('is not started for little data', () => {
+    assert.equal(openSifting(needles, 1 << 20, 4).width, 1)
+    assert.equal(openSifting(needles, LARGE, 1).width, 1)
+  })
+})

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { BatchHeader } from '../../src/batch/header.ts'
+import { walkBatches } from '../../src/batch/walk.ts'
+import type { Verdict } from '../../src/inspect/sieve.ts'
+import { SiftAhead, type SiftedPiece } from '../../src/inspect/sift-ahead.ts'
+import { encodeBatch } from '../fakes/batches.ts'
+
+interface Numbered extends SiftedPiece {
+  number: number
+}
+
+function piece(number: number, bytes = 100): Numbered {
+  const batch = encodeBatch({ baseOffset: BigInt(number) })
+  return { number, bytes: Buffer.concat([batch, Buffer.alloc(bytes)]), whole: walkBatches(batch, 0, batch.length) }
+}
+
+/** Answers when it is told to. */
+function heldSifting(width: number) {
+  const calls: { headers: readonly BatchHeader[]; answer: (verdict: Verdict) => void }[] = []
+  const sift = (_: Buffer, headers: readonly BatchHeader[]) => {
+    const { promise, resolve } = Promise.withResolvers<readonly Verdict[]>()
+    calls.push({ headers, answer: verdict => resolve(headers.map(() => verdict)) })
+    return promise
+  }
+  return { calls, sifting: { width, sift, close: () => undefined } }
+}
+
+const atOnce = {
+  width: 2,
+  close: () => undefined,
+  sift: async (_: Buffer, all: readonly BatchHeader[]) => all.map(() => 'none' as const),
+}
+
+async function* source(count: number, log: string[], bytes?: number): AsyncGenerator<Numbered> {
+  try {
+    for (let i = 0; i < count; i++) {
+      log.push(`read ${i}`)
+      yield piece(i, bytes)
+    }
+  } finally {
+    log.push('closed')
+  }
+}
+
+describe('pieces that are sifted ahead', () => {
+  test('come in their order, with their verdicts, while later ones are read', async () => {
+    const { calls, sifting } = heldSifting(3)
+    const log: string[] = []
+    const pieces = new SiftAhead(sifting).over(source(5, log))
+    const first = pieces.next()
+    while (calls.length < 3) await new Promise(resolve => setImmediate(resolve))
+    calls[1]?.answer('none')
+    calls[0]?.answer('maybe')
+    const { value } = await first
+    assert.equal(value?.piece.number, 0)
+    assert.deepEqual([...(value?.verdicts.values() ?? [])], ['maybe'])
+    assert.deepEqual(log, ['read 0', 'read 1', 'read 2'])
+    const second = await pieces.next()
+    assert.deepEqual([second.value?.piece.number, log.length], [1, 4])
+    await pieces.return(undefined)
+    assert.equal(log.at(-1), 'closed')
+  })
+
+  test('are few where they are large', async () => {
+    const log: string[] = []
+    const pieces = new SiftAhead({ ...atOnce, width: 9 }).over(source(9, log, 25 << 20))
+    await pieces.next()
+    assert.deepEqual(log, ['read 0', 'read 1'])
+    await pieces.return(undefined)
+  })
+
+  test('come before the error that ends their source', async () => {
+    const failing = async function* () {
+      yield piece(0)
+      yield piece(1)
+      throw new Error('damaged')
+    }
+    const seen: number[] = []
+    await assert.rejects(async () => {
+      for await (const one of new SiftAhead({ ...atOnce, width: 8 }).over(failing())) seen.push(one.piece.number)
+    }, /damaged/)
+    assert.deepEqual(seen, [0, 1])
+  })
+
+  test('are not sifted for a while where most batches have to be opened anyway', async () => {
+    let calls = 0
+    const counted = {
+      ...atOnce,
+      width: 1,
+      sift: (bytes: Buffer, all: readonly BatchHeader[]) => {
+        calls++
+        return atOnce.sift(bytes, all)
+      },
+    }
+    const ahead = new SiftAhead(counted)
+    for await (const { verdicts } of ahead.over(source(20, []))) ahead.note(1, verdicts.size)
+    assert.equal(calls, 2)
+    calls = 0
+    const other = new SiftAhead(counted)
+    for await (const _ of other.over(source(20, []))) other.note(0, 1)
+    assert.equal(calls, 20)
+  })
+})

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { giveBackMemory, takeMemory } from '../../src/lib/recycled-memory.ts'
+
+const MIB = 1 << 20
+
+test('memory that was given back is used again, for the same size or a little less', () => {
+  const first = takeMemory(3 * MIB)
+  assert.equal(first.length, 3 * MIB)
+  giveBackMemory(first.subarray(10, 20))
+  const second = takeMemory(4 * MIB)
+  assert.equal(second.buffer, first.buffer)
+  assert.equal(second.length, 4 * MIB)
+  assert.notEqual(takeMemory(4 * MIB).buffer, first.buffer, 'it is in use')
+})
+
+test('what was given back twice, or is from elsewhere, is lent to no one', () => {
+  const own = takeMemory(MIB)
+  giveBackMemory(own)
+  giveBackMemory(own)
+  const [one, other] = [takeMemory(MIB), takeMemory(MIB)]
+  assert.notEqual(one.buffer, other.buffer)
+  const foreign = Buffer.allocUnsafeSlow(MIB)
+  giveBackMemory(foreign)
+  assert.notEqual(takeMemory(MIB).buffer, foreign.buffer)
+})
+
+test('small and very large memory, and more than 32 MiB of it, is not kept', () => {
+  for (const bytes of [0, 1000, 5 * MIB]) {
+    const memory = takeMemory(bytes)
+    assert.equal(memory.length, bytes)
+    giveBackMemory(memory)
+    assert.notEqual(takeMemory(bytes).buffer, memory.buffer)
+  }
+  const many = Array.from({ length: 10 }, () => takeMemory(4 * MIB))
+  for (const one of many) giveBackMemory(one)
+  const again = new Set(Array.from({ length: 10 }, () => takeMemory(4 * MIB).buffer))
+  assert.equal(many.filter(({ buffer }) => again.has(buffer)).length, 8)
+})
