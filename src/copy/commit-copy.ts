@@ -31,7 +31,8 @@ export async function commitCopy(
   // A copy that was killed writes the same documents again.
   const name = hashOf(Buffer.from(JSON.stringify([opened.ref.blake3, adapted.encryption ?? null]))).slice(0, 12)
   const newWriter = () => name
-  const copied = await copyState(sides.target, there, adapted, { facts, newWriter }, signal)
+  const confirm = () => sides.assertHeld?.()
+  const copied = await copyState(sides.target, there, adapted, { facts, newWriter, confirm }, signal)
   options.onProgress({ type: 'committed', generation: copied.generation, complete })
   for (const message of await renewCopies(sides.target, copied, signal))
     options.onProgress({ type: 'warning', message })

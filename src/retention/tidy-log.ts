@@ -1,5 +1,6 @@
 import { readManifest } from '../archive/catalog.ts'
 import { parseLogKey } from '../archive/log/keys.ts'
+import { readCommit } from '../archive/log/open-generation.ts'
 import { readShards, segmentsOf } from '../archive/shard.ts'
 import type { StoredObject } from '../storage/storage.ts'
 import { type FoundLog, type LeftGenerations, removeGenerations } from './log-generations.ts'
@@ -47,9 +48,24 @@ export async function tidyLog(
   outcome.unknown = objects.filter(({ key }) => classify(backupId, key) === 'unknown').map(({ key }) => key)
   // What generations named that have just gone is not what a writer that sleeps may want to name.
   const hasStrays = over.some(({ key }) => classify(backupId, key) === 'data' && !kept.freed.has(key))
-  if ((hasStrays || kept.isStuck) && !trim && !context.isDryRun) await commitLogAgain(context, undefined, signal)
+  const isFenceDue = (hasStrays || kept.isStuck) && !trim && !context.isDryRun
+  if (isFenceDue && !(await isCopied(context, found.newest.generation, signal)))
+    await commitLogAgain(context, undefined, signal)
   await context.remove([...over, ...old], signal)
   await context.removeDeadLeases(objects, signal)
+}
+
+/**
+ * The newest generation is a copy. Then a commit of the prune's own would be one that the source does not have, and the next copy would be refused. The
+ * writer here is a copy, which checks its lease right before it commits; and each copied generation is a cut by itself.
+ */
+async function isCopied(
+  { parts, backupId }: PruneContext,
+  newest: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { commit } = await readCommit(parts.storage, backupId, newest, signal)
+  return commit.previous === null && commit.originals !== undefined
 }
 
 async function isInUse(context: PruneContext, signal: AbortSignal): Promise<boolean> {

@@ -6,10 +6,10 @@ import { copyBackup } from '../../src/copy/copy-backup.ts'
 import { hasCode } from '../../src/errors.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { never } from '../archive/sample-archive.ts'
-import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { type MemoryStorage, openMemoryStorage } from '../fakes/memory-storage.ts'
 import { Death, dying, momentsToTry } from '../retention/dying.ts'
 import { LogRun, readAllGenerations } from '../retention/log-world.ts'
-import { HOUR, World } from '../retention/world.ts'
+import { DAY, HOUR, World } from '../retention/world.ts'
 import { plain } from './copies.ts'
 
 const copy = (source: Storage, target: Storage, options: Partial<typeof plain> = {}) =>
@@ -18,6 +18,12 @@ const copy = (source: Storage, target: Storage, options: Partial<typeof plain> =
 async function assertWhole(storage: Storage): Promise<void> {
   const { problems } = await verifyBackup(storage, 'a', { deep: true, onProgress: () => undefined }, never)
   assert.deepEqual(problems, [])
+}
+
+function cloneOf({ objects }: MemoryStorage, { clock }: World): MemoryStorage {
+  const clone = openMemoryStorage({ now: clock.now })
+  for (const [key, body] of objects) clone.objects.set(key, body)
+  return clone
 }
 
 describe('a copy of a backup of version 2', () => {
@@ -71,6 +77,30 @@ describe('a copy of a backup of version 2', () => {
       assert.ok((await copy(world.storage, target)).ok, `${kind} ${nth}`)
       assert.deepEqual([...(await readAllGenerations(target, 'a')).keys()], [6], `${kind} ${nth}`)
       await assertWhole(target)
+    }
+  })
+
+  test('that was interrupted before a prune at the target continues, as the prune commits no generation of its own', async () => {
+    const world = new World()
+    const run = await LogRun.open(world, 'a')
+    const target = openMemoryStorage({ now: world.clock.now })
+    await run.rounds(3, HOUR)
+    await copy(world.storage, target)
+    await run.rounds(6, HOUR)
+    const calm = dying(cloneOf(target, world), Number.POSITIVE_INFINITY, 'kill-before')
+    await copy(world.storage, calm.storage)
+    for (const nth of calm.calls.keys()) {
+      const own = cloneOf(target, world)
+      await copy(world.storage, dying(own, nth + 1, 'kill-before').storage).catch(error => {
+        if (!(error instanceof Death)) throw error
+      })
+      for (const key of own.objects.keys()) own.modified.set(key, world.clock.now() - 2 * DAY)
+      await world.prune({ graceMs: DAY }, { storage: own })
+      const newest = (await openBackup(own, 'a', never)).generation
+      assert.ok([3, 9].includes(newest), `generation ${newest} after call ${nth + 1}`)
+      await assertWhole(own)
+      assert.equal((await copy(world.storage, own)).newest_generation, 9)
+      await assertWhole(own)
     }
   })
 

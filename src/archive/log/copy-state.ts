@@ -13,6 +13,8 @@ interface CopyParts {
   /** Those of the original. */
   facts: CommitFacts
   newWriter: () => string
+  /** Called right before the commit; fails where the copy may no longer commit. */
+  confirm: () => void
 }
 
 /**
@@ -23,7 +25,7 @@ export async function copyState(
   storage: Storage,
   { isLog }: { isLog: boolean },
   manifest: Manifest,
-  { facts, newWriter }: CopyParts,
+  { facts, newWriter, confirm }: CopyParts,
   signal: AbortSignal,
 ): Promise<Manifest> {
   const { backup_id: backupId, generation } = manifest
@@ -31,6 +33,7 @@ export async function copyState(
   // All generations of version 1 have lower numbers, also those that may be copied later on.
   if (!isLog) await createMarker(storage, backupId, generation, signal)
   const log = new CommitLog(storage, backupId, newWriter, start)
+  confirm()
   await log.commit(facts, change, signal)
   return manifestFrom({ ...facts, backup_id: backupId, generation }, log.state, commitKey(backupId, generation))
 }
