@@ -1,5 +1,5 @@
-import { hashOf } from '../archive/hash.ts'
 import { copyState } from '../archive/log/copy-state.ts'
+import { withStableName } from '../archive/log/document.ts'
 import { MAX_ORIGINALS } from '../archive/log/documents.ts'
 import { hashesOf, type OpenedGeneration } from '../archive/log/open-generation.ts'
 import type { Manifest } from '../archive/manifest.ts'
@@ -28,11 +28,11 @@ export async function commitCopy(
   }
   const { encryption: _, ...plain } = manifest
   const adapted: Manifest = { ...plain, ...encryptionAt(sides, manifest) }
-  // A copy that was killed writes the same documents again.
-  const name = hashOf(Buffer.from(JSON.stringify([opened.ref.blake3, adapted.encryption ?? null]))).slice(0, 12)
-  const newWriter = () => name
   const confirm = () => sides.assertHeld?.()
-  const copied = await copyState(sides.target, there, adapted, { facts, newWriter, confirm }, signal)
+  const seed = JSON.stringify([opened.ref.blake3, adapted.encryption ?? null])
+  const copied = await withStableName(seed, name =>
+    copyState(sides.target, there, adapted, { facts, newWriter: () => name, confirm }, signal),
+  )
   options.onProgress({ type: 'committed', generation: copied.generation, complete })
   for (const message of await renewCopies(sides.target, copied, signal))
     options.onProgress({ type: 'warning', message })

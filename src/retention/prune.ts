@@ -113,7 +113,8 @@ async function pruneOne(
     }
   } catch (error) {
     // A backup that cannot be pruned, because of another writer or damage, does not fail the others.
-    if (signal.aborted || !hasCode(error, 'WRITER_CONFLICT', 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
+    const isItsOwn = hasCode(error, 'WRITER_CONFLICT', 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW', 'STORAGE_EXISTS')
+    if (signal.aborted || !isItsOwn) throw error
     step.outcome.notes.push(`left as it is: ${error.message}`)
   }
 }

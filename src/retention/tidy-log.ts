@@ -59,11 +59,7 @@ export async function tidyLog(
  * The newest generation is a copy. Then a commit of the prune's own would be one that the source does not have, and the next copy would be refused. The
  * writer here is a copy, which checks its lease right before it commits; and each copied generation is a cut by itself.
  */
-async function isCopied(
-  { parts, backupId }: PruneContext,
-  newest: number,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function isCopied({ parts, backupId }: PruneContext, newest: number, signal: AbortSignal): Promise<boolean> {
   const { commit } = await readCommit(parts.storage, backupId, newest, signal)
   return commit.previous === null && commit.originals !== undefined
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { openBackup } from '../../src/archive/catalog.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { copyBackup } from '../../src/copy/copy-backup.ts'
@@ -157,6 +158,31 @@ describe('a prune of a backup of version 2', () => {
     assert.ok(!after.has(1) && !after.has(10))
     assert.deepEqual(world.keys('a/kept/').length <= 1, true)
     await isWhole(world)
+  })
+
+  test('that died while it kept a generation is completed by a program whose zstd writes other bytes', async () => {
+    const start = await grown()
+    await start.storage.create('a/holds/000000000003.json', Buffer.from('{}'), never)
+    start.clock.pass(3 * HOUR)
+    await start.prune({ graceMs: 100 * HOUR })
+    const calm = dying(start.clone().storage, Number.POSITIVE_INFINITY, 'kill-before')
+    await start.clone().prune(policy, { storage: calm.storage })
+    const written = [...calm.calls.entries()].filter(
+      ([, { operation, key }]) => operation === 'create' && key.includes('/checkpoints/000000000002.'),
+    )
+    assert.ok(written.length > 1)
+    for (const [nth] of written) {
+      const world = start.clone()
+      await assert.rejects(world.prune(policy, { storage: dying(world.storage, nth + 1, 'kill-after').storage }), Death)
+      for (const key of world.keys('a/checkpoints/000000000002.')) {
+        const plain = zstdDecompressSync(world.storage.objects.get(key) ?? assert.fail())
+        world.storage.objects.set(key, zstdCompressSync(plain, { params: { [constants.ZSTD_c_checksumFlag]: 1 } }))
+      }
+      world.clock.pass(HOUR)
+      assert.deepEqual((await world.pruneOne(policy)).notes, [])
+      assert.ok((await readAllGenerations(world.storage, 'a')).has(3))
+      await isWhole(world)
+    }
   })
 
   test('removes the whole backup when the rules no longer keep it, and delete does so at once', async () => {

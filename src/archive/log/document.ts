@@ -64,7 +64,10 @@ export async function unpackDocument<T>(schema: z.ZodType<T>, bytes: Buffer, key
   return parseAs(schema, line.toString('utf8'), key, undefined, LOG_VERSION)
 }
 
-/** Creates it, and returns what names it. The key is the caller's alone: one that exists is there by an attempt without a reply. */
+/**
+ * Creates it, and returns what names it. The key is the caller's alone: one that exists is there by an attempt without a reply, or by one that was killed. Another
+ * build of zstd may have compressed that one: the content counts.
+ */
 export async function createDocument(
   storage: Storage,
   key: string,
@@ -75,9 +78,40 @@ export async function createDocument(
   try {
     await storage.create(key, bytes, signal)
   } catch (error) {
-    if (!hasCode(error, 'STORAGE_EXISTS') || !(await storage.read(key, signal)).equals(bytes)) throw error
+    if (!hasCode(error, 'STORAGE_EXISTS')) throw error
+    const existing = await storage.read(key, signal)
+    if (!(await hasSameContent(existing, bytes))) throw error
+    return nameDocument(key, existing)
   }
   return nameDocument(key, bytes)
+}
+
+async function hasSameContent(existing: Buffer, bytes: Buffer): Promise<boolean> {
+  if (existing.equals(bytes)) return true
+  const plain = await decompress(bytes, { maxOutputLength: maxPlainBytes(bytes.length) })
+  try {
+    return (await decompress(existing, { maxOutputLength: plain.length })).equals(plain)
+  } catch {
+    return false
+  }
+}
+
+/** Other names to try where documents of another content are in the way. */
+const MAX_NAMES = 5
+
+/**
+ * Runs the work with a name for its documents that depends on the seed alone: after a kill, the next attempt finds what this one has written. Where
+ * a damaged document has that name, or one of another program with another content, the work runs again with another name.
+ */
+export async function withStableName<T>(seed: string, work: (name: string) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    const name = hashOf(Buffer.from(attempt === 1 ? seed : `${seed} ${attempt}`)).slice(0, 12)
+    try {
+      return await work(name)
+    } catch (error) {
+      if (!hasCode(error, 'STORAGE_EXISTS') || attempt === MAX_NAMES) throw error
+    }
+  }
 }
 
 /** Pure. What names a document. */

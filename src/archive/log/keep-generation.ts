@@ -1,9 +1,8 @@
 import { hasCode } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { hashOf } from '../hash.ts'
 import { manifestOf } from './as-manifest.ts'
 import { writeState } from './copy-state.ts'
-import { LOG_VERSION, packDocument } from './document.ts'
+import { LOG_VERSION, packDocument, withStableName } from './document.ts'
 import { type Commit, MAX_ORIGINALS } from './documents.ts'
 import { changeKey, keptKey } from './keys.ts'
 import { hashesOf, openGeneration } from './open-generation.ts'
@@ -22,10 +21,11 @@ export async function keepGeneration(
   const opened = await openGeneration(storage, backupId, generation, signal)
   const manifest = manifestOf(storage, opened)
   const { tool_version, run, complete, created_at, started_at } = opened.commit
-  // An attempt that was killed wrote the same documents.
-  const writer = hashOf(Buffer.from(`kept ${opened.ref.blake3}`)).slice(0, 12)
-  const { start, change } = await writeState(storage, manifest, writer, signal)
-  const keyOf = (number: number) => changeKey(backupId, generation, writer, number)
+  const { start, written } = await withStableName(`kept ${opened.ref.blake3}`, async writer => {
+    const { start, change } = await writeState(storage, manifest, writer, signal)
+    const keyOf = (number: number) => changeKey(backupId, generation, writer, number)
+    return { start, written: await writeOverflow({ storage, backupId, keyOf }, change, signal) }
+  })
   const document: Omit<Commit, 'change' | 'parts'> = {
     format: 'kafka-backup-commit',
     format_version: LOG_VERSION,
@@ -36,7 +36,6 @@ export async function keepGeneration(
     originals: hashesOf(opened).slice(-MAX_ORIGINALS),
     ...start.chain,
   }
-  const written = await writeOverflow({ storage, backupId, keyOf }, change, signal)
   const key = keptKey(backupId, generation)
   try {
     await storage.create(key, await packDocument({ ...document, ...written }, key), signal)
