@@ -96,7 +96,7 @@ async function hasSameContent(existing: Buffer, bytes: Buffer): Promise<boolean>
   }
 }
 
-/** Other names to try where documents of another content are in the way. */
+/** Names to try before the conflict is reported. */
 const MAX_NAMES = 5
 
 /**
