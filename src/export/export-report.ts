@@ -1,8 +1,8 @@
 import type { Manifest } from '../archive/manifest.ts'
 import { type Tally, totalsOf } from '../inspect/cat.ts'
 import type { ExportedFile } from './export-file.ts'
+import type { ExportFormat } from './export-format.ts'
 import { type ExportTally, missingParts, type TopicCounts } from './export-tally.ts'
-import type { ExportFormat } from './formats.ts'
 
 /** The summary next to the files: it is written last, so a folder without it holds an unfinished export. */
 export const SUMMARY_NAME = 'export.json'

@@ -1,6 +1,6 @@
 import { KafkaBackupError, usageError } from '../../errors.ts'
+import { type ExportFormat, exportFormats, isLineFormat } from '../../export/export-format.ts'
 import type { ExportReport } from '../../export/export-report.ts'
-import { type ExportFormat, exportFormats, isLineFormat } from '../../export/formats.ts'
 import { newTally, type Tally } from '../../inspect/cat.ts'
 import type { ExportRequest } from '../../jobs/export.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'

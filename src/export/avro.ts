@@ -1,0 +1,128 @@
+import type { ShownRecord } from '../inspect/print-format.ts'
+import type { FoundRecord } from '../inspect/read-records.ts'
+import type { EncodedPart, UsedSchema, WriterSchema } from '../inspect/schema-decoder.ts'
+import type { ShownPart } from '../inspect/show-record.ts'
+import { avroFile, bytesOf, long, optional } from './avro-file.ts'
+import { inlineSchema } from './avro-schema-text.ts'
+import type { ChooseFile, FileChoice } from './export-topics.ts'
+import { partText } from './part-text.ts'
+
+/**
+ * One file for each Avro schema of the values, whose `value` has that very schema and the bytes that the serializer wrote. All other values, with
+ * tombstones, are in a file of bytes, with their text where they have one.
+ */
+export function avroChooser(): ChooseFile {
+  const schemas = new Map<WriterSchema, unknown>()
+  return ({ record, value }) => {
+    const { schema, encoded } = value
+    if (!schema || !encoded || schema.type !== 'AVRO') return bytesChoice(record.topic)
+    if (!schemas.has(encoded.writer)) schemas.set(encoded.writer, inlineSchema(encoded.writer))
+    const writer = schemas.get(encoded.writer)
+    return writer === undefined ? bytesChoice(record.topic) : schemaChoice(record.topic, schema, writer)
+  }
+}
+
+function schemaChoice(topic: string, { id, subject, version }: UsedSchema, writer: unknown): FileChoice {
+  return {
+    suffix: `.schema-${id}.avro`,
+    open: () =>
+      avroFile(
+        recordSchema(writer, []),
+        {
+          ...metadataOf(topic),
+          'kafka_backup.schema_id': String(id),
+          'kafka_backup.subject': subject,
+          'kafka_backup.version': String(version),
+        },
+        ({ record, key, value }) => [
+          ...placeOf(record, key),
+          ...(value.encoded ? encodedValue(value.encoded, writer) : []),
+        ],
+      ),
+  }
+}
+
+function bytesChoice(topic: string): FileChoice {
+  return {
+    suffix: '.bytes.avro',
+    open: () =>
+      avroFile(
+        recordSchema(['null', 'bytes'], describedFields('value')),
+        metadataOf(topic),
+        ({ record, key, value }) => [...placeOf(record, key), ...optional(record.value, bytesOf), ...described(value)],
+      ),
+  }
+}
+
+/** Serializers write plain bytes without the length that Avro puts before them. */
+function encodedValue({ payload }: EncodedPart, writer: unknown): Buffer[] {
+  const type = typeof writer === 'object' && writer !== null && 'type' in writer ? writer.type : writer
+  return type === 'bytes' ? bytesOf(payload) : [payload]
+}
+
+function metadataOf(topic: string): Record<string, string> {
+  return { 'kafka_backup.topic': topic }
+}
+
+function describedFields(part: 'key' | 'value'): object[] {
+  return [
+    { name: `${part}_text`, type: ['null', 'string'], doc: 'decoded as JSON, or the text that the bytes are' },
+    { name: `${part}_schema_id`, type: ['null', 'int'] },
+    {
+      name: `${part}_not_decoded`,
+      type: ['null', 'string'],
+      doc: 'why a schema that the bytes name did not decode them',
+    },
+  ]
+}
+
+function described(part: ShownPart): Buffer[] {
+  return [
+    ...optional(partText(part), bytesOf),
+    ...optional(part.schema?.id, id => [long(id)]),
+    ...optional(part.reason, bytesOf),
+  ]
+}
+
+/** Without a namespace: names in the writer's schema that have none keep none. */
+function recordSchema(value: unknown, more: readonly object[]): object {
+  const text = JSON.stringify(value, (_key, one) => (typeof one === 'bigint' ? String(one) : one))
+  const named = (name: string): string => (text.includes(name) ? named(`${name}_`) : name)
+  const header = {
+    type: 'record',
+    name: named('KafkaBackupHeader'),
+    fields: [
+      { name: 'name', type: 'string' },
+      { name: 'value', type: ['null', 'bytes'] },
+    ],
+  }
+  return {
+    type: 'record',
+    name: named('KafkaBackupRecord'),
+    fields: [
+      { name: 'partition', type: 'int' },
+      { name: 'offset', type: 'long' },
+      { name: 'timestamp', type: 'long', doc: 'milliseconds since 1970' },
+      { name: 'transaction', type: 'string' },
+      { name: 'key', type: ['null', 'bytes'], doc: 'as it is stored' },
+      ...describedFields('key'),
+      { name: 'headers', type: { type: 'array', items: header } },
+      { name: 'value', type: value },
+      ...more,
+    ],
+  }
+}
+
+function placeOf(
+  { partition, offset, timestamp, transaction, key, headers }: FoundRecord,
+  shown: ShownRecord['key'],
+): Buffer[] {
+  return [
+    ...[long(partition), long(offset), long(timestamp), ...bytesOf(transaction)],
+    ...optional(key, bytesOf),
+    ...described(shown),
+    ...(headers.length > 0 ? [long(headers.length)] : []),
+    ...headers.flatMap(([name, bytes]) => [...bytesOf(name), ...optional(bytes, bytesOf)]),
+    long(0),
+  ]
+}
