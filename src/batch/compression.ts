@@ -1,17 +1,10 @@
 import { promisify } from 'node:util'
-import {
-  constants,
-  gunzip,
-  gunzipSync,
-  gzipSync,
-  zstdCompressSync,
-  zstdDecompress,
-  zstdDecompressSync,
-} from 'node:zlib'
+import { gunzip, gunzipSync, gzipSync, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib'
 import { KafkaBackupError } from '../errors.ts'
 import { type BatchHeader, type Codec, codecOf, HEADER_BYTES } from './header.ts'
 import { compressLz4, decompressLz4 } from './lz4.ts'
 import { compressSnappy, decompressSnappy } from './snappy.ts'
+import { QUICK_ZSTD } from './zstd-writer.ts'
 
 /** Brokers take requests of 100 MiB unless told otherwise. A hostile producer can make 32 GB out of one megabyte. */
 const MAX_PLAIN_BYTES = 256 << 20
@@ -81,9 +74,6 @@ export function compress(codec: Codec, plain: Buffer): Buffer {
       return codec satisfies never
   }
 }
-
-/** Whole topics are packed like this: level 3, the default, takes a third more time for one hundredth less space. */
-const QUICK_ZSTD = { [constants.ZSTD_c_compressionLevel]: 1 }
 
 /**
  * The same for many batches, as quick as it can be. What the result is likely to take is made room for at once: the

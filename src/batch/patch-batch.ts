@@ -3,6 +3,8 @@ import { compressQuickly, knownCodec, openBody } from './compression.ts'
 import { computeCrc } from './crc.ts'
 import { type BatchHeader, type Codec, codecNames, HEADER_BYTES, isControl } from './header.ts'
 import { type EncodedRecord, RecordCursor } from './record-cursor.ts'
+import { ZstdReader } from './zstd-reader.ts'
+import { ZstdWriter } from './zstd-writer.ts'
 
 /** Changes bytes of the record where they lie, never their number, and says whether it has. */
 export type PatchRecord = (record: EncodedRecord) => boolean
@@ -22,7 +24,8 @@ export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: Pat
   if (header.recordCount === 0 || isControl(header.attributes)) return undefined
   const own = knownCodec(header)
   const wanted = codec === 'keep' ? own : codec
-  const body = openBody(bytes, header)
+  const kept = own === 'zstd' ? reader.read(bodyOf(bytes, header)) : undefined
+  const body = kept ?? openBody(bytes, header)
   try {
     if (!patchRecords(body, header, patch)) return undefined
     const whole = bytes.subarray(header.position, header.position + header.sizeBytes)
@@ -31,13 +34,19 @@ export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: Pat
       return { bytes, header }
     }
     const attributes = (header.attributes & ~0x07) | codecNames.indexOf(wanted)
-    const packed = compressQuickly(wanted, body, header.sizeBytes)
-    const patched = replaceBody(whole, attributes, packed)
-    release(wanted, packed)
+    const patched = replaceBody(whole, attributes, wanted, body)
     return { bytes: patched, header: { ...header, attributes, position: 0, sizeBytes: patched.length } }
   } finally {
-    release(own, body)
+    if (!kept) release(own, body)
   }
+}
+
+/** Of this thread: a batch is patched in one go. */
+const reader = new ZstdReader()
+const writer = new ZstdWriter()
+
+function bodyOf(bytes: Buffer, { position, sizeBytes }: BatchHeader): Buffer {
+  return bytes.subarray(position + HEADER_BYTES, position + sizeBytes)
 }
 
 function patchRecords(body: Buffer, header: BatchHeader, patch: PatchRecord): boolean {
@@ -57,7 +66,16 @@ export function applyPatch(cursor: RecordCursor, patch: PatchRecord): boolean {
   }
 }
 
-function replaceBody(batch: Buffer, attributes: number, body: Buffer): Buffer {
+function replaceBody(batch: Buffer, attributes: number, codec: Codec, plain: Buffer): Buffer {
+  const kept = codec === 'zstd' ? writer.write(plain) : undefined
+  if (kept) return withBody(batch, attributes, kept)
+  const packed = compressQuickly(codec, plain, batch.length)
+  const replaced = withBody(batch, attributes, packed)
+  release(codec, packed)
+  return replaced
+}
+
+function withBody(batch: Buffer, attributes: number, body: Buffer): Buffer {
   // Separate memory, which can be transferred to another thread.
   const replaced = Buffer.allocUnsafeSlow(HEADER_BYTES + body.length)
   batch.copy(replaced, 0, 0, HEADER_BYTES)

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { readZstdFrame } from '../../src/batch/zstd-frame.ts'
 import { ZstdReader } from '../../src/batch/zstd-reader.ts'
+import { ZstdWriter } from '../../src/batch/zstd-writer.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
 
 const random = createRandom(20_261_117)
@@ -103,5 +105,26 @@ describe('a decoder that is used for many frames', () => {
     wide[5] = 17 << 3
     assert.equal(readThen(reader, wide), undefined)
     assert.equal(zstdDecompressSync(wide).length, 128 << 10, 'the runtime takes it')
+  })
+})
+
+describe('an encoder that is used for many batches', () => {
+  test('packs what the runtime and a decoder unpack again, whatever the size', () => {
+    const [writer, reader] = [new ZstdWriter(), new ZstdReader()]
+    for (let i = 0; i < 200; i++) {
+      const plain = i === 0 ? Buffer.alloc(0) : somePlain(i % 20 === 0 ? 3_000_000 : 60_000)
+      const packed = writer.write(plain)
+      assert.ok(packed && readZstdFrame(packed), `batch ${i} of ${plain.length} bytes`)
+      assert.ok(zstdDecompressSync(packed).equals(plain))
+      assert.ok(reader.read(packed)?.equals(plain))
+    }
+  })
+
+  test('leaves large batches to the runtime, and takes the next one for what it is', () => {
+    const writer = new ZstdWriter()
+    assert.equal(writer.write(Buffer.alloc((16 << 20) + 1)), undefined)
+    const packed = writer.write(known)
+    assert.ok(packed)
+    assert.deepEqual(zstdDecompressSync(packed), known)
   })
 })
