@@ -37,6 +37,8 @@ export interface LeaseClaim {
   where?: string
   /** What to do where another writer is at work. */
   help?: string
+  /** Called with the reason where a reader may not write a lease; a note where it is not given. */
+  onUnleased?: (reason: string) => void
 }
 
 export interface Lease {

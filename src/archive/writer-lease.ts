@@ -237,8 +237,9 @@ async function tryBegin(lease: HeldLease, parts: LeaseParts, claim: LeaseClaim, 
     return true
   } catch (error) {
     if (claim.role !== 'reader' || signal.aborted || !(error instanceof KafkaBackupError)) throw error
-    const message = `no lease can be written at ${parts.storage.location}, so that only the grace period keeps a prune away: ${error.message}`
-    parts.onProgress({ type: 'note', message })
+    const reason = `no lease can be written at ${parts.storage.location}: ${error.message}`
+    if (claim.onUnleased) claim.onUnleased(reason)
+    else parts.onProgress({ type: 'note', message: `${reason}; only the grace period keeps a prune away` })
     return false
   }
 }

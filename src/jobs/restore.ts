@@ -100,7 +100,11 @@ async function withRestore<T>(
   return withMetrics(job, hooks, watched =>
     withParts({ ...job, source: target }, watched, signal, async parts => {
       await assertExists({ options: job.storage, storage: parts.storage }, signal)
-      const claim = { backupId, role: 'reader', kind: 'restore' } as const
+      let unleased: string | undefined
+      const onUnleased = (reason: string) => {
+        unleased = reason
+      }
+      const claim = { backupId, role: 'reader', kind: 'restore', onUnleased } as const
       return withLeaseAt(parts.storage, claim, watched, signal, async () => {
         // Before a run waits for another restore into the same registry: a missing backup is reported at once.
         const { readChosen } = await import('../restore/find-restore.ts')
@@ -114,6 +118,7 @@ async function withRestore<T>(
             requestTimeoutMs,
             onProgress,
             ...(chosen && { chosen }),
+            ...(unleased !== undefined && { unleased }),
             ...(schemas && { schemas }),
           }
           return work(request, opened)

@@ -27,6 +27,8 @@ interface FindParts {
   storage: Storage
   /** The state that the job asks for, where it was read before. */
   chosen?: ChosenState
+  /** Why the run has no lease; absent where it has one, and where it writes nothing. */
+  unleased?: string
   readNotes?: typeof readProgress
 }
 
@@ -63,7 +65,15 @@ export async function findRestore(
     plan.notice = `it continues with generation ${manifest.generation}, with which it began; ${newer}`
     plan.warnings.push(plan.notice)
   }
+  if (read.unleased !== undefined) plan.warnings.push(describeUnleased(read.unleased, manifest))
   return { manifest, plan, restoreId, target, progress }
+}
+
+/** Pure. A prune waits for readers that have a lease, and does not know of this one. */
+function describeUnleased(reason: string, { backup_id, generation }: Manifest): string {
+  const risk = `\`prune\` does not know of this restore, and may remove what it reads \`retention.grace\` (24h by default) after a newer generation was committed`
+  const remedy = `If the restore may take longer, pin the generation with credentials that may write: \`kafka-backup hold --backup-id ${backup_id} --generation ${generation}\``
+  return `${reason}. ${risk}. ${remedy}`
 }
 
 /** The generation that a restore began with, or the chosen one. */

@@ -29,6 +29,8 @@ export interface SurveyParts {
   schemas?: SchemaTarget
   /** The state that the job asks for, where it was read before. */
   chosen?: ChosenState
+  /** Why the run has no lease; absent where it has one, and where it writes nothing. */
+  unleased?: string
   /** Called with a part that could not be surveyed, which is left out then. Without it the survey fails. */
   onUnread?: (part: SurveyPart, error: KafkaBackupError) => void
 }

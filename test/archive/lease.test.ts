@@ -150,6 +150,10 @@ describe('a lease', () => {
       events.map(({ type }) => type),
       ['note'],
     )
+    const reasons: string[] = []
+    const claim = { ...reader, onUnleased: (reason: string) => reasons.push(reason) }
+    assert.equal(await withLease(parts, claim, never, async lease => lease), undefined)
+    assert.deepEqual([reasons, events.length], [['no lease can be written at memory: read-only'], 1])
     await assert.rejects(
       withLease(parts, { ...reader, role: 'writer' }, never, async () => undefined),
       error => hasCode(error, 'STORAGE_DENIED'),

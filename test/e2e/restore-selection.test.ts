@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { parseJob } from '../../src/config/load-job.ts'
@@ -135,8 +135,15 @@ describe('a restore of a selection', () => {
       assert.equal(generation, 1)
       const [zero = [], one = [], two = []] = first
       assertSameRecords([one, two, [], [], zero], await consume('placed-back'))
+      // A file in the place of the folder of leases: none can be written, as with credentials that may only read.
+      await rm(join(path, 'b1', 'leases'), { recursive: true, force: true })
+      await writeFile(join(path, 'b1', 'leases'), '')
       const newest = await restore(path, { topic_mapping: { placed: 'placed-all' } })
       assert.equal(newest.generation, 2)
+      assert.match(
+        newest.warnings.join('\n'),
+        /no lease can be written .*kafka-backup hold --backup-id b1 --generation 2/,
+      )
       assertSameRecords(await consume('placed'), await consume('placed-all'))
       await assert.rejects(restore(path, { generation: 7, topic_mapping: { placed: 'placed-7' } }), {
         code: 'RESTORE_REFUSED',

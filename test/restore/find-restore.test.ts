@@ -25,6 +25,7 @@ async function findBegun(
   changes: Partial<RestoreOptions> = {},
   damage: (storage: Storage) => Promise<void> = async () => {},
   isNextEmpty = false,
+  unleased?: string,
 ) {
   const storage = openMemoryStorage()
   const first = await storePartitions(storage, [[[encodeRun(0n, 3)]]], false)
@@ -48,7 +49,12 @@ async function findBegun(
   await damage(storage)
   const fake = await startFakeCluster(there)
   try {
-    const parts = { cluster: await fake.open(), storage, readNotes: async () => progress }
+    const parts = {
+      cluster: await fake.open(),
+      storage,
+      readNotes: async () => progress,
+      ...(unleased !== undefined && { unleased }),
+    }
     return await findRestore(options, parts, never)
   } finally {
     await fake.close()
@@ -58,6 +64,21 @@ async function findBegun(
 test('takes schemas and records from one generation, also where the topics of a restore were deleted', async () => {
   assert.deepEqual(await generationsOf([fakeTopic('orders', [[]])]), [1, 1])
   assert.deepEqual(await generationsOf([]), [2, 2])
+})
+
+test('without a lease warns how long a prune leaves its generation alone, and how to hold that one', async () => {
+  for (const [there, generation] of [
+    [[fakeTopic('orders', [[]])], 1],
+    [[], 2],
+  ] as const) {
+    const { plan } = await findBegun([...there], {}, async () => {}, false, 'no lease can be written at /b: read-only')
+    const found = plan.warnings.filter(one => one.startsWith('no lease can be written at /b: read-only. '))
+    assert.equal(found.length, 1)
+    assert.match(found[0] ?? '', /`retention\.grace` \(24h by default\) after a newer generation was committed/)
+    assert.match(found[0] ?? '', new RegExp(`kafka-backup hold --backup-id \\w+ --generation ${generation}`))
+    const leased = await findBegun([...there])
+    assert.ok(!leased.plan.warnings.some(one => one.includes('lease')))
+  }
 })
 
 test('continues although a newer generation does not fit the job', async () => {
