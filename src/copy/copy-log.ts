@@ -1,4 +1,4 @@
-import { newestState, scanGenerations } from '../archive/catalog.ts'
+import { newestState, type ScannedGenerations, scanGenerations } from '../archive/catalog.ts'
 import { manifestOf } from '../archive/log/as-manifest.ts'
 import { type OpenedGeneration, openGeneration } from '../archive/log/open-generation.ts'
 import { listSizes } from '../archive/verify-objects.ts'
@@ -53,9 +53,20 @@ export async function copyLog(
     existing_objects: existing.length,
     existing_bytes: existing.reduce((sum, { size }) => sum + size, 0),
     existing_verified: options.verifyExisting,
-    older_generations: [],
+    older_generations: olderOf(source.manifests, target, options, generation),
     problems: done.problems,
   }
+}
+
+/** Pure. The generations of version 1 that are left out, where no other one was asked for. */
+function olderOf(
+  manifests: readonly number[],
+  target: ScannedGenerations,
+  { generation }: CopyOptions,
+  copied: number,
+): number[] {
+  const [oldest = copied] = [...target.manifests.slice(0, 1), ...target.commits.slice(0, 1)]
+  return generation === undefined ? manifests.filter(one => one < Math.min(oldest, copied)) : []
 }
 
 async function openChosen(

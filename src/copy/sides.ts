@@ -61,7 +61,7 @@ export interface CopyReport {
   existing_bytes: number
   /** What was there was read and compared, too. */
   existing_verified: boolean
-  /** Generations of the source that are older than all of the target, and are left out. */
+  /** Generations of version 1 at the source that are older than all of the target, and are left out. Of version 2 a run copies one anyway. */
   older_generations: number[]
   problems: Problem[]
 }

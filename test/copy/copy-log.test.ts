@@ -68,6 +68,15 @@ describe('a copy of a backup of version 2', () => {
     await (await LogRun.open(world, 'a')).rounds(5, HOUR)
     assert.deepEqual((await copy(world.storage, target)).generations, [7])
     assert.deepEqual([...(await readAllGenerations(target, 'a')).keys()], [1, 2, 7])
+    const other = openMemoryStorage()
+    const first = await copy(world.storage, other, { dryRun: true })
+    assert.deepEqual([first.generations, first.older_generations], [[7], [1, 2]], 'those of version 1 are left out')
+    for (const generations of [[7], []]) {
+      const report = await copy(world.storage, other)
+      assert.deepEqual([report.generations, report.older_generations], [generations, [1, 2]])
+    }
+    assert.deepEqual((await copy(world.storage, openMemoryStorage(), { generation: 7 })).older_generations, [])
+    assert.deepEqual((await copy(world.storage, target)).older_generations, [])
     assert.deepEqual((await copy(world.storage, openMemoryStorage(), { generation: 2 })).generations, [2])
     await assertWhole(target)
   })
