@@ -9,7 +9,7 @@ import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { formatUtc } from '../lib/clock.ts'
 import type { BackupOptions } from './backup-options.ts'
 import { sectionKeys } from './draft-manifest.ts'
-import { observeSource } from './observe-source.ts'
+import { assertUntruncated, observeAgain } from './observe-again.ts'
 import type { ObservedSource } from './observed-source.ts'
 import { hasFailed, type Polling, takers } from './polling.ts'
 import type { BackupParts, Prepared } from './round.ts'
@@ -91,14 +91,19 @@ async function readAgain(
   const names = (['consumer_groups', 'access'] as const).filter(name => carried.includes(name))
   if (names.length === 0 && settingsAt === undefined) return again
   const what = [...names.map(name => labels[name]), ...(settingsAt === undefined ? [] : ['topic settings'])]
-  const observing = observeSource({ ...options, missingTopics: 'warn' }, parts.cluster, signal)
-  const observed = await unlessFailed(what, observing)
+  const observed = await unlessFailed(what, observeAgain(manifest, options, parts, signal))
   if (!observed) return again
   const settled = settleTopics(manifest.topics, observed)
   if (settingsAt !== undefined && settled.topics) again.topics = settled.topics
   // Offsets of a topic that was re-created do not belong to the records of the generation.
   const readable = names.filter(name => name !== 'consumer_groups' || settled.areSame)
-  for (const name of readable) await unlessFailed([labels[name]], take(name, observed))
+  for (const name of readable) {
+    const reading =
+      name === 'consumer_groups'
+        ? assertUntruncated(manifest, observed, parts, signal).then(() => take(name, observed))
+        : take(name, observed)
+    await unlessFailed([labels[name]], reading)
+  }
   return again
 }
 

@@ -61,7 +61,8 @@ interface PlanFacts {
   knownAt: string | undefined
 }
 
-function refuseOtherCluster(observed: ObservedSource, previous: KnownState | undefined): void {
+/** A backup holds one cluster. */
+export function refuseOtherCluster(observed: ObservedSource, previous: KnownState | undefined): void {
   const id = previous?.cluster.id
   if (!id || !observed.clusterId || id === observed.clusterId) return
   throw new KafkaBackupError(

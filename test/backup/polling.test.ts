@@ -482,6 +482,34 @@ describe('a continuous run with its own interval of polling', () => {
     assert.deepEqual([carried, offset], [['consumer_groups'], 10n])
   })
 
+  for (const [what, change, reason] of [
+    [
+      'the source lost records at its end',
+      (state: FakeState) => {
+        state.topics = state.topics.map(topic => ({
+          ...topic,
+          partitions: fakeTopic('orders', [runs(0, 4)]).partitions,
+        }))
+      },
+      /committed offsets could not be read once more; .*: orders\/0 ends at 40, but this backup holds it up to 100$/,
+    ],
+    [
+      'another cluster answers at its end',
+      (state: FakeState) => {
+        state.clusterId = 'cluster-b'
+        withConfigs({ 'retention.ms': '2' })(state)
+      },
+      /committed offsets, topic settings could not be read once more; .* holds cluster cluster-a, but .* lead to cluster-b$/,
+    ],
+  ] as const) {
+    test(`keeps the committed offsets of its records where ${what}, and warns`, async () => {
+      const { carried, offset, settings, warnings } = await atEnd(change)
+      assert.deepEqual([carried, offset, settings?.['retention.ms']], [['consumer_groups'], 10n, '1'])
+      assert.equal(warnings.length, 1, `${warnings}`)
+      assert.match(warnings[0] ?? '', reason)
+    })
+  }
+
   test('whose groups cannot be read at its end keeps what it has read, and warns', async () => {
     const { carried, hasOldSettings, offset, warnings } = await atEnd(() => undefined, 1)
     assert.deepEqual([carried, hasOldSettings, offset], [['consumer_groups'], false, 10n])
