@@ -123,9 +123,9 @@ export async function scanGenerations(
   const { manifests, mark } = await scanManifests(storage, backupId, signal)
   if (mark) throw expiredBackup(storage, backupId)
   const generations = [...manifests.keys()]
-  const kind = await kindOfNewest(storage, manifests, signal)
   // Also behind a manifest: the marker may be lost.
   const commits = await listCommits(storage, backupId, signal, count)
+  const kind = await kindOfNewest(storage, manifests, signal, { readsLarge: commits.length > 0 })
   const isLog = kind === 'marker' || (kind !== 'manifest' && commits.length > 0)
   return { manifests: isLog ? generations.slice(0, -1) : generations, commits }
 }

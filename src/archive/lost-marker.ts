@@ -4,7 +4,7 @@ import { damaged } from './damage.ts'
 import { manifestKey } from './layout.ts'
 import { LOG_VERSION } from './log/document.ts'
 import { isLogMarker, logMarker, MAX_MARKER_BYTES } from './log/marker.ts'
-import { findNewestCommit, listCommits } from './log/open-generation.ts'
+import { findNewestCommit, listCommits, readCommit } from './log/open-generation.ts'
 import { createMarker } from './log/start-log.ts'
 import { parseManifest } from './manifest.ts'
 
@@ -35,13 +35,16 @@ export async function findLostMarker(
   manifests: Manifests,
   signal: AbortSignal,
 ): Promise<LostMarker | undefined> {
-  const kind = await kindOfNewest(storage, manifests, signal)
-  if (kind === 'marker' || kind === 'newer') return undefined
+  if ((await kindOfNewest(storage, manifests, signal)) === 'marker') return undefined
   const newest = await findNewestCommit(storage, backupId, signal)
   if (newest === undefined) return undefined
-  const [oldest = newest] = await listCommits(storage, backupId, signal)
   const last = [...manifests.keys()].at(-1) ?? 0
-  const isThere = kind === 'damaged'
+  const kind = await kindOfNewest(storage, manifests, signal, { readsLarge: true })
+  // A writer of a newer version begins behind the commits of version 2.
+  const isChanged = kind === 'newer' && newest >= last && (await isOfVersion2(storage, backupId, newest, signal))
+  if (kind === 'newer' && !isChanged) return undefined
+  const [oldest = newest] = await listCommits(storage, backupId, signal)
+  const isThere = kind === 'damaged' || isChanged
   const generation = isThere ? last : Math.max(oldest, last)
   const isRepairable = isThere ? last <= oldest : last < oldest
   const state = isRepairable ? (isThere ? 'is damaged' : 'is missing') : 'is not the marker of format version 2'
@@ -49,6 +52,21 @@ export async function findLostMarker(
   const key = manifestKey(backupId, generation)
   const error = errorOf(key, predicate, isRepairable)
   return { generation, key, newest, predicate, isThere, isRepairable, error }
+}
+
+async function isOfVersion2(
+  storage: Storage,
+  backupId: string,
+  generation: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    await readCommit(storage, backupId, generation, signal)
+    return true
+  } catch (error) {
+    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
+    return false
+  }
 }
 
 function errorOf(key: string, predicate: string, isRepairable: boolean): KafkaBackupError {
@@ -70,14 +88,18 @@ export async function rewriteMarker(
   else await createMarker(storage, backupId, lost.generation, signal)
 }
 
-/** What the newest object in `manifests/` is. A damaged one must not hide the generations before it, nor commits behind it. */
+/**
+ * What the newest object in `manifests/` is. A damaged one must not hide the generations before it, nor commits behind it. What is larger than a
+ * marker is taken for a manifest without reading it, unless the caller knows of commits.
+ */
 export async function kindOfNewest(
   storage: Storage,
   manifests: Manifests,
   signal: AbortSignal,
+  { readsLarge = false }: { readsLarge?: boolean } = {},
 ): Promise<'marker' | 'manifest' | 'damaged' | 'newer'> {
   const newest = [...manifests.values()].at(-1)
-  if (!newest || newest.size > MAX_MARKER_BYTES) return 'manifest'
+  if (!newest || (newest.size > MAX_MARKER_BYTES && !readsLarge)) return 'manifest'
   let bytes: Buffer | undefined
   try {
     bytes = await storage.read(newest.key, signal)

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { hasCode } from '../errors.ts'
 import { isTooDeep, MAX_JSON_DEPTH, parseJson } from '../lib/json.ts'
 import { accessSectionSchema } from './access-section.ts'
 import { compactionSchema } from './compaction.ts'
@@ -8,7 +9,7 @@ import type { FolderOf } from './layout.ts'
 import { refuseRepeatsOf } from './refuse-repeats.ts'
 import { registrySectionSchema, sectionNames } from './registry-section.ts'
 import { count, hash, int64, kafkaText, lineageId, topicName } from './scalars.ts'
-import { checkSeal } from './seal.ts'
+import { checkSeal, refuseChangedVersion } from './seal.ts'
 
 /** The newest format of these documents. */
 export const FORMAT_VERSION = 1
@@ -242,7 +243,13 @@ export function parsePartitionIndex(text: string, key: string): PartitionIndex {
 export function parseSealed<T>(schema: z.ZodType<T>, bytes: Buffer, key: string, newest = FORMAT_VERSION): T {
   const check = (data: unknown) =>
     checkSeal(bytes, key, typeof data === 'object' && data !== null && 'checksum' in data)
-  return parseAs(schema, bytes.toString('utf8'), key, check, newest)
+  try {
+    return parseAs(schema, bytes.toString('utf8'), key, check, newest)
+  } catch (error) {
+    if (!hasCode(error, 'ARCHIVE_TOO_NEW')) throw error
+    refuseChangedVersion(bytes, key, newest)
+    throw error
+  }
 }
 
 /** `checkFurther` comes when the version is known to be one that this program can judge. */

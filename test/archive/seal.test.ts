@@ -34,6 +34,21 @@ test('every single flipped bit of a sealed manifest is found', () => {
   }
 })
 
+test('a changed version is damage where the checksum shows what it was, and a newer one where it does not', () => {
+  const sealed = sealJson(manifest)
+  for (const version of [2, 3, 9]) {
+    const text = sealed.toString('latin1').replace('"format_version": 1,', `"format_version": ${version},`)
+    assert.throws(() => parseManifest(Buffer.from(text, 'latin1'), 'key'), {
+      code: 'ARCHIVE_DAMAGED',
+      message: 'key does not have the checksum that it claims',
+    })
+    const honest = sealJson({ ...manifest, format_version: version })
+    assert.throws(() => parseManifest(honest, 'key'), { code: 'ARCHIVE_TOO_NEW' })
+  }
+  const marker = Buffer.from('{"format":"kafka-backup","format_version":2}\n')
+  assert.throws(() => parseManifest(marker, 'key'), { code: 'ARCHIVE_TOO_NEW' })
+})
+
 test('a document that lost its checksum, or its end, is refused', () => {
   const sealed = sealJson(manifest)
   for (const length of [sealed.length - 1, sealed.length - 3, sealed.length - 50, sealed.length - 100]) {

@@ -4,6 +4,8 @@ import { listGenerations, newestState, openBackup } from '../../../src/archive/c
 import { commitRepair } from '../../../src/archive/commit-repair.ts'
 import { describeBackup, listBackups } from '../../../src/archive/describe.ts'
 import { manifestKey } from '../../../src/archive/layout.ts'
+import { packDocument } from '../../../src/archive/log/document.ts'
+import { commitKey } from '../../../src/archive/log/keys.ts'
 import { logMarker } from '../../../src/archive/log/marker.ts'
 import { planRepair, type RepairReport } from '../../../src/archive/repair.ts'
 import { openSelected } from '../../../src/archive/select-generation.ts'
@@ -48,6 +50,8 @@ const losses: Record<string, Buffer | undefined> = {
   'not JSON': Buffer.from('garbage'),
   'with a flipped byte in its format': Buffer.from('{"format":"kafka-bacXup","format_version":2}\n'),
   'with a flipped byte in its version': Buffer.from('{"format":"kafka-backup","format_version":1}\n'),
+  'with a flipped byte that makes it look newer': Buffer.from('{"format":"kafka-backup","format_version":3}\n'),
+  'larger than a marker is': Buffer.alloc(2000, 'x'),
 }
 
 function isLost(key: string, how: RegExp) {
@@ -137,10 +141,21 @@ describe('the marker of version 2', () => {
   test('of a version that this program does not know is neither damaged nor replaced', async () => {
     const world = await grown(0)
     const newer = Buffer.from('{"format":"kafka-backup","format_version":3}\n')
-    world.storage.objects.set(manifestKey('a', 1), newer)
+    // A writer of that version begins behind the newest commit of version 2.
+    world.storage.objects.set(manifestKey('a', 11), newer)
     await assert.rejects(newestState(world.storage, 'a', never), error => hasCode(error, 'ARCHIVE_TOO_NEW'))
     await repair(world.storage, 'a')
-    assert.deepEqual(world.storage.objects.get(manifestKey('a', 1)), newer)
+    assert.deepEqual(world.storage.objects.get(manifestKey('a', 11)), newer)
+  })
+
+  test('of a newer version is not called damaged where the commits behind it are of that version, too', async () => {
+    const world = await grown(0)
+    const newer = Buffer.from('{"format":"kafka-backup","format_version":3}\n')
+    world.storage.objects.set(manifestKey('a', 1), newer)
+    const key = commitKey('a', 10)
+    const commit = { format: 'kafka-backup-commit', format_version: 3 }
+    world.storage.objects.set(key, await packDocument(commit, key))
+    await assert.rejects(newestState(world.storage, 'a', never), error => hasCode(error, 'ARCHIVE_TOO_NEW'))
   })
 
   test('is not written where manifests of version 1 have the numbers of commits', async () => {
