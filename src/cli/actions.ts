@@ -89,6 +89,11 @@ export const realActions = {
     () => import('../jobs/export.ts'),
     one => one.exportAt,
   ),
+  /** Serves the console until it is closed. */
+  openConsole: lazy(
+    () => import('../jobs/serve-console.ts'),
+    one => one.openConsole,
+  ),
   verifyBackup: lazy(
     () => import('../jobs/verify.ts'),
     one => one.verifyAt,

@@ -1,5 +1,6 @@
 import { catCommand, exportCommand, searchCommand } from './cat-command.ts'
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
+import { consoleCommand } from './console-command.ts'
 import { copyCommand } from './copy-command.ts'
 import { deleteCommand } from './delete-table.ts'
 import { diffCommand } from './diff-command.ts'
@@ -189,6 +190,7 @@ export const commandTable: readonly CommandSpec[] = [
   catCommand,
   searchCommand,
   exportCommand,
+  consoleCommand,
   {
     name: 'verify',
     summary: 'check that a backup is complete and intact',

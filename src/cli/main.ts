@@ -135,6 +135,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   cat: () => import('./commands/cat.ts'),
   search: () => import('./commands/search.ts'),
   export: () => import('./commands/export.ts'),
+  console: () => import('./commands/console.ts'),
   prune: () => import('./commands/prune.ts'),
   delete: () => import('./commands/delete.ts'),
   copy: () => import('./commands/copy.ts'),

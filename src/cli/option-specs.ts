@@ -121,6 +121,8 @@ export interface CommandOptions {
   tlsCert?: string | undefined
   tlsKey?: string | undefined
   tlsCa?: string | undefined
+  tokenEnv?: string | undefined
+  allowedHost: string[]
   namespaces: string[]
   allNamespaces: boolean
   apiGroup?: string | undefined

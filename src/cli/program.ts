@@ -128,6 +128,7 @@ const several = {
   namespaces: [],
   jobImagePullSecret: [],
   header: [],
+  allowedHost: [],
   where: [],
   keepGenerations: [],
 }

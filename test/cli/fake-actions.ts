@@ -557,6 +557,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
       yaml: '---\nkind: CustomResourceDefinition',
       list: { kind: 'List' },
     }),
+    openConsole: answer('openConsole', { url: 'http://127.0.0.1:8088', close: async () => undefined }),
     openRegistry: answer('openRegistry', { url: 'http://127.0.0.1:8081', close: async () => undefined }),
     probeRegistryJob: answer('probeRegistryJob', registryProbe),
     ...replaced,

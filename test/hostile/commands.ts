@@ -142,6 +142,9 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
   'schemas plan': [{ argv: place => ['schemas', 'plan', '--config', place.restoreJob] }],
   'schemas restore': [{ argv: place => ['schemas', 'restore', '--dry-run', '--config', place.restoreJob] }],
   'schemas backup': [{ argv: place => ['schemas', 'backup', '--config', place.backupJob], changes: true }],
+  console: [
+    { argv: place => ['console', '--listen', '127.0.0.1:0', '--path', place.location, ...key(place)], serves: true },
+  ],
   'registry serve': [{ argv: place => ['registry', 'serve', '--listen', '127.0.0.1:0', ...one(place)], serves: true }],
   'registry probe': { readsNothing: 'it asks a registry what it can do' },
   'offsets list': [{ argv: place => ['offsets', 'list', ...cluster(place)] }],

@@ -3,6 +3,7 @@ import type { ServedRegistry } from '../../jobs/serve-registry.ts'
 import type { Session } from '../session.ts'
 import { printable } from '../text.ts'
 import { backupSideOf } from './schema-side.ts'
+import { parseAddress, untilAborted } from './serve-until-stopped.ts'
 
 /** Serves until it is stopped, which is its normal end. */
 export async function run(session: Session): Promise<number> {
@@ -54,22 +55,9 @@ function tlsOf({ options: { tlsCert: cert, tlsKey: key, tlsCa: ca } }: Session):
   throw usageError('TLS needs both --tls-cert and --tls-key')
 }
 
-function parseAddress(text: string): { host: string; port: number } {
-  const [, bracketed, plain, digits = ''] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? []
-  const host = bracketed ?? plain
-  const port = Number(digits)
-  if (host !== undefined && port <= 65_535) return { host, port }
-  throw usageError(`--listen ${text} is not an address: use host:port, such as 127.0.0.1:8081`)
-}
-
 /** A schema ID in a record is a positive signed 32-bit integer. */
 function parseFirstId(text: string): number {
   const id = Number(text)
   if (/^\d+$/.test(text) && id >= 1 && id < 2 ** 31) return id
   throw usageError(`--first-id ${text} is not a valid ID: use a whole number from 1 to 2147483647`)
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

@@ -1,0 +1,78 @@
+/** Everything works without this script. It keeps a page current while a backup runs, and copies texts. */
+
+const POLL_MS = 5000
+const news = document.getElementById('news')
+
+function announce(text) {
+  if (news) news.textContent = text
+}
+
+/** Shows the page again when the backup has a newer generation; what is focused, typed, open or scrolled to stays so. */
+async function refresh() {
+  const main = document.getElementById('main')
+  const { newest, generation } = main?.dataset ?? {}
+  if (newest === undefined || document.hidden || isTyping()) return
+  const found = await (await fetch(newest, { cache: 'no-store' })).json()
+  if (found.generation === undefined || String(found.generation) === generation) return
+  const response = await fetch(location.href, { cache: 'no-store' })
+  if (!response.ok) return
+  const next = new DOMParser().parseFromString(await response.text(), 'text/html').getElementById('main')
+  if (next === null) return
+  const focused = focusPath(main)
+  const open = [...main.querySelectorAll('details[open][id]')].map(one => one.id)
+  const scrolled = [...main.querySelectorAll('.scroll[id]')].map(one => [one.id, one.scrollLeft])
+  const top = window.scrollY
+  main.replaceChildren(...next.childNodes)
+  main.dataset.generation = next.dataset.generation ?? ''
+  for (const id of open) document.getElementById(id)?.setAttribute('open', '')
+  for (const [id, left] of scrolled) document.getElementById(id)?.scrollTo({ left })
+  window.scrollTo({ top })
+  followPath(main, focused)?.focus({ preventScroll: true })
+  announce(`Generation ${found.generation} was committed; this page shows it.`)
+}
+
+/** A form that is being filled in is left alone. */
+function isTyping() {
+  const active = document.activeElement
+  return (
+    active instanceof HTMLInputElement || active instanceof HTMLTextAreaElement || active instanceof HTMLSelectElement
+  )
+}
+
+/** The focused element by its link, as others may come before it. */
+function focusPath(main) {
+  const active = document.activeElement
+  if (active === null || !main.contains(active)) return undefined
+  return active.getAttribute('href') ?? (active.id === '' ? undefined : `#${active.id}`)
+}
+
+function followPath(main, path) {
+  if (path === undefined) return undefined
+  const link = [...main.querySelectorAll('a[href]')].find(one => one.getAttribute('href') === path)
+  return link ?? (path.startsWith('#') ? document.getElementById(path.slice(1)) : undefined)
+}
+
+async function poll() {
+  try {
+    await refresh()
+  } catch {
+    // The console was stopped, or the network is gone: the page stays as it is.
+  }
+  setTimeout(poll, POLL_MS)
+}
+
+/** Buttons with `data-copy` copy the text of the element that they name. */
+document.addEventListener('click', async event => {
+  const button = event.target instanceof Element ? event.target.closest('button[data-copy]') : null
+  if (button === null) return
+  const text = document.getElementById(button.dataset.copy)?.textContent ?? ''
+  try {
+    await navigator.clipboard.writeText(text)
+    announce('Copied.')
+  } catch {
+    announce('The browser does not allow copying here: select the text instead.')
+  }
+})
+
+for (const button of document.querySelectorAll('button[data-copy]')) button.hidden = false
+setTimeout(poll, POLL_MS)

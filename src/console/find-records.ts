@@ -1,0 +1,246 @@
+import type { ManifestPartition } from '../archive/manifest.ts'
+import { type Conditions, RecordMatcher } from '../inspect/conditions.ts'
+import {
+  type BatchWatch,
+  type Extent,
+  type FoundRecord,
+  openPartition,
+  readForward,
+  readNewest,
+} from '../inspect/read-records.ts'
+import { SchemaDecoder } from '../inspect/schema-decoder.ts'
+import { StoredSchemas } from '../inspect/stored-schemas.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { OpenedBackup } from './archive-reader.ts'
+import type { FoundTopic } from './find-topic.ts'
+import { type PartLimits, type PartView, recordLimits, rowLimits, viewBytes, viewPart } from './show-part.ts'
+
+/** Which records of a topic are shown. */
+export interface RecordQuery extends Conditions {
+  /** In the order in which they are read. */
+  partitions: readonly ManifestPartition[]
+  /** From this offset of the first partition on. */
+  from?: bigint | undefined
+  /** The last ones before this offset, of one partition; instead of `from`. */
+  before?: bigint | undefined
+  times: Extent['times']
+  withAborted: boolean
+  count: number
+}
+
+export interface RecordView {
+  partition: number
+  offset: bigint
+  timestamp: bigint
+  transaction: FoundRecord['transaction']
+  key: PartView
+  value: PartView
+  headers: readonly { name: string; value: PartView | null }[]
+}
+
+export interface FoundRecords {
+  records: RecordView[]
+  /** Where reading continues; undefined where everything was read. */
+  next?: { partition: number; offset: bigint }
+  /** The budget of a request ended the reading. */
+  isStopped: boolean
+  searched: number
+  bytes: number
+  damage?: string | undefined
+}
+
+/** What one request may read. */
+export interface ReadBudget {
+  maxBytes: number
+  maxMs: number
+}
+export const defaultBudget: ReadBudget = { maxBytes: 1 << 30, maxMs: 8000 }
+
+/** Headers of a record, of which there may be many. */
+const MAX_HEADERS = 100
+/** The shown text of all records. */
+const MAX_SHOWN_CHARS = 2 << 20
+
+/** Ends the reading where the budget is used up. */
+class Stop extends Error {}
+
+interface ScanParts {
+  backup: OpenedBackup
+  found: FoundTopic
+  clock: Clock
+  budget?: ReadBudget
+}
+
+/** Reads records of a topic, at most as many as are asked for, within the budget of a request. */
+export function findRecords(parts: ScanParts, query: RecordQuery, signal: AbortSignal): Promise<FoundRecords> {
+  return new Scan(parts, query, signal).run()
+}
+
+class Scan {
+  readonly #parts: ScanParts
+  readonly #query: RecordQuery
+  readonly #signal: AbortSignal
+  readonly #storage: Storage
+  readonly #decoder: SchemaDecoder
+  readonly #matcher: RecordMatcher
+  readonly #budget: ReadBudget
+  readonly #deadline: number
+  readonly #result: FoundRecords = { records: [], isStopped: false, searched: 0, bytes: 0 }
+  /** Where reading would continue. */
+  #reached = { partition: 0, offset: 0n }
+  #chars = 0
+
+  constructor(parts: ScanParts, query: RecordQuery, signal: AbortSignal) {
+    const { backup, clock, budget = defaultBudget } = parts
+    this.#parts = parts
+    this.#query = query
+    this.#signal = signal
+    this.#storage = backup.location.storage
+    this.#decoder = new SchemaDecoder(new StoredSchemas(this.#storage, backup.manifest))
+    this.#matcher = new RecordMatcher(query, 'auto', this.#decoder)
+    this.#budget = budget
+    this.#deadline = clock.monotonic() + budget.maxMs
+  }
+
+  async run(): Promise<FoundRecords> {
+    const result = this.#result
+    try {
+      await (this.#query.before === undefined ? this.#readOn() : this.#readBack(this.#query.before))
+    } catch (error) {
+      if (!(error instanceof Stop)) throw error
+      result.isStopped = true
+      if (this.#query.before === undefined) result.next = { ...this.#reached }
+    }
+    result.damage = this.#decoder.damage
+    return result
+  }
+
+  async #readOn(): Promise<void> {
+    for (const [at, partition] of this.#query.partitions.entries()) {
+      const start = at === 0 ? this.#query.from : undefined
+      const extent = this.#extent({ start })
+      this.#reached = { partition: partition.partition, offset: start ?? partition.start_offset }
+      const source = await this.#open(partition, extent)
+      for await (const record of readForward(this.#storage, source, extent, this.#signal)) {
+        this.#reached.offset = record.offset
+        const isEnough = (await this.#isWanted(record)) && (await this.#take(record))
+        this.#reached.offset = record.offset + 1n
+        if (isEnough) {
+          this.#result.next = { ...this.#reached }
+          return
+        }
+        if (this.#result.searched % 64 === 0) this.#spend()
+      }
+    }
+  }
+
+  /** Looks at few offsets before the end first: most records have the next number, and only holes make it look further back. */
+  async #readBack(before: bigint): Promise<void> {
+    const [partition] = this.#query.partitions
+    if (!partition) return
+    const { start_offset: first, end_offset } = partition
+    const { count } = this.#query
+    const end = before < end_offset ? before : end_offset
+    for (let reach = BigInt(count); ; reach *= 16n) {
+      const start = end - reach > first ? end - reach : first
+      const extent = this.#extent({ start, end })
+      const source = await this.#open(partition, extent)
+      const wanted = { count, isWanted: (record: FoundRecord) => this.#isWanted(record) }
+      const found = await readNewest(this.#storage, source, extent, wanted, this.#signal)
+      if (found.length < count && start > first) continue
+      for (const record of found) await this.#take(record)
+      return
+    }
+  }
+
+  async #open(partition: ManifestPartition, extent: Extent) {
+    const watch: BatchWatch = {
+      mayMatch: (body, header) => {
+        const may = this.#matcher.mayMatch(body, header)
+        if (!may) this.#reached.offset = header.lastOffset + 1n
+        return may
+      },
+      judge: verdict => this.#matcher.judge(verdict),
+      // Requests share the cores: each takes one.
+      ahead: undefined,
+      onSearched: count => {
+        this.#result.searched += count
+      },
+      onRead: bytes => {
+        this.#result.bytes += bytes
+        this.#spend()
+      },
+    }
+    return openPartition(this.#storage, this.#parts.found.topic, partition, extent, watch, this.#signal)
+  }
+
+  #extent(offsets: Extent['offsets']): Extent {
+    const { times, withAborted } = this.#query
+    return { offsets, times, withAborted }
+  }
+
+  #isWanted(record: FoundRecord): Promise<boolean> {
+    return this.#matcher.matches(record, this.#signal)
+  }
+
+  /** True where no more are wanted. */
+  async #take(record: FoundRecord): Promise<boolean> {
+    await this.#decoder.prepare(record, ['key', 'value'], this.#signal)
+    const view = viewRecord(record, this.#decoder, rowLimits)
+    this.#chars += sizeOf(view)
+    this.#result.records.push(view)
+    return this.#result.records.length >= this.#query.count || this.#chars >= MAX_SHOWN_CHARS
+  }
+
+  #spend(): void {
+    const { maxBytes } = this.#budget
+    if (this.#result.bytes > maxBytes || this.#parts.clock.monotonic() > this.#deadline) throw new Stop()
+  }
+}
+
+function viewRecord(record: FoundRecord, decoder: SchemaDecoder, limits: PartLimits): RecordView {
+  const { partition, offset, timestamp, transaction, headers } = record
+  const isMarker = transaction.endsWith('marker')
+  const none: PartView = { form: 'null', text: '', isCut: false, size: 0 }
+  return {
+    ...{ partition, offset, timestamp, transaction },
+    key: isMarker ? none : viewPart(record, 'key', decoder, limits),
+    value: isMarker ? none : viewPart(record, 'value', decoder, limits),
+    headers: headers.slice(0, MAX_HEADERS).map(([name, bytes]) => ({
+      name: name.slice(0, rowLimits.maxChars),
+      value: bytes && viewBytes(bytes, rowLimits),
+    })),
+  }
+}
+
+function sizeOf({ key, value, headers }: RecordView): number {
+  return headers.reduce(
+    (sum, one) => sum + one.name.length + (one.value?.text.length ?? 0),
+    key.text.length + value.text.length,
+  )
+}
+
+/** One record with its bytes; undefined where the backup has none at the offset. */
+export async function readOneRecord(
+  { location: { storage }, manifest }: OpenedBackup,
+  found: FoundTopic,
+  { partition, offset }: { partition: ManifestPartition; offset: bigint },
+  signal: AbortSignal,
+): Promise<{ record: FoundRecord; view: RecordView } | undefined> {
+  const extent: Extent = { offsets: { start: offset, end: offset + 1n }, times: {}, withAborted: true }
+  const watch: BatchWatch = {
+    mayMatch: () => true,
+    judge: () => true,
+    ahead: undefined,
+    onSearched: () => undefined,
+    onRead: () => undefined,
+  }
+  const source = await openPartition(storage, found.topic, partition, extent, watch, signal)
+  const decoder = new SchemaDecoder(new StoredSchemas(storage, manifest))
+  for await (const record of readForward(storage, source, extent, signal)) {
+    await decoder.prepare(record, ['key', 'value'], signal)
+    return { record, view: viewRecord(record, decoder, recordLimits) }
+  }
+  return undefined
+}

@@ -1,0 +1,143 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { KafkaBackupError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type Answer, securityHeaders } from './answer.ts'
+import { ArchiveReader, type ConsoleLocation } from './archive-reader.ts'
+import { readAssets } from './assets.ts'
+import { answerFailure, busy, notFound, plainRefusal } from './failures.ts'
+import { parseTarget } from './page-request.ts'
+import { type GateOptions, isLoopbackHost, refuseRequest } from './request-gate.ts'
+import { defaultLimits, type Limits, RequestLimits } from './request-limits.ts'
+import { answerPage } from './router.ts'
+
+export interface ConsoleOptions {
+  locations: readonly ConsoleLocation[]
+  host: string
+  /** 0 for any free one. */
+  port: number
+  token?: string | undefined
+  /** PEM. */
+  tls?: { cert: string; key: string } | undefined
+  allowedHosts: readonly string[]
+  clock: Clock
+  limits?: Partial<Limits>
+  /** Removes secrets from messages. */
+  redact?: (text: string) => string
+  /** Called with failures that are not the fault of the request. */
+  onFailure?: (error: unknown) => void
+}
+
+export interface ConsoleServer {
+  /** Without a slash at its end. */
+  url: string
+  close(): Promise<void>
+}
+
+/** Serves the console until it is closed. It only reads, and takes no lease. */
+export async function openConsoleServer(options: ConsoleOptions): Promise<ConsoleServer> {
+  const { host, port, tls } = options
+  const console = new Console(options, await readAssets())
+  const listener = (request: IncomingMessage, response: ServerResponse) => void console.serve(request, response)
+  const server = tls ? createTlsServer({ ...tls, minVersion: 'TLSv1.2' }, listener) : createServer(listener)
+  server.requestTimeout = 10_000
+  server.headersTimeout = 10_000
+  server.maxConnections = MAX_CONNECTIONS
+  await listen(server, host, port)
+  const bound = server.address()
+  const actual = typeof bound === 'object' && bound ? bound.port : port
+  return {
+    url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${actual}`,
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+const MAX_CONNECTIONS = 256
+
+class Console {
+  readonly #options: ConsoleOptions
+  readonly #gate: GateOptions
+  readonly #assets: ReadonlyMap<string, Answer>
+  readonly #reader: ArchiveReader
+  readonly #limits: RequestLimits
+
+  constructor(options: ConsoleOptions, assets: ReadonlyMap<string, Answer>) {
+    const { token, allowedHosts, host, locations, clock, limits } = options
+    this.#options = options
+    this.#gate = { token, allowedHosts, isLoopback: isLoopbackHost(host) }
+    this.#assets = assets
+    this.#reader = new ArchiveReader(locations, clock)
+    this.#limits = new RequestLimits({ ...defaultLimits, ...limits }, clock)
+  }
+
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // A body is not read: no page takes one.
+    request.resume()
+    const answer = await this.#answer(request, response)
+    if (answer) send(request, response, answer)
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<Answer | undefined> {
+    const { method = '', headers, url = '' } = request
+    const refusal = refuseRequest(this.#gate, { method, headers })
+    if (refusal) return plainRefusal(refusal)
+    const target = parseTarget(url)
+    if (!target) return plainRefusal({ status: 400, message: 'This is not the address of a page.' })
+    const asset = this.#assets.get(target.rawPath)
+    if (asset) return asset
+    const left = new AbortController()
+    response.once('close', () => left.abort(new Error('the client has left')))
+    const { clock } = this.#options
+    try {
+      const answer = await this.#limits.run(left.signal, async signal => {
+        const page = await answerPage(this.#reader, { ...target, clock, signal })
+        return page ?? notFound(clock.now())
+      })
+      return answer ?? busy(clock.now())
+    } catch (error) {
+      if (left.signal.aborted) return undefined
+      return this.#failed(error)
+    }
+  }
+
+  #failed(error: unknown): Answer {
+    const { clock, redact = text => text, onFailure } = this.#options
+    const { answer, isOwnFault } = answerFailure(error, { atMs: clock.now(), redact })
+    if (isOwnFault) onFailure?.(error)
+    return answer
+  }
+}
+
+function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, contentType, body, headers }: Answer,
+): void {
+  response.writeHead(status, {
+    ...securityHeaders,
+    ...headers,
+    'content-type': contentType,
+    'content-length': Buffer.byteLength(body),
+  })
+  response.end(request.method === 'HEAD' ? undefined : body)
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const message = `the console cannot listen on ${host}:${port} (${cause.code ?? cause.message})`
+      const help = 'Choose a free port and an address of this machine.'
+      reject(new KafkaBackupError('USAGE', message, { cause, help }))
+    })
+    server.listen(port, host, () => {
+      server.removeAllListeners('error')
+      // A connection that cannot be accepted is its client's loss alone.
+      server.on('error', () => undefined)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,160 @@
+import { listBackupIds } from '../../archive/catalog.ts'
+import { deletedKeyWarnings } from '../../archive/deleted-keys.ts'
+import { type Totals, totalsOf } from '../../archive/summary.ts'
+import { KafkaBackupError } from '../../errors.ts'
+import { runPool } from '../../lib/pool.ts'
+import { formatBytes, formatCount } from '../../lib/units.ts'
+import type { ArchiveReader } from '../archive-reader.ts'
+import { type Html, html, nothing } from '../html.ts'
+import { backupLink } from '../links.ts'
+import { type PageRequest, textIn } from '../page-request.ts'
+import { showPage } from './layout.ts'
+import { type Column, fitsFilter, pageOf, showTable, type TableSpec } from './table.ts'
+import { badge, plural, showAge, showTime } from './words.ts'
+
+export interface BackupRow {
+  at: number
+  location: string
+  backupId: string
+  state: BackupState | { error: string } | undefined
+}
+
+interface BackupState {
+  generation: number
+  complete: boolean
+  created_at: string
+  encrypted: boolean
+  staleTopics: number
+  totals: Totals
+}
+
+const BACKUPS_AT_ONCE = 4
+
+/** The page of all backups. Opens only those that it shows, unless it orders them by what is inside. */
+export async function backupsPage(reader: ArchiveReader, request: PageRequest): Promise<Html> {
+  const { query, rawPath, signal, clock } = request
+  const filter = textIn(query, 'backups-filter')
+  const { rows: all, problems } = await listAll(reader, signal)
+  const rows = all.filter(({ backupId }) => fitsFilter(backupId, filter))
+  const spec: TableSpec<BackupRow> = {
+    ...{ name: 'backups', caption: 'Backups', rawPath, query, rows, empty: 'There are no backups here.' },
+    columns: columnsOf(reader.locations.length > 1, clock.now()),
+    ...(all.length > 10 && { filter: { label: 'Name contains', text: filter } }),
+  }
+  const sort = query.get('backups-sort')?.replace(/^-/, '')
+  const isByName = sort === undefined || sort === 'name' || sort === 'location'
+  const wanted = isByName ? pageOf(spec).rows : rows
+  await runPool(wanted, BACKUPS_AT_ONCE, row => fill(reader, row, signal))
+  return showBackups(spec, problems)
+}
+
+/** Pure, where the rows are filled. */
+export function showBackups(spec: TableSpec<BackupRow>, problems: readonly string[]): Html {
+  const body = html`<h1>Backups</h1>${problems.map(text => html`<p class="notice bad">${text}</p>`)}${showTable(spec)}`
+  return showPage({ title: 'Backups', body })
+}
+
+async function listAll(
+  { locations }: ArchiveReader,
+  signal: AbortSignal,
+): Promise<{ rows: BackupRow[]; problems: string[] }> {
+  const rows: BackupRow[] = []
+  const problems: string[] = []
+  for (const [at, { name, storage }] of locations.entries()) {
+    try {
+      const ids = await listBackupIds(storage, signal)
+      rows.push(...ids.map(backupId => ({ at, location: name, backupId, state: undefined })))
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof KafkaBackupError)) throw error
+      problems.push(`${name} cannot be listed: ${error.message}`)
+    }
+  }
+  return { rows, problems }
+}
+
+/** One that cannot be read is a row with its error: it must hide neither the others nor itself. */
+async function fill(reader: ArchiveReader, row: BackupRow, signal: AbortSignal): Promise<void> {
+  try {
+    const { at, backupId } = row
+    const newest = await reader.newest({ at, backupId }, signal)
+    row.state = await reader.deriveSmall({ at, backupId }, newest, 'summary', () => readState(reader, row, signal))
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!(error instanceof KafkaBackupError)) throw error
+    row.state = { error: error.message }
+  }
+}
+
+async function readState(
+  reader: ArchiveReader,
+  { at, backupId }: BackupRow,
+  signal: AbortSignal,
+): Promise<BackupState> {
+  const { manifest } = await reader.open({ at, backupId }, signal)
+  const { generation, complete, created_at, encryption, topics } = manifest
+  return {
+    ...{ generation, complete, created_at, encrypted: encryption !== undefined },
+    staleTopics: deletedKeyWarnings(topics).length,
+    totals: totalsOf(topics),
+  }
+}
+
+function columnsOf(hasLocations: boolean, nowMs: number): Column<BackupRow>[] {
+  const read = <T>(row: BackupRow, pick: (state: BackupState) => T): T | undefined =>
+    row.state && 'totals' in row.state ? pick(row.state) : undefined
+  const number = (key: string, title: string, pick: (totals: Totals) => number, show: (n: number) => string) => ({
+    ...{ key, title, isNumber: true as const },
+    cell: (row: BackupRow) => read(row, ({ totals }) => show(pick(totals))) ?? '',
+    order: (row: BackupRow) => read(row, ({ totals }) => pick(totals)) ?? null,
+  })
+  return [
+    {
+      ...{ key: 'name', title: 'Backup', order: row => row.backupId },
+      cell: row => html`<a href="${backupLink(row)}">${row.backupId}</a>`,
+    },
+    ...(hasLocations
+      ? [
+          {
+            key: 'location',
+            title: 'Location',
+            cell: (row: BackupRow) => row.location,
+            order: (row: BackupRow) => row.location,
+          },
+        ]
+      : []),
+    {
+      ...{ key: 'age', title: 'Last commit', order: row => read(row, one => one.created_at) ?? null },
+      cell: row =>
+        read(row, one => html`${showAge(one.created_at, nowMs)} <small>${showTime(one.created_at)}</small>`) ?? nothing,
+    },
+    {
+      ...{ key: 'state', title: 'State', order: row => stateWord(row) },
+      cell: row => showState(row),
+    },
+    number('topics', 'Topics', totals => totals.topics, formatCount),
+    number('records', 'Records', totals => totals.records, formatCount),
+    number('stored', 'Stored', totals => totals.stored_bytes, formatBytes),
+    {
+      ...number('gaps', 'Gaps', totals => totals.gaps, formatCount),
+      cell: row =>
+        read(row, ({ totals }) => (totals.gaps === 0 ? 'none' : badge('warn', formatCount(totals.gaps)))) ?? '',
+    },
+  ]
+}
+
+function stateWord({ state }: BackupRow): string {
+  if (!state) return ''
+  if ('error' in state) return 'unreadable'
+  return state.complete ? 'complete' : 'incomplete'
+}
+
+function showState(row: BackupRow): Html {
+  const { state } = row
+  if (!state) return nothing
+  if ('error' in state) return html`${badge('bad', 'unreadable')} <small>${state.error}</small>`
+  const stale =
+    state.staleTopics > 0 &&
+    html` ${badge('warn', plural(state.staleTopics, 'topic'))} <small>may hold deleted keys</small>`
+  return html`${badge(state.complete ? 'good' : 'warn', stateWord(row))}${state.encrypted && html` ${badge('plain', 'encrypted')}`}${stale}`
+}

@@ -1,0 +1,139 @@
+import { KafkaBackupError, usageError } from '../../errors.ts'
+import { formatBytes } from '../../lib/units.ts'
+import { type Answer, downloadAnswer } from '../answer.ts'
+import type { OpenedBackup } from '../archive-reader.ts'
+import { type RecordView, readOneRecord } from '../find-records.ts'
+import { type FoundTopic, findPartition, findTopic } from '../find-topic.ts'
+import { type Html, html, nothing } from '../html.ts'
+import { backupLink, homeLink, type RecordPlace, rawLink, recordsLink, subjectLink, topicLink } from '../links.ts'
+import type { PageRequest } from '../page-request.ts'
+import { hexDump, type PartView, recordLimits } from '../show-part.ts'
+import { highlightJson } from './highlight.ts'
+import { showPage } from './layout.ts'
+import { type Column, showTable } from './table.ts'
+import { badge, exactTime, facts } from './words.ts'
+
+/** Bytes of a key or value that can be kept as a file. */
+export const MAX_RAW_BYTES = 64 << 20
+
+interface OneRecord {
+  found: FoundTopic
+  view: RecordView
+  bytes: Record<'key' | 'value', Buffer | null>
+}
+
+/** The page of one record, which is its permanent link. */
+export async function recordPage(backup: OpenedBackup, place: RecordPlace, request: PageRequest): Promise<Html> {
+  return showRecord(backup, await readRecord(backup, place, request.signal), request)
+}
+
+/** The bytes of its key or value, as a file. */
+export async function rawPart(
+  backup: OpenedBackup,
+  place: RecordPlace,
+  part: 'key' | 'value',
+  { signal }: PageRequest,
+): Promise<Answer> {
+  const { bytes } = await readRecord(backup, place, signal)
+  const content = bytes[part]
+  if (content === null) throw new KafkaBackupError('TOPIC_NOT_FOUND', `the ${part} of this record is null`)
+  if (content.length > MAX_RAW_BYTES) {
+    throw usageError(
+      `the ${part} has ${formatBytes(content.length)}; use kafka-backup cat for more than ${formatBytes(MAX_RAW_BYTES)}`,
+    )
+  }
+  return downloadAnswer(`${place.topic}-${place.partition}-${place.offset}.${part}`, content)
+}
+
+async function readRecord(
+  backup: OpenedBackup,
+  { topic, partition: number, offset }: RecordPlace,
+  signal: AbortSignal,
+): Promise<OneRecord> {
+  const found = findTopic(backup, topic)
+  const partition = findPartition(found, number)
+  const one = await readOneRecord(backup, found, { partition, offset }, signal)
+  if (one) return { found, view: one.view, bytes: { key: one.record.key, value: one.record.value } }
+  const range = `it holds offsets from ${partition.start_offset} to before ${partition.end_offset}, without those that compaction or gaps left out`
+  throw new KafkaBackupError(
+    'TOPIC_NOT_FOUND',
+    `${topic}/${number} has no record at offset ${offset} in this backup: ${range}`,
+  )
+}
+
+/** Pure. */
+export function showRecord(
+  backup: OpenedBackup,
+  { found: { label }, view, bytes }: OneRecord,
+  request: Pick<PageRequest, 'query' | 'rawPath'>,
+): Html {
+  const { partition, offset, timestamp, transaction, headers } = view
+  const place: RecordPlace = { topic: label, partition, offset }
+  const around = recordsLink(backup.place, label, { partition, from: offset > 10n ? offset - 10n : 0n })
+  const body = html`<h1>${label} <small>partition ${partition}, offset ${offset}</small></h1>
+${facts([
+  ['Time', html`<time datetime="${exactTime(timestamp)}">${exactTime(timestamp)}</time> <small>${timestamp}</small>`],
+  ['Transaction', transaction === 'plain' ? 'none' : badge(transaction === 'committed' ? 'good' : 'warn', transaction)],
+  ['Sizes', `key ${formatSize(bytes.key)}, value ${formatSize(bytes.value)}`],
+])}
+<p><a href="${around}">Records around it</a></p>
+${(['key', 'value'] as const).map(part => showPart(backup, place, part, view[part], bytes[part]))}
+<h2>Headers</h2>
+${showTable({ ...request, name: 'headers', caption: 'Headers', rows: headers, columns: headerColumns, empty: 'This record has no headers.' })}`
+  const trail = [
+    ['Backups', homeLink] as const,
+    [backup.manifest.backup_id, backupLink(backup.place)] as const,
+    [label, topicLink(backup.place, label)] as const,
+    ['Records', recordsLink(backup.place, label, { partition })] as const,
+  ]
+  return showPage({ title: `${partition}/${offset}`, body, backup, tab: 'Overview', trail })
+}
+
+function formatSize(bytes: Buffer | null): string {
+  return bytes === null ? 'null' : formatBytes(bytes.length)
+}
+
+/** The decoded form next to the stored bytes. */
+function showPart(
+  backup: OpenedBackup,
+  place: RecordPlace,
+  part: 'key' | 'value',
+  view: PartView,
+  bytes: Buffer | null,
+): Html {
+  const title = part === 'key' ? 'Key' : 'Value'
+  if (view.form === 'null' || bytes === null) {
+    const word = part === 'value' ? 'null: a tombstone, which deletes the key in a compacted topic' : 'null'
+    return html`<h2>${title}</h2><p class="none">${word}</p>`
+  }
+  const { schema } = view
+  const shown = bytes.subarray(0, MAX_DUMP_BYTES)
+  return html`<h2>${title}</h2>
+${schema && html`<p>${schema.type} schema <a href="${subjectLink(backup.place, schema.subject, { version: schema.version })}">${schema.subject} version ${schema.version}</a>, ID ${schema.id}</p>`}
+${view.reason !== undefined && html`<p class="notice warn">Not decoded: ${view.reason}</p>`}
+<div class="sides"><section aria-label="${title}, decoded"><h3>${schema ? 'Decoded' : view.form === 'text' ? 'Text' : 'Bytes'}</h3><pre class="${view.form}" tabindex="0">${view.form === 'json' ? highlightJson(view.text) : view.text}</pre>${view.isCut && html`<p class="none">Cut after ${formatBytes(recordLimits.maxChars)}.</p>`}</section>
+<section aria-label="${title}, as stored"><h3>As stored</h3><pre class="binary" tabindex="0">${hexDump(shown)}</pre>
+<p>${shown.length < bytes.length ? `The first ${formatBytes(shown.length)} of ${formatBytes(bytes.length)}. ` : nothing}${bytes.length <= MAX_RAW_BYTES ? html`<a href="${rawLink(backup.place, place, part)}" download>Save the bytes of the ${part}</a>` : 'Too large to save here: use kafka-backup cat.'}</p></section></div>`
+}
+
+const MAX_DUMP_BYTES = 4096
+
+type Header = RecordView['headers'][number]
+
+const headerColumns: readonly Column<Header>[] = [
+  { key: 'name', title: 'Name', order: one => one.name, cell: one => html`<code>${one.name}</code>` },
+  {
+    ...{ key: 'value', title: 'Value', order: one => one.value?.text ?? null },
+    cell: ({ value }) =>
+      value === null
+        ? html`<span class="none">null</span>`
+        : html`<code class="${value.form}">${value.text}${value.isCut && '…'}</code>`,
+  },
+  {
+    key: 'bytes',
+    title: 'Bytes',
+    isNumber: true,
+    order: one => one.value?.size ?? null,
+    cell: one => String(one.value?.size ?? ''),
+  },
+]

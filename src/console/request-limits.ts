@@ -1,0 +1,57 @@
+import type { Clock } from '../lib/clock.ts'
+import { Semaphore } from '../lib/semaphore.ts'
+
+/** What one request, and all of them together, may take. */
+export interface Limits {
+  /** Of one request, with its time in the queue. */
+  requestMs: number
+  /** Requests that are worked on at the same time. */
+  atOnce: number
+  /** Further requests that wait; more are refused. */
+  waiting: number
+}
+
+export const defaultLimits: Limits = { requestMs: 30_000, atOnce: 4, waiting: 32 }
+
+/** Gives each request its turn and its time. */
+export class RequestLimits {
+  readonly #limits: Limits
+  readonly #clock: Clock
+  readonly #turns: Semaphore
+  #requests = 0
+
+  constructor(limits: Limits, clock: Clock) {
+    this.#limits = limits
+    this.#clock = clock
+    this.#turns = new Semaphore(limits.atOnce)
+  }
+
+  /** Undefined where too many requests wait already. */
+  async run<T>(left: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
+    const { requestMs, atOnce, waiting } = this.#limits
+    if (this.#requests >= atOnce + waiting) return undefined
+    this.#requests++
+    const over = new AbortController()
+    const cancel = this.#clock.after(requestMs, () => over.abort(new OutOfTime(requestMs)))
+    const signal = AbortSignal.any([left, over.signal])
+    try {
+      const release = await this.#turns.acquire(signal)
+      try {
+        return await work(signal)
+      } finally {
+        release()
+      }
+    } finally {
+      cancel()
+      this.#requests--
+    }
+  }
+}
+
+/** The request took longer than it may. */
+export class OutOfTime extends Error {
+  constructor(ms: number) {
+    super(`the answer took longer than ${ms / 1000} s and was stopped; ask for less`)
+    this.name = 'OutOfTime'
+  }
+}
