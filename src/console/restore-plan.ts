@@ -4,7 +4,7 @@ import { findFault, parseSelector, selectBy } from '../archive/topic-selector.ts
 import { compileGlob } from '../lib/glob.ts'
 
 /** What is asked for in the restore assistant. */
-export interface RestoreWish {
+export interface RestoreChoice {
   include: readonly string[]
   exclude: readonly string[]
   /** Other names on the target, by source name. */
@@ -26,7 +26,7 @@ export interface PlannedTopic {
 
 export interface RestorePlan {
   topics: PlannedTopic[]
-  /** What of the wish cannot be fulfilled. */
+  /** What of the choice is not possible. */
   problems: string[]
 }
 
@@ -34,9 +34,9 @@ export interface RestorePlan {
 const SCHEMAS_TOPIC = '_schemas'
 
 /** Pure. The topics of the backup that a restore with these choices takes. */
-export function planTopics({ topics }: Pick<Manifest, 'topics'>, wish: RestoreWish): RestorePlan {
-  const selectors = wish.include.map(parseSelector)
-  const excluded = wish.exclude.map(compileGlob)
+export function planTopics({ topics }: Pick<Manifest, 'topics'>, choice: RestoreChoice): RestorePlan {
+  const selectors = choice.include.map(parseSelector)
+  const excluded = choice.exclude.map(compileGlob)
   const problems = selectors.flatMap(selector => findFault(selector, topics) ?? [])
   const found = new Map<string, PlannedTopic>()
   for (const selector of selectors) {
@@ -45,11 +45,15 @@ export function planTopics({ topics }: Pick<Manifest, 'topics'>, wish: RestoreWi
       if (!isNamed && (topic.internal || topic.name === SCHEMAS_TOPIC)) continue
       if (excluded.some(matches => matches(topic.name))) continue
       const label = selector.which === undefined ? topic.name : selector.text
-      found.set(label, { topic, label, target: wish.mapping.get(label) ?? wish.mapping.get(topic.name) ?? topic.name })
+      found.set(label, {
+        topic,
+        label,
+        target: choice.mapping.get(label) ?? choice.mapping.get(topic.name) ?? topic.name,
+      })
     }
   }
   const planned = [...found.values()]
-  const unused = [...wish.mapping.keys()].filter(
+  const unused = [...choice.mapping.keys()].filter(
     name => !planned.some(({ label, topic }) => label === name || topic.name === name),
   )
   const twice = [...Map.groupBy(planned, ({ target }) => target)].filter(([, all]) => all.length > 1)
@@ -65,8 +69,8 @@ export function planTopics({ topics }: Pick<Manifest, 'topics'>, wish: RestoreWi
 }
 
 /** Pure. The job file of such a restore. It has no secrets: those of the location have to be added. */
-export function formatJobFile(backupId: string, location: string, wish: RestoreWish): string {
-  const { include, exclude, mapping, windowStart, windowEnd, asOf, generation } = wish
+export function formatJobFile(backupId: string, location: string, choice: RestoreChoice): string {
+  const { include, exclude, mapping, windowStart, windowEnd, asOf, generation } = choice
   const isAll = include.length === 1 && include[0] === '*' && exclude.length === 0
   const restore = {
     ...(asOf !== undefined ? { as_of: asOf } : generation !== undefined && { generation }),
@@ -75,7 +79,7 @@ export function formatJobFile(backupId: string, location: string, wish: RestoreW
     ...(windowStart !== undefined && { time_window_start: windowStart }),
     ...(windowEnd !== undefined && { time_window_end: windowEnd }),
   }
-  const servers = wish.servers.length > 0 ? [...wish.servers] : ['kafka:9092']
+  const servers = choice.servers.length > 0 ? [...choice.servers] : ['kafka:9092']
   return stringify({
     mode: 'restore',
     backup_id: backupId,

@@ -1,32 +1,14 @@
-import { listBackupIds } from '../../archive/catalog.ts'
-import { deletedKeyWarnings } from '../../archive/deleted-keys.ts'
-import { type Totals, totalsOf } from '../../archive/summary.ts'
-import { KafkaBackupError } from '../../errors.ts'
+import type { Totals } from '../../archive/summary.ts'
 import { runPool } from '../../lib/pool.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { ArchiveReader } from '../archive-reader.ts'
 import { type Html, html, nothing } from '../html.ts'
 import { backupLink } from '../links.ts'
+import { type BackupRow, type BackupState, fillRow, listAll } from '../list-backups.ts'
 import { type PageRequest, textIn } from '../page-request.ts'
 import { showPage } from './layout.ts'
 import { type Column, fitsFilter, pageOf, showTable, type TableSpec } from './table.ts'
 import { badge, plural, showAge, showTime } from './words.ts'
-
-export interface BackupRow {
-  at: number
-  location: string
-  backupId: string
-  state: BackupState | { error: string } | undefined
-}
-
-interface BackupState {
-  generation: number
-  complete: boolean
-  created_at: string
-  encrypted: boolean
-  staleTopics: number
-  totals: Totals
-}
 
 const BACKUPS_AT_ONCE = 4
 
@@ -44,7 +26,7 @@ export async function backupsPage(reader: ArchiveReader, request: PageRequest): 
   const sort = query.get('backups-sort')?.replace(/^-/, '')
   const isByName = sort === undefined || sort === 'name' || sort === 'location'
   const wanted = isByName ? pageOf(spec).rows : rows
-  await runPool(wanted, BACKUPS_AT_ONCE, row => fill(reader, row, signal))
+  await runPool(wanted, BACKUPS_AT_ONCE, row => fillRow(reader, row, signal))
   return showBackups(spec, problems)
 }
 
@@ -52,52 +34,6 @@ export async function backupsPage(reader: ArchiveReader, request: PageRequest): 
 export function showBackups(spec: TableSpec<BackupRow>, problems: readonly string[]): Html {
   const body = html`<h1>Backups</h1>${problems.map(text => html`<p class="notice bad">${text}</p>`)}${showTable(spec)}`
   return showPage({ title: 'Backups', body })
-}
-
-async function listAll(
-  { locations }: ArchiveReader,
-  signal: AbortSignal,
-): Promise<{ rows: BackupRow[]; problems: string[] }> {
-  const rows: BackupRow[] = []
-  const problems: string[] = []
-  for (const [at, { name, storage }] of locations.entries()) {
-    try {
-      const ids = await listBackupIds(storage, signal)
-      rows.push(...ids.map(backupId => ({ at, location: name, backupId, state: undefined })))
-    } catch (error) {
-      signal.throwIfAborted()
-      if (!(error instanceof KafkaBackupError)) throw error
-      problems.push(`${name} cannot be listed: ${error.message}`)
-    }
-  }
-  return { rows, problems }
-}
-
-/** One that cannot be read is a row with its error: it must hide neither the others nor itself. */
-async function fill(reader: ArchiveReader, row: BackupRow, signal: AbortSignal): Promise<void> {
-  try {
-    const { at, backupId } = row
-    const newest = await reader.newest({ at, backupId }, signal)
-    row.state = await reader.deriveSmall({ at, backupId }, newest, 'summary', () => readState(reader, row, signal))
-  } catch (error) {
-    signal.throwIfAborted()
-    if (!(error instanceof KafkaBackupError)) throw error
-    row.state = { error: error.message }
-  }
-}
-
-async function readState(
-  reader: ArchiveReader,
-  { at, backupId }: BackupRow,
-  signal: AbortSignal,
-): Promise<BackupState> {
-  const { manifest } = await reader.open({ at, backupId }, signal)
-  const { generation, complete, created_at, encryption, topics } = manifest
-  return {
-    ...{ generation, complete, created_at, encrypted: encryption !== undefined },
-    staleTopics: deletedKeyWarnings(topics).length,
-    totals: totalsOf(topics),
-  }
 }
 
 function columnsOf(hasLocations: boolean, nowMs: number): Column<BackupRow>[] {

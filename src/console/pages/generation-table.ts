@@ -1,14 +1,12 @@
 import type { GenerationSummary } from '../../archive/generations.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
-import { html } from '../html.ts'
+import { type Html, html } from '../html.ts'
 import { type BackupPlace, backupLink } from '../links.ts'
 import type { Column } from './table.ts'
 import { badge, showTime } from './words.ts'
 
 /** Pure. The states of a backup, each a link to the backup as it was. */
 export function generationColumns(place: BackupPlace): Column<GenerationSummary>[] {
-  type Readable = Exclude<GenerationSummary, { error: string }>
-  const read = <T>(one: GenerationSummary, pick: (readable: Readable) => T) => ('error' in one ? undefined : pick(one))
   return [
     {
       ...{ key: 'generation', title: 'Generation', isNumber: true, order: one => one.generation },
@@ -24,11 +22,7 @@ export function generationColumns(place: BackupPlace): Column<GenerationSummary>
         title: 'State',
         order: one => ('error' in one ? 'damaged' : one.complete ? 'complete' : 'incomplete'),
       },
-      cell: one => {
-        const held = one.hold && html` ${badge('plain', 'held')}`
-        if ('error' in one) return html`${badge('bad', 'damaged')} <small>${one.error}</small>${held}`
-        return html`${badge(one.complete ? 'good' : 'warn', one.complete ? 'complete' : 'incomplete')}${held}`
-      },
+      cell: showState,
     },
     {
       ...{ key: 'topics', title: 'Topics', isNumber: true, order: one => read(one, ({ topics }) => topics) ?? null },
@@ -57,4 +51,16 @@ export function generationColumns(place: BackupPlace): Column<GenerationSummary>
       cell: one => read(one, ({ gaps }) => formatCount(gaps)) ?? '',
     },
   ]
+}
+
+type Readable = Exclude<GenerationSummary, { error: string }>
+
+function read<T>(one: GenerationSummary, pick: (readable: Readable) => T): T | undefined {
+  return 'error' in one ? undefined : pick(one)
+}
+
+function showState(one: GenerationSummary): Html {
+  const held = one.hold && html` ${badge('plain', 'held')}`
+  if ('error' in one) return html`${badge('bad', 'damaged')} <small>${one.error}</small>${held}`
+  return html`${badge(one.complete ? 'good' : 'warn', one.complete ? 'complete' : 'incomplete')}${held}`
 }

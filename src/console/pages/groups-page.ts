@@ -4,7 +4,7 @@ import { KafkaBackupError } from '../../errors.ts'
 import { formatCount } from '../../lib/units.ts'
 import type { ArchiveReader, OpenedBackup } from '../archive-reader.ts'
 import { type Html, html } from '../html.ts'
-import { backupLink, groupLink, groupsLink, homeLink, recordsLink } from '../links.ts'
+import { groupLink, groupsLink, recordsLink } from '../links.ts'
 import { type PageRequest, textIn } from '../page-request.ts'
 import { showPage } from './layout.ts'
 import { type Column, fitsFilter, showTable } from './table.ts'
@@ -40,8 +40,7 @@ type Shown = Pick<PageRequest, 'query' | 'rawPath'>
 
 /** Pure. */
 export function showGroups(backup: OpenedBackup, groups: readonly StoredGroup[], request: Shown): Html {
-  const { manifest, place } = backup
-  const { consumer_groups: section } = manifest
+  const { consumer_groups: section } = backup.manifest
   const filter = textIn(request.query, 'groups-filter')
   const rows = groups.filter(({ group }) => fitsFilter(group, filter))
   const body = html`<h1>Consumer groups</h1>
@@ -51,8 +50,7 @@ ${showTable({
   empty: filter === undefined ? 'This generation has no consumer groups.' : 'No group has this in its name.',
   ...(groups.length > 10 && { filter: { label: 'Name contains', text: filter } }),
 })}`
-  const trail = [['Backups', homeLink] as const, [manifest.backup_id, backupLink(place)] as const]
-  return showPage({ title: 'Groups', body, backup, tab: 'Groups', trail })
+  return showPage({ title: 'Groups', body, backup, tab: 'Groups', trail: [] })
 }
 
 function stateOf(section: OpenedBackup['manifest']['consumer_groups']): Html {
@@ -98,7 +96,7 @@ function topicsOf({ positions }: StoredGroup): number {
 
 /** Pure. */
 export function showGroup(backup: OpenedBackup, group: StoredGroup, request: Shown): Html {
-  const { place, manifest } = backup
+  const { place } = backup
   const body = html`<h1>${group.group === '' ? '(no name)' : group.group}</h1>
 ${facts([
   ['Type', group.type],
@@ -111,11 +109,7 @@ ${facts([
 <h2>Committed offsets</h2>
 ${showTable<StoredPosition>({ ...request, name: 'offsets', caption: 'Committed offsets', rows: group.positions, columns: offsetColumns(backup), empty: 'The group has no committed offsets.' })}
 ${group.undecided && group.undecided.length > 0 && html`<p class="notice warn">An open transaction held newer offsets for ${plural(group.undecided.length, 'partition')}; the last committed ones are shown.</p>`}`
-  const trail = [
-    ['Backups', homeLink] as const,
-    [manifest.backup_id, backupLink(place)] as const,
-    ['Groups', groupsLink(place)] as const,
-  ]
+  const trail = [['Groups', groupsLink(place)] as const]
   return showPage({ title: group.group, body, backup, tab: 'Groups', trail })
 }
 

@@ -63,7 +63,7 @@ function tokenAt(text: string, at: number, rules: readonly Rule[]): { text: stri
   return undefined
 }
 
-/** A word that is no token is skipped as a whole. */
+/** A word without a color is skipped at once. */
 const wordPattern = /\w+/y
 
 function skipOf(text: string, at: number): number {

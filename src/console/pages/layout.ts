@@ -8,19 +8,22 @@ import { plural, showTime } from './words.ts'
 export interface PageContent {
   title: string
   body: Html
-  /** From the list of backups to this page, which is the last one and has no link. */
-  trail?: readonly (readonly [name: string, link: string])[]
+  /** Pages between that of the backup and this one; absent for that of the backup itself. */
+  trail?: readonly Step[]
   /** The backup that it is about. */
   backup?: OpenedBackup
   /** Which of the pages of a backup it belongs to. */
   tab?: Tab
 }
 
+type Step = readonly [name: string, link: string]
+
 const tabs = ['Overview', 'Schemas', 'Groups', 'Restore'] as const
 type Tab = (typeof tabs)[number]
 
 /** Pure. A complete document around the content of a page. */
-export function showPage({ title, body, trail = [], backup, tab }: PageContent): Html {
+export function showPage({ title, body, trail, backup, tab }: PageContent): Html {
+  const steps = trailTo(backup, trail)
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} – kafka-backup console</title>
@@ -28,12 +31,18 @@ export function showPage({ title, body, trail = [], backup, tab }: PageContent):
 <script src="/assets/console.js" defer></script></head>
 <body><a class="skip" href="#main">Skip to content</a>
 <header><a class="brand" href="${homeLink}">kafka-backup <span>console</span></a>
-<nav aria-label="Path"><ol>${[...trail, [title, ''] as const].map(([name, link]) => html`<li>${link === '' ? html`<span aria-current="page">${name}</span>` : html`<a href="${link}">${name}</a>`}</li>`)}</ol></nav></header>
+<nav aria-label="Path"><ol>${steps.map(([name, link]) => html`<li><a href="${link}">${name}</a></li>`)}<li><span aria-current="page">${title}</span></li></ol></nav></header>
 ${backup ? showTabs(backup, tab) : nothing}
 <main id="main" tabindex="-1"${backup ? liveMarks(backup) : nothing}>${backup ? showState(backup) : nothing}
 ${body}</main>
 <div id="news" role="status" aria-live="polite"></div>
 <footer>kafka-backup ${version} · read-only · times are UTC</footer></body></html>`
+}
+
+function trailTo(backup: OpenedBackup | undefined, trail: readonly Step[] | undefined): Step[] {
+  const home: Step = ['Backups', homeLink]
+  if (!backup) return trail ? [home] : []
+  return trail ? [home, [backup.manifest.backup_id, backupLink(backup.place)], ...trail] : [home]
 }
 
 function showTabs({ place }: OpenedBackup, current: Tab | undefined): Html {
@@ -79,7 +88,7 @@ export function showProblem({
 }): Html {
   return showPage({
     title,
-    trail: [['Backups', homeLink]],
+    trail: [],
     body: html`<h1>${title}</h1><p class="notice bad">${message}</p>${help === undefined ? nothing : html`<p>${help}</p>`}
 <p><a href="${homeLink}">All backups</a> · <time datetime="${formatUtc(atMs)}">${formatUtc(atMs)}</time></p>`,
   })

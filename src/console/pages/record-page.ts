@@ -1,64 +1,19 @@
-import { KafkaBackupError, usageError } from '../../errors.ts'
 import { formatBytes } from '../../lib/units.ts'
-import { type Answer, downloadAnswer } from '../answer.ts'
 import type { OpenedBackup } from '../archive-reader.ts'
-import { type RecordView, readOneRecord } from '../find-records.ts'
-import { type FoundTopic, findPartition, findTopic } from '../find-topic.ts'
+import type { RecordView } from '../find-records.ts'
 import { type Html, html, nothing } from '../html.ts'
-import { backupLink, homeLink, type RecordPlace, rawLink, recordsLink, subjectLink, topicLink } from '../links.ts'
+import { type RecordPlace, rawLink, recordsLink, subjectLink, topicLink } from '../links.ts'
 import type { PageRequest } from '../page-request.ts'
+import { MAX_RAW_BYTES, type OneRecord, readRecord } from '../read-record.ts'
 import { hexDump, type PartView, recordLimits } from '../show-part.ts'
 import { highlightJson } from './highlight.ts'
 import { showPage } from './layout.ts'
 import { type Column, showTable } from './table.ts'
 import { badge, exactTime, facts } from './words.ts'
 
-/** Bytes of a key or value that can be kept as a file. */
-export const MAX_RAW_BYTES = 64 << 20
-
-interface OneRecord {
-  found: FoundTopic
-  view: RecordView
-  bytes: Record<'key' | 'value', Buffer | null>
-}
-
 /** The page of one record, which is its permanent link. */
 export async function recordPage(backup: OpenedBackup, place: RecordPlace, request: PageRequest): Promise<Html> {
   return showRecord(backup, await readRecord(backup, place, request.signal), request)
-}
-
-/** The bytes of its key or value, as a file. */
-export async function rawPart(
-  backup: OpenedBackup,
-  place: RecordPlace,
-  part: 'key' | 'value',
-  { signal }: PageRequest,
-): Promise<Answer> {
-  const { bytes } = await readRecord(backup, place, signal)
-  const content = bytes[part]
-  if (content === null) throw new KafkaBackupError('TOPIC_NOT_FOUND', `the ${part} of this record is null`)
-  if (content.length > MAX_RAW_BYTES) {
-    throw usageError(
-      `the ${part} has ${formatBytes(content.length)}; use kafka-backup cat for more than ${formatBytes(MAX_RAW_BYTES)}`,
-    )
-  }
-  return downloadAnswer(`${place.topic}-${place.partition}-${place.offset}.${part}`, content)
-}
-
-async function readRecord(
-  backup: OpenedBackup,
-  { topic, partition: number, offset }: RecordPlace,
-  signal: AbortSignal,
-): Promise<OneRecord> {
-  const found = findTopic(backup, topic)
-  const partition = findPartition(found, number)
-  const one = await readOneRecord(backup, found, { partition, offset }, signal)
-  if (one) return { found, view: one.view, bytes: { key: one.record.key, value: one.record.value } }
-  const range = `it holds offsets from ${partition.start_offset} to before ${partition.end_offset}, without those that compaction or gaps left out`
-  throw new KafkaBackupError(
-    'TOPIC_NOT_FOUND',
-    `${topic}/${number} has no record at offset ${offset} in this backup: ${range}`,
-  )
 }
 
 /** Pure. */
@@ -81,8 +36,6 @@ ${(['key', 'value'] as const).map(part => showPart(backup, place, part, view[par
 <h2>Headers</h2>
 ${showTable({ ...request, name: 'headers', caption: 'Headers', rows: headers, columns: headerColumns, empty: 'This record has no headers.' })}`
   const trail = [
-    ['Backups', homeLink] as const,
-    [backup.manifest.backup_id, backupLink(backup.place)] as const,
     [label, topicLink(backup.place, label)] as const,
     ['Records', recordsLink(backup.place, label, { partition })] as const,
   ]

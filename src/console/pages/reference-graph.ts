@@ -1,15 +1,6 @@
 import { type Html, html } from '../html.ts'
 import { type BackupPlace, subjectLink } from '../links.ts'
-
-/** A version of a schema, and what it refers to. */
-export interface ReferenceNode {
-  key: string
-  subject: string
-  version: number
-  /** How far it is from the one that is shown. */
-  level: number
-  refersTo: readonly string[]
-}
+import type { ReferenceNode } from '../read-schemas.ts'
 
 const BOX = { width: 220, height: 40, right: 60, below: 16 }
 

@@ -1,86 +1,32 @@
-import { findAsOf } from '../../archive/select-generation.ts'
 import { totalsOf } from '../../archive/summary.ts'
-import { KafkaBackupError, usageError } from '../../errors.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { ArchiveReader, OpenedBackup } from '../archive-reader.ts'
 import { type Html, html, nothing } from '../html.ts'
-import { backupLink, homeLink } from '../links.ts'
-import { type PageRequest, textIn } from '../page-request.ts'
-import { formatJobFile, type PlannedTopic, planTopics, type RestoreWish } from '../restore-plan.ts'
+import type { PageRequest } from '../page-request.ts'
+import { type Chosen, chooseState, readChoice } from '../restore-choice.ts'
+import { formatJobFile, type PlannedTopic, planTopics, type RestoreChoice } from '../restore-plan.ts'
 import { showPage } from './layout.ts'
 import { type Column, showTable } from './table.ts'
 import { badge, facts, plural, showTime } from './words.ts'
 
 /** The page that prepares a job file for a restore. It runs nothing. */
 export async function restorePage(reader: ArchiveReader, backup: OpenedBackup, request: PageRequest): Promise<Html> {
-  const wish = readWish(request.query)
-  const chosen = await chooseState(reader, backup, wish, request.signal)
-  return showRestore(chosen, wish, request)
-}
-
-type Chosen = { backup: OpenedBackup; problem?: string }
-
-async function chooseState(
-  reader: ArchiveReader,
-  backup: OpenedBackup,
-  { asOf }: RestoreWish,
-  signal: AbortSignal,
-): Promise<Chosen> {
-  if (asOf === undefined) return { backup }
-  const { place, location } = backup
-  try {
-    const generation = await findAsOf(location.storage, place.backupId, BigInt(Date.parse(asOf)), signal)
-    const { manifest } = await reader.open({ ...place, generation }, signal)
-    return { backup: { ...backup, manifest } }
-  } catch (error) {
-    if (!(error instanceof KafkaBackupError) || error.code !== 'GENERATION_NOT_FOUND') throw error
-    return { backup, problem: `${error.message}. ${error.help ?? ''}` }
-  }
-}
-
-/** Pure. */
-export function readWish(query: URLSearchParams): RestoreWish {
-  const list = (name: string) => (textIn(query, name) ?? '').split(/[\s,]+/).filter(one => one !== '')
-  const include = list('include')
-  const generation = textIn(query, 'generation')
-  return {
-    include: include.length === 0 ? ['*'] : include,
-    exclude: list('exclude'),
-    mapping: new Map(list('rename').map(readRename)),
-    servers: list('servers'),
-    asOf: timeIn(query, 'as-of'),
-    windowStart: timeIn(query, 'start'),
-    windowEnd: timeIn(query, 'end'),
-    generation: generation === undefined ? undefined : Number(generation),
-  }
-}
-
-function readRename(text: string): [string, string] {
-  const [from, to, ...more] = text.split('=')
-  if (from && to && more.length === 0) return [from, to]
-  throw usageError(`rename: ${JSON.stringify(text.slice(0, 80))} is not source=target`)
-}
-
-function timeIn(query: URLSearchParams, name: string): string | undefined {
-  const text = textIn(query, name)
-  if (text === undefined) return undefined
-  const hasZone = /(?:[zZ]|[+-]\d{2}:\d{2})$/.test(text)
-  const ms = Date.parse(hasZone ? text : `${text.replace(' ', 'T')}Z`)
-  if (Number.isFinite(ms)) return new Date(ms).toISOString()
-  throw usageError(`${name}: ${JSON.stringify(text.slice(0, 40))} is not a time such as 2026-01-31T08:00:00Z`)
+  const choice = readChoice(request.query)
+  const chosen = await chooseState(reader, backup, choice, request.signal)
+  return showRestore(chosen, choice, request)
 }
 
 type Shown = Pick<PageRequest, 'query' | 'rawPath'>
 
 /** Pure. */
-export function showRestore({ backup, problem }: Chosen, wish: RestoreWish, request: Shown): Html {
-  const { manifest, place, location } = backup
-  const { topics, problems } = planTopics(manifest, wish)
+export function showRestore({ backup, problem }: Chosen, choice: RestoreChoice, request: Shown): Html {
+  const { manifest, location } = backup
+  const { topics, problems } = planTopics(manifest, choice)
   const totals = totalsOf(topics.map(({ topic }) => topic))
-  const job = formatJobFile(manifest.backup_id, location.name, wish)
+  const job = formatJobFile(manifest.backup_id, location.name, choice)
   const body = html`<h1>Prepare a restore</h1>
 <p>Choose a state, topics and names. This page shows what the backup has for it, and the job file to copy. It does not run anything.</p>
-${showForm(wish, request)}
+${showForm(choice, request)}
 ${[...(problem === undefined ? [] : [problem]), ...problems].map(text => html`<p class="notice warn" role="alert">${text}</p>`)}
 <h2>What the backup has</h2>
 ${facts([
@@ -91,7 +37,7 @@ ${facts([
   ['Topics', `${formatCount(topics.length)} with ${plural(totals.partitions, 'partition')}`],
   [
     'Records',
-    `${formatCount(totals.records - totals.aborted_records)}${(wish.windowStart ?? wish.windowEnd) ? ' before the time window is applied' : ''}`,
+    `${formatCount(totals.records - totals.aborted_records)}${(choice.windowStart ?? choice.windowEnd) ? ' before the time window is applied' : ''}`,
   ],
   ['Size', formatBytes(totals.bytes)],
   ['Gaps', totals.gaps === 0 ? 'none' : badge('warn', formatCount(totals.gaps))],
@@ -107,8 +53,7 @@ kafka-backup restore --config restore.yaml</pre>
 <p><button type="button" data-copy="job" hidden>Copy the job file</button></p>
 <h2>Selected topics</h2>
 ${showTable({ ...request, name: 'selected', caption: 'Selected topics', rows: topics, columns, empty: 'No topic is selected.' })}`
-  const trail = [['Backups', homeLink] as const, [manifest.backup_id, backupLink(place)] as const]
-  return showPage({ title: 'Restore', body, backup, tab: 'Restore', trail })
+  return showPage({ title: 'Restore', body, backup, tab: 'Restore', trail: [] })
 }
 
 const columns: readonly Column<PlannedTopic>[] = [
@@ -141,7 +86,7 @@ const fields: readonly (readonly [name: string, label: string, hint: string])[] 
   ['servers', 'Target cluster', 'kafka:9092'],
 ]
 
-function showForm({ generation }: RestoreWish, { query, rawPath }: Shown): Html {
+function showForm({ generation }: RestoreChoice, { query, rawPath }: Shown): Html {
   return html`<form class="query" method="get" action="${rawPath}"><div class="fields">
 ${generation !== undefined ? html`<input type="hidden" name="generation" value="${generation}">` : nothing}
 ${fields.map(

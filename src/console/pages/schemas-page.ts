@@ -1,7 +1,7 @@
 import type { RegistrySubject } from '../../archive/registry-section.ts'
 import type { OpenedBackup } from '../archive-reader.ts'
 import { type Html, html } from '../html.ts'
-import { backupLink, homeLink, subjectLink } from '../links.ts'
+import { subjectLink } from '../links.ts'
 import { type PageRequest, textIn } from '../page-request.ts'
 import { showPage } from './layout.ts'
 import { type Column, fitsFilter, showTable } from './table.ts'
@@ -9,8 +9,7 @@ import { badge, facts, plural, showTime } from './words.ts'
 
 /** Pure. The page of the subjects that a generation holds. */
 export function schemasPage(backup: OpenedBackup, request: Pick<PageRequest, 'query' | 'rawPath'>): Html {
-  const { manifest, place } = backup
-  const { schema_registry: section } = manifest
+  const { schema_registry: section } = backup.manifest
   const filter = textIn(request.query, 'subjects-filter')
   const subjects = (section?.subjects ?? []).filter(({ name }) => fitsFilter(name, filter))
   const total = section?.subjects.length ?? 0
@@ -34,8 +33,7 @@ ${
     ...(total > 10 && { filter: { label: 'Name contains', text: filter } }),
   })
 }`
-  const trail = [['Backups', homeLink] as const, [manifest.backup_id, backupLink(place)] as const]
-  return showPage({ title: 'Schemas', body, backup, tab: 'Schemas', trail })
+  return showPage({ title: 'Schemas', body, backup, tab: 'Schemas', trail: [] })
 }
 
 function columnsOf({ place }: OpenedBackup): Column<RegistrySubject>[] {

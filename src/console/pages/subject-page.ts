@@ -1,14 +1,13 @@
-import { readSubject } from '../../archive/read-registry.ts'
-import { resolveReference, type SchemaVersion, versionKey } from '../../archive/registry-model.ts'
-import { KafkaBackupError } from '../../errors.ts'
+import type { SchemaVersion } from '../../archive/registry-model.ts'
 import { formatJson, parseJson } from '../../lib/json.ts'
 import type { OpenedBackup } from '../archive-reader.ts'
 import { type Html, html, nothing } from '../html.ts'
-import { backupLink, homeLink, schemasLink, subjectLink } from '../links.ts'
+import { backupLink, schemasLink, subjectLink } from '../links.ts'
 import { numberIn, type PageRequest, textIn } from '../page-request.ts'
+import { type ReferenceNode, referencesOf, versionNotFound, versionsOf } from '../read-schemas.ts'
 import { highlightJson, highlightProto } from './highlight.ts'
 import { showPage } from './layout.ts'
-import { type ReferenceNode, showReferences } from './reference-graph.ts'
+import { showReferences } from './reference-graph.ts'
 import { showDifference } from './text-difference.ts'
 import { badge, facts } from './words.ts'
 
@@ -19,48 +18,11 @@ export async function subjectPage(backup: OpenedBackup, request: PageRequest): P
   const versions = await versionsOf(backup, name, signal)
   const wanted = numberIn(query, 'version')
   const shown = wanted === undefined ? versions.at(-1) : versions.find(one => one.version === wanted)
-  if (!shown) {
-    throw new KafkaBackupError('SCHEMAS_NOT_FOUND', `subject ${name.slice(0, 260)} has no version ${wanted ?? ''}`)
-  }
+  if (!shown) throw versionNotFound(name, wanted)
   const against = numberIn(query, 'against')
   const other = versions.find(one => one.version === against)
   const graph = await referencesOf(backup, shown, signal)
   return showSubject(backup, { versions, shown, other, graph })
-}
-
-async function versionsOf(backup: OpenedBackup, name: string, signal: AbortSignal): Promise<SchemaVersion[]> {
-  const { manifest, location } = backup
-  const subject = manifest.schema_registry?.subjects.find(one => one.name === name)
-  if (subject) return (await readSubject(location.storage, manifest.backup_id, subject, signal)).versions
-  const message = `generation ${manifest.generation} has no subject ${name.slice(0, 260)}`
-  throw new KafkaBackupError('SCHEMAS_NOT_FOUND', message)
-}
-
-/** A graph of more cannot be read. */
-const MAX_NODES = 40
-
-/** What a version refers to, directly and through others. */
-async function referencesOf(backup: OpenedBackup, root: SchemaVersion, signal: AbortSignal): Promise<ReferenceNode[]> {
-  const nodes = new Map<string, ReferenceNode>()
-  const open = [{ ...root, level: 0 }]
-  for (let at = 0; at < open.length && nodes.size < MAX_NODES; at++) {
-    const one = open[at]
-    const key = one && versionKey(one.subject, one.version)
-    if (!one || key === undefined || nodes.has(key)) continue
-    const refersTo = one.references.map(({ subject, version }) => ({
-      subject: resolveReference(subject, one.subject),
-      version,
-    }))
-    const { subject, version, level } = one
-    nodes.set(key, { key, subject, version, level, refersTo: refersTo.map(to => versionKey(to.subject, to.version)) })
-    for (const to of refersTo.slice(0, MAX_NODES)) {
-      if (open.length > MAX_NODES) break
-      const found = await versionsOf(backup, to.subject, signal).catch(() => [])
-      const next = found.find(each => each.version === to.version)
-      if (next) open.push({ ...next, level: level + 1 })
-    }
-  }
-  return [...nodes.values()]
 }
 
 interface SubjectData {
@@ -72,7 +34,7 @@ interface SubjectData {
 
 /** Pure. */
 export function showSubject(backup: OpenedBackup, { versions, shown, other, graph }: SubjectData): Html {
-  const { place, manifest } = backup
+  const { place } = backup
   const { subject } = shown
   const body = html`<h1>${subject} <small>version ${shown.version}</small></h1>
 ${facts([
@@ -92,11 +54,7 @@ ${showChoice(backup, { versions, shown, other })}
 ${other ? html`<h2>Difference from version ${other.version}</h2>${showDifference(readable(other), readable(shown))}` : nothing}
 <h2>Text</h2><pre tabindex="0" class="text">${colored(shown)}</pre>
 ${graph.length > 1 ? html`<h2>References</h2>${showReferences(graph, place)}` : nothing}`
-  const trail = [
-    ['Backups', homeLink] as const,
-    [manifest.backup_id, backupLink(place)] as const,
-    ['Schemas', schemasLink(place)] as const,
-  ]
+  const trail = [['Schemas', schemasLink(place)] as const]
   return showPage({ title: subject, body, backup, tab: 'Schemas', trail })
 }
 

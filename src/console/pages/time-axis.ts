@@ -1,6 +1,6 @@
 import { type Html, html, nothing } from '../html.ts'
 
-/** Drawings over time. All are SVG without styles of their own: the policy of the page allows none. */
+/** Drawings over time. All are SVG without style attributes, which the policy of the page forbids. */
 export interface TimeSpan {
   fromMs: number
   toMs: number

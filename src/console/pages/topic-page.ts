@@ -5,7 +5,7 @@ import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { OpenedBackup } from '../archive-reader.ts'
 import { type FoundTopic, findTopic, incarnationsOf } from '../find-topic.ts'
 import { type Html, html, nothing } from '../html.ts'
-import { type BackupPlace, backupLink, homeLink, recordsLink, topicLink } from '../links.ts'
+import { type BackupPlace, recordsLink, topicLink } from '../links.ts'
 import type { PageRequest } from '../page-request.ts'
 import { showPage } from './layout.ts'
 import { type Column, showTable } from './table.ts'
@@ -29,8 +29,7 @@ ${gaps.length === 0 ? nothing : html`<h2>Gaps</h2><p>The source had lost these r
 <h2>Settings</h2>
 ${showTable({ ...request, name: 'settings', caption: 'Settings', rows: settingsOf(found), columns: settingColumns, empty: 'All settings have the default of the brokers.' })}
 ${showIncarnations(backup, found, request)}`
-  const trail = [['Backups', homeLink] as const, [backup.manifest.backup_id, backupLink(place)] as const]
-  return showPage({ title: label, body, backup, tab: 'Overview', trail })
+  return showPage({ title: label, body, backup, tab: 'Overview', trail: [] })
 }
 
 function showFacts({ topic }: FoundTopic): Html {

@@ -1,0 +1,68 @@
+import { listBackupIds } from '../archive/catalog.ts'
+import { deletedKeyWarnings } from '../archive/deleted-keys.ts'
+import { type Totals, totalsOf } from '../archive/summary.ts'
+import { KafkaBackupError } from '../errors.ts'
+import type { ArchiveReader } from './archive-reader.ts'
+
+export interface BackupRow {
+  at: number
+  location: string
+  backupId: string
+  state: BackupState | { error: string } | undefined
+}
+
+export interface BackupState {
+  generation: number
+  complete: boolean
+  created_at: string
+  encrypted: boolean
+  staleTopics: number
+  totals: Totals
+}
+
+/** The backups of all locations, and locations that cannot be listed. Nothing of a backup is read. */
+export async function listAll(
+  { locations }: ArchiveReader,
+  signal: AbortSignal,
+): Promise<{ rows: BackupRow[]; problems: string[] }> {
+  const rows: BackupRow[] = []
+  const problems: string[] = []
+  for (const [at, { name, storage }] of locations.entries()) {
+    try {
+      const ids = await listBackupIds(storage, signal)
+      rows.push(...ids.map(backupId => ({ at, location: name, backupId, state: undefined })))
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof KafkaBackupError)) throw error
+      problems.push(`${name} cannot be listed: ${error.message}`)
+    }
+  }
+  return { rows, problems }
+}
+
+/** Reads what a row shows. One that cannot be read is a row with its error: it must hide neither the others nor itself. */
+export async function fillRow(reader: ArchiveReader, row: BackupRow, signal: AbortSignal): Promise<void> {
+  try {
+    const { at, backupId } = row
+    const newest = await reader.newest({ at, backupId }, signal)
+    row.state = await reader.deriveSmall({ at, backupId }, newest, 'summary', () => readState(reader, row, signal))
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!(error instanceof KafkaBackupError)) throw error
+    row.state = { error: error.message }
+  }
+}
+
+async function readState(
+  reader: ArchiveReader,
+  { at, backupId }: BackupRow,
+  signal: AbortSignal,
+): Promise<BackupState> {
+  const { manifest } = await reader.open({ at, backupId }, signal)
+  const { generation, complete, created_at, encryption, topics } = manifest
+  return {
+    ...{ generation, complete, created_at, encrypted: encryption !== undefined },
+    staleTopics: deletedKeyWarnings(topics).length,
+    totals: totalsOf(topics),
+  }
+}

@@ -1,0 +1,53 @@
+import { KafkaBackupError, usageError } from '../errors.ts'
+import { formatBytes } from '../lib/units.ts'
+import { type Answer, downloadAnswer } from './answer.ts'
+import type { OpenedBackup } from './archive-reader.ts'
+import { type RecordView, readOneRecord } from './find-records.ts'
+import { type FoundTopic, findPartition, findTopic } from './find-topic.ts'
+import type { RecordPlace } from './links.ts'
+import type { PageRequest } from './page-request.ts'
+
+/** Bytes of a key or value that can be kept as a file. */
+export const MAX_RAW_BYTES = 64 << 20
+
+/** A record with the bytes of its key and value. */
+export interface OneRecord {
+  found: FoundTopic
+  view: RecordView
+  bytes: Record<'key' | 'value', Buffer | null>
+}
+
+/** The bytes of its key or value, as a file. */
+export async function rawPart(
+  backup: OpenedBackup,
+  place: RecordPlace,
+  part: 'key' | 'value',
+  { signal }: PageRequest,
+): Promise<Answer> {
+  const { bytes } = await readRecord(backup, place, signal)
+  const content = bytes[part]
+  if (content === null) throw new KafkaBackupError('TOPIC_NOT_FOUND', `the ${part} of this record is null`)
+  if (content.length > MAX_RAW_BYTES) {
+    throw usageError(
+      `the ${part} has ${formatBytes(content.length)}; use kafka-backup cat for more than ${formatBytes(MAX_RAW_BYTES)}`,
+    )
+  }
+  return downloadAnswer(`${place.topic}-${place.partition}-${place.offset}.${part}`, content)
+}
+
+/** The record at a place, which must be there. */
+export async function readRecord(
+  backup: OpenedBackup,
+  { topic, partition: number, offset }: RecordPlace,
+  signal: AbortSignal,
+): Promise<OneRecord> {
+  const found = findTopic(backup, topic)
+  const partition = findPartition(found, number)
+  const one = await readOneRecord(backup, found, { partition, offset }, signal)
+  if (one) return { found, view: one.view, bytes: { key: one.record.key, value: one.record.value } }
+  const range = `it holds offsets from ${partition.start_offset} to before ${partition.end_offset}, without those that compaction or gaps left out`
+  throw new KafkaBackupError(
+    'TOPIC_NOT_FOUND',
+    `${topic}/${number} has no record at offset ${offset} in this backup: ${range}`,
+  )
+}

@@ -1,0 +1,72 @@
+import type { ManifestPartition } from '../archive/manifest.ts'
+import { usageError } from '../errors.ts'
+import { parsePathCondition } from '../inspect/json-path.ts'
+import type { RecordQuery } from './find-records.ts'
+import { type FoundTopic, findPartition } from './find-topic.ts'
+import { bigIn, numberIn, textIn } from './page-request.ts'
+
+const PAGE_RECORDS = 50
+
+/** Pure. Refuses what is not a number, a time or a condition. */
+export function readRecordQuery(found: FoundTopic, query: URLSearchParams): RecordQuery {
+  const number = numberIn(query, 'partition')
+  const conditions = readConditions(query)
+  const times = { start: timeIn(query, 'since'), end: timeIn(query, 'until') }
+  const [from, before] = [bigIn(query, 'from'), bigIn(query, 'before')]
+  const isSearch = hasConditions(conditions) || times.start !== undefined || times.end !== undefined
+  const partitions = partitionsOf(found, { number, isSearch, startsAt: numberIn(query, 'resume') })
+  // The newest ones, unless something else is asked for.
+  const isNewest = !isSearch && from === undefined && before === undefined
+  const first = partitions[0]
+  return {
+    ...{ partitions, from, times, withAborted: query.get('aborted') === '1', count: PAGE_RECORDS, ...conditions },
+    before: before ?? (isNewest ? first?.end_offset : undefined),
+  }
+}
+
+/** One where it is named or nothing is searched: that with the most records, as far as it is not named. */
+function partitionsOf(
+  found: FoundTopic,
+  { number, isSearch, startsAt = 0 }: { number: number | undefined; isSearch: boolean; startsAt: number | undefined },
+): readonly ManifestPartition[] {
+  if (number !== undefined) return [findPartition(found, number)]
+  const { partitions } = found.topic
+  if (isSearch) return partitions.filter(({ partition, records }) => partition >= startsAt && records > 0)
+  return partitions.toSorted((a, b) => b.records - a.records || a.partition - b.partition).slice(0, 1)
+}
+
+function readConditions(query: URLSearchParams): Pick<RecordQuery, 'key' | 'keyPrefix' | 'text' | 'paths' | 'headers'> {
+  const [key, text, where, header] = ['key', 'text', 'where', 'header'].map(name => textIn(query, name))
+  const isPrefix = query.get('prefix') === '1'
+  const at = header?.indexOf('=') ?? -1
+  return {
+    ...(isPrefix ? { keyPrefix: key } : { key }),
+    text,
+    paths: where === undefined ? [] : [parsePathCondition(where)],
+    headers:
+      header === undefined
+        ? []
+        : [at < 0 ? { name: header } : { name: header.slice(0, at), value: header.slice(at + 1) }],
+  }
+}
+
+export function hasConditions({
+  key,
+  keyPrefix,
+  text,
+  paths = [],
+  headers,
+}: Pick<RecordQuery, 'key' | 'keyPrefix' | 'text' | 'paths' | 'headers'>): boolean {
+  return [key, keyPrefix, text].some(one => one !== undefined) || paths.length + headers.length > 0
+}
+
+/** As a form gives it, which is UTC here, in ISO 8601, or in milliseconds since 1970. */
+function timeIn(query: URLSearchParams, name: string): bigint | undefined {
+  const text = textIn(query, name)
+  if (text === undefined) return undefined
+  if (/^\d{1,18}$/.test(text)) return BigInt(text)
+  const isLocal = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$/.test(text)
+  const ms = Date.parse(isLocal && text.length > 10 ? `${text.replace(' ', 'T')}Z` : text)
+  if (Number.isFinite(ms)) return BigInt(ms)
+  throw usageError(`${name}: ${JSON.stringify(text.slice(0, 40))} is not a time such as 2026-01-31T08:00:00Z`)
+}

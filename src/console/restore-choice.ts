@@ -1,0 +1,58 @@
+import { findAsOf } from '../archive/select-generation.ts'
+import { KafkaBackupError, usageError } from '../errors.ts'
+import type { ArchiveReader, OpenedBackup } from './archive-reader.ts'
+import { textIn } from './page-request.ts'
+import type { RestoreChoice } from './restore-plan.ts'
+
+/** The state that a choice means. */
+export type Chosen = { backup: OpenedBackup; problem?: string }
+
+export async function chooseState(
+  reader: ArchiveReader,
+  backup: OpenedBackup,
+  { asOf }: RestoreChoice,
+  signal: AbortSignal,
+): Promise<Chosen> {
+  if (asOf === undefined) return { backup }
+  const { place, location } = backup
+  try {
+    const generation = await findAsOf(location.storage, place.backupId, BigInt(Date.parse(asOf)), signal)
+    const { manifest } = await reader.open({ ...place, generation }, signal)
+    return { backup: { ...backup, manifest } }
+  } catch (error) {
+    if (!(error instanceof KafkaBackupError) || error.code !== 'GENERATION_NOT_FOUND') throw error
+    return { backup, problem: `${error.message}. ${error.help ?? ''}` }
+  }
+}
+
+/** Pure. */
+export function readChoice(query: URLSearchParams): RestoreChoice {
+  const list = (name: string) => (textIn(query, name) ?? '').split(/[\s,]+/).filter(one => one !== '')
+  const include = list('include')
+  const generation = textIn(query, 'generation')
+  return {
+    include: include.length === 0 ? ['*'] : include,
+    exclude: list('exclude'),
+    mapping: new Map(list('rename').map(readRename)),
+    servers: list('servers'),
+    asOf: timeIn(query, 'as-of'),
+    windowStart: timeIn(query, 'start'),
+    windowEnd: timeIn(query, 'end'),
+    generation: generation === undefined ? undefined : Number(generation),
+  }
+}
+
+function readRename(text: string): [string, string] {
+  const [from, to, ...more] = text.split('=')
+  if (from && to && more.length === 0) return [from, to]
+  throw usageError(`rename: ${JSON.stringify(text.slice(0, 80))} is not source=target`)
+}
+
+function timeIn(query: URLSearchParams, name: string): string | undefined {
+  const text = textIn(query, name)
+  if (text === undefined) return undefined
+  const hasZone = /(?:[zZ]|[+-]\d{2}:\d{2})$/.test(text)
+  const ms = Date.parse(hasZone ? text : `${text.replace(' ', 'T')}Z`)
+  if (Number.isFinite(ms)) return new Date(ms).toISOString()
+  throw usageError(`${name}: ${JSON.stringify(text.slice(0, 40))} is not a time such as 2026-01-31T08:00:00Z`)
+}
