@@ -10,6 +10,8 @@ export interface Measured {
   wallMs: number
   /** The most memory the process had resident at any time. */
   peakBytes: number
+  /** Of all its threads, without processes that it started. */
+  cpuMs: number
   stdout: string
   stderr: string
 }
@@ -27,13 +29,15 @@ export async function measureProcess(command: string, args: readonly string[]): 
     output.stderr += chunk
   })
   let peakBytes = 0
+  let cpuMs = 0
   const watch = setInterval(() => {
     peakBytes = Math.max(peakBytes, peakOf(running.pid))
+    cpuMs = Math.max(cpuMs, cpuOf(running.pid))
   }, 5)
   const [exitCode] = await once(running, 'close')
   clearInterval(watch)
   if (exitCode !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${exitCode}: ${output.stderr}`)
-  return { wallMs: performance.now() - startedAt, peakBytes, ...output }
+  return { wallMs: performance.now() - startedAt, peakBytes, cpuMs, ...output }
 }
 
 /** The kernel's own high-water mark, so that no peak between two looks is missed. */
@@ -41,6 +45,16 @@ function peakOf(pid: number | undefined): number {
   try {
     const kilobytes = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
     return Number(kilobytes ?? 0) * 1024
+  } catch {
+    return 0
+  }
+}
+
+/** User and system time; the kernel counts hundredths of a second. */
+function cpuOf(pid: number | undefined): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return 10 * (Number(fields[11] ?? 0) + Number(fields[12] ?? 0))
   } catch {
     return 0
   }

@@ -1,3 +1,4 @@
+import { freeMemory } from '../lib/recycled-memory.ts'
 import type { SourceBatch } from './compression.ts'
 import { compressQuickly, knownCodec, openBody } from './compression.ts'
 import { computeCrc } from './crc.ts'
@@ -90,11 +91,7 @@ function setCrc(batch: Buffer): void {
   batch.writeUInt32BE(computeCrc(batch), 17)
 }
 
-/**
- * Gives the memory back at once: the garbage collector runs late, because it sees small objects only, and often, because it counts the memory that
- * they refer to. The codecs of the runtime return unshared memory, except for small results.
- */
-function release(codec: Codec, { buffer }: Buffer): void {
-  if (codec !== 'gzip' && codec !== 'zstd') return
-  if (buffer instanceof ArrayBuffer && buffer.byteLength > Buffer.poolSize) buffer.transfer(0)
+/** The codecs of the runtime return unshared memory, except for small results. */
+function release(codec: Codec, bytes: Buffer): void {
+  if (codec === 'gzip' || codec === 'zstd') freeMemory(bytes)
 }

@@ -1,12 +1,6 @@
-import {
-  type Agent,
-  type ClientRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request as requestHttp,
-} from 'node:http'
-import { request as requestHttps } from 'node:https'
+import type { Agent, ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Clock } from './clock.ts'
+import { nodeHttp, nodeHttps } from './node-http.ts'
 
 export interface HttpRequest {
   /** Scheme, host and port; anything else in it is not sent. */
@@ -40,7 +34,7 @@ export interface HttpAnswer {
 /** Sends one request and reads the complete answer. Follows no redirect. Rejects with Node's own errors. */
 export function sendHttp(sent: HttpRequest, clock: Clock, signal: AbortSignal): Promise<HttpAnswer> {
   const isTls = /^https:/i.test(sent.origin)
-  const open = isTls ? requestHttps : requestHttp
+  const open = isTls ? nodeHttps.request : nodeHttp.request
   const { connectMs, requestMs, idleMs } = sent.timeouts
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()

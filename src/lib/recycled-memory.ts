@@ -34,3 +34,11 @@ export function giveBackMemory({ buffer }: Buffer): void {
   free.push(buffer)
   freeBytes += buffer.byteLength
 }
+
+/**
+ * Frees the memory at once, for who received it alone: the collector runs late, because it sees small objects only, and often,
+ * because it counts what they refer to. Memory that small buffers share stays.
+ */
+export function freeMemory({ buffer }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength > Buffer.poolSize) buffer.transfer(0)
+}

@@ -1,5 +1,6 @@
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import { KafkaBackupError } from '../errors.ts'
+import { nodeHttp } from '../lib/node-http.ts'
 
 /** Answers one path: the status, what it is, and the text. */
 export type Page = () => Promise<{ status: number; contentType: string; body: string }>
@@ -22,7 +23,7 @@ export async function openHttpListener(
   { host, port, field }: ListenOptions,
   pages: Readonly<Record<string, Page>>,
 ): Promise<HttpListener> {
-  const server = createServer(async (request, response) => {
+  const server = nodeHttp.createServer(async (request, response) => {
     const page = pages[request.url?.split('?')[0] ?? '']
     const isRead = request.method === 'GET' || request.method === 'HEAD'
     const { status, contentType, body } = isRead ? await answer(page) : text(405, 'only GET is answered here')

@@ -7,6 +7,7 @@ import type { Storage } from '../storage/storage.ts'
 import { countStream } from './expected.ts'
 import type { RunMark } from './fill.ts'
 import { type SourcePosition, startOf } from './legs.ts'
+import type { OutgoingOptions } from './outgoing.ts'
 import { type BackupReader, outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
 import { fingerprintOf, orderTopics, type PlannedLeg, type RestorePlan } from './plan.ts'
 import { prepareTopics } from './prepare-topics.ts'
@@ -38,8 +39,10 @@ export async function openStreams(
     const { topic, stream } = place
     const maxBytes = maxBatchBytes(configs.get(topic.name))
     const limits = { maxBytes, batchBytes: Math.min(options.batchBytes, maxBytes) }
-    const prepare = (leg: PlannedLeg) =>
-      outgoingOptions(options, place, { ...leg, segments: segmentsOf(leg.source) }, limits)
+    const prepare = (leg: PlannedLeg): OutgoingOptions => {
+      const outgoing = outgoingOptions(options, place, { ...leg, segments: segmentsOf(leg.source) }, limits)
+      return { ...outgoing, givesBack: true }
+    }
     const open = (from: SourcePosition) => readLegs(storage, stream, from, prepare, signal)
     const countFrom = (from: SourcePosition) => countStream(stream, from, options.timeWindow, segmentsOf)
     const topicId = ready.get(topic.name)?.id ?? ''

@@ -9,6 +9,7 @@ import type { EncodedRecord } from '../batch/record-cursor.ts'
 import type { EditRecord } from '../batch/record-editor.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { mapAhead, readAhead } from '../lib/read-ahead.ts'
+import { freeMemory, giveBackMemory } from '../lib/recycled-memory.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { IdCounts } from './id-counts.ts'
 import type { PatchedBatch } from './patch-ids.ts'
@@ -68,6 +69,8 @@ export interface OutgoingOptions {
   edit?: EditRecord
   /** Gives the records the schema ids of the target, before anything else is asked of them. */
   ids?: IdRewriter
+  /** A batch is needed no more when the next one is asked for, since it is stored: its memory can be used again. */
+  givesBack?: true
 }
 
 /** Below this size a separate request costs more than decoding the batch; recompressing costs most. */
@@ -121,7 +124,10 @@ async function* readSegments(
       for await (const piece of readAhead(pieces)) yield* gather(gathering, piece, scoped)
     } else {
       const groups = readGroups(examinePieces(storage, segment, wanted, signal), scoped)
-      for await (const group of patching ? patched(groups, scoped, patching) : groups) yield* convert(group, scoped)
+      for await (const group of patching ? patched(groups, scoped, patching) : groups) {
+        yield* convert(group, scoped)
+        if (options.givesBack) giveBack(group)
+      }
     }
   }
   if (gathering) yield* named(gathering.flush(), options, 'repartitioned', options.ids?.takeCounts())
@@ -133,10 +139,21 @@ interface Group {
   /** It is a single one that no reason speaks against, but the ids in its records. */
   staysAsStored: boolean
   patched?: PatchedBatch
+  /** Of the last one in a piece: the bytes of the piece. */
+  endOf?: Buffer
+}
+
+/** All batches of the group, and those before it, are needed no more. */
+function giveBack({ sources, patched, endOf }: Group): void {
+  if (patched?.isChanged && patched.batch.bytes !== sources[0]?.bytes) freeMemory(patched.batch.bytes)
+  if (endOf) giveBackMemory(endOf)
 }
 
 async function* readGroups(pieces: AsyncIterable<Piece>, options: OutgoingOptions): AsyncGenerator<Group> {
-  for await (const piece of readAhead(pieces)) yield* planGroups(piece, options)
+  for await (const piece of readAhead(pieces)) {
+    const groups = planGroups(piece, options)
+    for (const group of groups) yield group === groups.at(-1) ? { ...group, endOf: piece.bytes } : group
+  }
 }
 
 /** The same in the same order, each with its records patched where that is all that has to be done. */

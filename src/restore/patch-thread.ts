@@ -12,6 +12,7 @@ import type { IdRewriter } from './rewrite-ids.ts'
 
 interface Waiting {
   source: SourceBatch
+  memory: SharedArrayBuffer
   resolve(patched: PatchedBatch): void
   reject(error: unknown): void
 }
@@ -49,10 +50,10 @@ export class PatchThread {
     const { promise, resolve, reject } = Promise.withResolvers<PatchedBatch>()
     const rewrite = this.#rewriteOf(ids.rewrite)
     const task = this.#tasks++
-    const bytes = copyOf(source)
+    const bytes = sharedCopyOf(source)
     if (this.#waiting.size === 0) this.#worker.ref()
-    this.#waiting.set(task, { source, resolve, reject })
-    this.#send({ type: 'batch', task, bytes, codec, rewrite, name: ids.name }, bytes.buffer as ArrayBuffer)
+    this.#waiting.set(task, { source, memory: bytes.buffer, resolve, reject })
+    this.#send({ type: 'batch', task, bytes, codec, rewrite, name: ids.name })
     return promise
   }
 
@@ -91,8 +92,8 @@ export class PatchThread {
     return map
   }
 
-  #send(message: PatchMessage, ...transferred: ArrayBuffer[]): void {
-    this.#worker.postMessage(message, transferred)
+  #send(message: PatchMessage): void {
+    this.#worker.postMessage(message)
   }
 
   #settle(answer: PatchAnswer): void {
@@ -100,6 +101,7 @@ export class PatchThread {
     this.#waiting.delete(answer.task)
     if (this.#waiting.size === 0) this.#worker.unref()
     if (!waiting) return
+    keepShared(waiting.memory)
     if ('error' in answer) {
       const { code, message, help, details } = answer.error
       waiting.reject(new KafkaBackupError(code, message, { help, details }))
@@ -116,11 +118,22 @@ export class PatchThread {
   }
 }
 
+/** Of a usual batch. Larger memory is not kept for the next one. */
+const SHARED_BYTES = 256 << 10
+const MAX_KEPT = 32
+/** Memory for batches on their way to a thread, of all threads. The collectors would count memory that is sent, on both sides. */
+const shared: SharedArrayBuffer[] = []
+
 /** The piece that the batch lies in is still needed here. */
-function copyOf({ bytes, header: { position, sizeBytes } }: SourceBatch): Buffer {
-  const copy = Buffer.allocUnsafeSlow(sizeBytes)
+function sharedCopyOf({ bytes, header: { position, sizeBytes } }: SourceBatch): Uint8Array<SharedArrayBuffer> {
+  const known = sizeBytes <= SHARED_BYTES ? shared.pop() : undefined
+  const copy = new Uint8Array(known ?? new SharedArrayBuffer(Math.max(sizeBytes, SHARED_BYTES)), 0, sizeBytes)
   bytes.copy(copy, 0, position, position + sizeBytes)
   return copy
+}
+
+function keepShared(memory: SharedArrayBuffer): void {
+  if (memory.byteLength === SHARED_BYTES && shared.length < MAX_KEPT) shared.push(memory)
 }
 
 function asBatch({ buffer, byteOffset, byteLength }: Uint8Array): SourceBatch {

@@ -28,8 +28,8 @@ export type PatchMessage =
 
 interface PatchTask {
   task: number
-  /** A whole batch, which is the thread's own from now on. */
-  bytes: Uint8Array
+  /** A whole batch in shared memory, which is the thread's until it answers. */
+  bytes: Uint8Array<SharedArrayBuffer>
   codec: Codec | 'keep'
   rewrite: number
   name: string
@@ -77,11 +77,14 @@ function answer(wanted: PatchTask): void {
   const { task } = wanted
   try {
     const { batch, counts, isChanged } = patch(wanted)
+    if (!isChanged) {
+      send({ task, counts })
+      return
+    }
+    // What was changed where it lies is shared, and used again.
     const { buffer } = batch.bytes
-    // What came is given back at once: the collector sees little of it, and comes late.
-    if (buffer !== wanted.bytes.buffer) (wanted.bytes.buffer as ArrayBuffer).transfer(0)
-    if (isChanged) send({ task, counts, bytes: batch.bytes }, buffer as ArrayBuffer)
-    else send({ task, counts })
+    const bytes = buffer instanceof ArrayBuffer ? batch.bytes : Uint8Array.from(batch.bytes)
+    send({ task, counts, bytes }, bytes.buffer as ArrayBuffer)
   } catch (cause) {
     const { code, message, help, details } = toKafkaBackupError(cause)
     send({ task, error: { code, message, help, details } })

@@ -1,8 +1,7 @@
-import { Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
 import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { HttpTimeout } from '../../lib/http.ts'
+import { nodeHttp, nodeHttps } from '../../lib/node-http.ts'
 import { requestToken, type Token, type TokenAnswer, TokenSource } from '../../lib/oauth.ts'
 import { classifyTlsError } from '../wire/connection-error.ts'
 import { readSecret, readText } from './secret.ts'
@@ -61,8 +60,8 @@ async function askEndpoint(options: OAuthOptions, { clock, timeoutMs }: TokenPar
   const ca = caCert === undefined ? undefined : await readText(caCert, 'CA certificate of the token endpoint')
   const agent =
     new URL(tokenUrl).protocol === 'https:'
-      ? new HttpsAgent({ rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) })
-      : new HttpAgent()
+      ? new nodeHttps.Agent({ rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) })
+      : new nodeHttp.Agent()
   const timeouts = { connectMs: timeoutMs, requestMs: timeoutMs }
   try {
     return await requestToken(tokenUrl, { ...options, clientSecret }, { agent, timeouts, clock })

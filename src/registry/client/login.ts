@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { Agent as HttpAgent } from 'node:http'
-import { type AgentOptions, Agent as HttpsAgent } from 'node:https'
+import type { Agent as HttpAgent } from 'node:http'
+import type { AgentOptions } from 'node:https'
 import { rootCertificates } from 'node:tls'
 import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { HttpTimeouts } from '../../lib/http.ts'
+import { nodeHttp, nodeHttps } from '../../lib/node-http.ts'
 import { requestToken, type Token, TokenSource } from '../../lib/oauth.ts'
 import { formatBasic } from './address.ts'
 import type { OAuthOptions, RegistryAuth, RegistryOptions } from './client-options.ts'
@@ -41,7 +42,7 @@ export async function openAgents(options: RegistryOptions): Promise<{ agents: Ag
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
   }
-  const [plainAgent, secureAgent] = [new HttpAgent(shared), new HttpsAgent(secure)]
+  const [plainAgent, secureAgent] = [new nodeHttp.Agent(shared), new nodeHttps.Agent(secure)]
   const close = () => {
     plainAgent.destroy()
     secureAgent.destroy()
@@ -127,8 +128,8 @@ async function openToken(options: OAuthOptions, { clock, timeouts, ca }: TokenPa
 
 /** Trusts the registry's CA in addition to the public ones: the endpoint is often another company's. */
 function openAgent(origin: string, ca: string | undefined): HttpAgent {
-  if (!origin.startsWith('https:')) return new HttpAgent()
-  return new HttpsAgent({
+  if (!origin.startsWith('https:')) return new nodeHttp.Agent()
+  return new nodeHttps.Agent({
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2',
     ...(ca !== undefined && { ca: [...rootCertificates, ca] }),

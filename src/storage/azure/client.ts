@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
-import { type RequestOptions, request as requestHttps } from 'node:https'
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
+import type { RequestOptions } from 'node:https'
 import { Readable } from 'node:stream'
 import {
   AnonymousCredential,
@@ -14,6 +14,7 @@ import {
 } from '@azure/storage-blob'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { onUnanswered } from '../../lib/http.ts'
+import { nodeHttp, nodeHttps } from '../../lib/node-http.ts'
 import { openAgents, type StoreAgents } from '../bucket/agents.ts'
 import { type AzureOptions, azureDefaults, endpointOf } from './azure-options.ts'
 import { type AzureLogin, planLogin, type TokenCredential, unknownAccount } from './credential.ts'
@@ -102,7 +103,7 @@ function send(
     ...(request.abortSignal !== undefined && { signal: request.abortSignal as AbortSignal }),
   }
   return new Promise((resolve, reject) => {
-    const outgoing = isPlain ? requestHttp(url, options) : requestHttps(url, options)
+    const outgoing = isPlain ? nodeHttp.request(url, options) : nodeHttps.request(url, options)
     outgoing.once('response', resolve)
     outgoing.once('error', reject)
     onUnanswered(outgoing, reject)

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import { Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
+import type { Agent as HttpAgent } from 'node:http'
+import type { Agent as HttpsAgent } from 'node:https'
 import { KafkaBackupError } from '../../errors.ts'
+import { nodeHttp, nodeHttps } from '../../lib/node-http.ts'
 
 /** Connection options of all backends. */
 interface AgentOptions {
@@ -41,7 +42,7 @@ export async function openAgents(options: AgentOptions): Promise<StoreAgents> {
   if (options.proxy !== undefined) assertProxySupport()
   const shared = { keepAlive: true, proxyEnv: proxySettings(options.proxy) }
   const ca = options.caCert === undefined ? {} : { ca: await readCertificates(options.caCert) }
-  return { httpAgent: new HttpAgent(shared), httpsAgent: new HttpsAgent({ ...shared, ...ca }) }
+  return { httpAgent: new nodeHttp.Agent(shared), httpsAgent: new nodeHttps.Agent({ ...shared, ...ca }) }
 }
 
 /** A configured proxy serves every host; otherwise the environment applies, including NO_PROXY. */
