@@ -55,6 +55,8 @@ const AT_ONCE = 4
 /** So many generations behind the result are all read; of those behind them, each sample is half as far again away. */
 const MAX_DENSE = 16
 const SAMPLE_GROWTH = 1.5
+/** Between two samples of which the later one has an earlier time. */
+const CLOSER_SAMPLES = 64
 
 interface Range {
   low: number
@@ -78,8 +80,19 @@ async function findLater(times: Times, asOfMs: number, count: number): Promise<R
     const at = await findStepBack(times, before, behind.at)
     const facts = await times.readIfWhole(at)
     if (facts && facts.timeMs <= asOfMs) return { low: at + 1, high: endOf(i - 1) }
+    const range = await findBetween(times, asOfMs, { low: before.at + 1, high: behind.at })
+    if (range) return range
   }
   return undefined
+}
+
+/** Where a clock was set back more than once between two samples: a closer look. */
+async function findBetween(times: Times, asOfMs: number, { low, high }: Range): Promise<Range | undefined> {
+  const step = Math.max(1, Math.ceil((high - low) / CLOSER_SAMPLES))
+  const places = Array.from({ length: Math.ceil((high - low) / step) }, (_, i) => low + i * step)
+  const read = await runPool(places, AT_ONCE, async at => ({ at, facts: await times.readIfWhole(at) }))
+  const last = read.findLast(({ facts }) => facts && facts.timeMs <= asOfMs)
+  return last && { low: last.at + 1, high: Math.min(last.at + step, high) }
 }
 
 /** Pure. Always with the newest one. */

@@ -140,6 +140,18 @@ test('as-of of a long history finds every place where a clock was set back, and 
   assert.ok(countReads() <= 50, `${countReads()} reads`)
 })
 
+test('as-of of a long history finds where a clock was set back twice in a short time', async () => {
+  for (const by of [500, 1_500]) {
+    const minutes = Array.from({ length: 20_000 }, (_, i) => i - (i >= 9_000 ? by : 0) - (i >= 9_300 ? 1_400 : 0))
+    for (let minute = 9_000 - by - 1_600; minute < 9_000; minute += 37) {
+      const { times, countReads } = timesOf(minutes)
+      const expected = minutes.findLastIndex(one => one <= minute) + 1
+      assert.equal(await countUntil(times, minute), expected, `minute ${minute}, set back by ${by} and 1,400`)
+      assert.ok(countReads() <= 250, `${countReads()} reads`)
+    }
+  }
+})
+
 /** All histories of five generations whose times do not decrease, of a few kinds. */
 const histories = [0b11111, 0b01111, 0b11110, 0b10101, 0b00000, 0b00100].flatMap(complete =>
   [
