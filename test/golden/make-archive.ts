@@ -2,8 +2,9 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { version } from '../../src/version.ts'
 import { backUp } from '../e2e/backup-job.ts'
-import { openDriver, type SeedRecord } from '../servers/driver.ts'
+import { openDriver } from '../servers/driver.ts'
 import { startKafka } from '../servers/kafka.ts'
+import { goldenRecords } from './golden-records.ts'
 
 /**
  * Writes an archive of today's format to keep: `node test/golden/make-archive.ts`, once a released version. What is there
@@ -16,25 +17,12 @@ await using driver = await openDriver(server)
 const job = { servers: server.bootstrapServers, path, backupId: 'golden', include: ['golden'] }
 await driver.createTopic('golden', { partitions: 2, configs: { 'segment.bytes': '16777216' } })
 for (const compression of ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const) {
-  await driver.produce('golden', records(compression), { compression })
+  await driver.produce('golden', goldenRecords(compression), { compression })
 }
 await backUp({ ...job, backup: { compression: 'none' } })
-await driver.transaction('golden', records('kept'), { transactionalId: 'a', outcome: 'commit' })
-await driver.transaction('golden', records('dropped'), { transactionalId: 'b', outcome: 'abort' })
+await driver.transaction('golden', goldenRecords('kept'), { transactionalId: 'a', outcome: 'commit' })
+await driver.transaction('golden', goldenRecords('dropped'), { transactionalId: 'b', outcome: 'abort' })
 await backUp({ ...job, backup: { compression: 'zstd' } })
-
-function records(tag: string): SeedRecord[] {
-  return [0, 1, 0].map((partition, i) => ({
-    partition,
-    key: i === 1 ? null : Buffer.from(`${tag} ${i}`),
-    value: i === 2 ? null : Buffer.from(`value of ${tag} `.repeat(5)),
-    headers: [
-      ['h', null],
-      ['h', Buffer.from(tag)],
-    ],
-    timestamp: 1_700_000_000_000 + i,
-  }))
-}
 
 // For the list in golden.test.ts: what the official consumer reads of the source.
 for (const { sha256 } of await driver.digest('golden', { isolation: 'read_committed' }))

@@ -5,8 +5,9 @@ import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { backUp } from '../e2e/backup-job.ts'
 import { openLocation } from '../open-location.ts'
 import { segmentsOf } from '../oracle/archive.ts'
-import { openDriver, type SeedRecord } from '../servers/driver.ts'
+import { openDriver } from '../servers/driver.ts'
 import { startKafka } from '../servers/kafka.ts'
+import { goldenRecords } from './golden-records.ts'
 
 /**
  * Writes an archive of format version 2 to keep: `node test/golden/make-log-archive.ts`, once. A single run begins it with version 1, and a
@@ -19,7 +20,7 @@ await using server = await startKafka()
 await using driver = await openDriver(server)
 const job = { servers: server.bootstrapServers, path, backupId: 'golden', include: ['golden'] }
 await driver.createTopic('golden', { partitions: 2, configs: { 'segment.bytes': '16777216' } })
-await driver.produce('golden', records('none'), { compression: 'none' })
+await driver.produce('golden', goldenRecords('none'), { compression: 'none' })
 await backUp(job)
 
 const stop = new AbortController()
@@ -30,15 +31,15 @@ const onProgress = (event: ProgressEvent) => {
 }
 const running = backUp({ ...job, backup: { continuous: true, commit_interval: '1s' } }, { onProgress }, stop.signal)
 for (const compression of ['gzip', 'snappy', 'lz4', 'zstd'] as const) {
-  await driver.produce('golden', records(compression), { compression })
+  await driver.produce('golden', goldenRecords(compression), { compression })
   await untilNext()
 }
-await driver.transaction('golden', records('kept'), { transactionalId: 'a', outcome: 'commit' })
+await driver.transaction('golden', goldenRecords('kept'), { transactionalId: 'a', outcome: 'commit' })
 await untilNext()
-await driver.transaction('golden', records('dropped'), { transactionalId: 'b', outcome: 'abort' })
+await driver.transaction('golden', goldenRecords('dropped'), { transactionalId: 'b', outcome: 'abort' })
 do {
   await untilNext()
-  await driver.produce('golden', records(`round ${rounds}`), { compression: 'none' })
+  await driver.produce('golden', goldenRecords(`round ${rounds}`), { compression: 'none' })
 } while (!(await isMerged()))
 await untilNext()
 stop.abort(stopped)
@@ -56,19 +57,6 @@ async function isMerged(): Promise<boolean> {
   const { topics, generation } = await openBackup(openLocation(path), 'golden', never)
   const lists = await Promise.all((topics[0]?.partitions ?? []).map(one => segmentsOf(path, one)))
   return generation > 20 && lists.flat().some(({ piece }) => piece && piece.level > 0)
-}
-
-function records(tag: string): SeedRecord[] {
-  return [0, 1, 0].map((partition, i) => ({
-    partition,
-    key: i === 1 ? null : Buffer.from(`${tag} ${i}`),
-    value: i === 2 ? null : Buffer.from(`value of ${tag} `.repeat(5)),
-    headers: [
-      ['h', null],
-      ['h', Buffer.from(tag)],
-    ],
-    timestamp: 1_700_000_000_000 + i,
-  }))
 }
 
 // For the list in golden.test.ts: what the official consumer reads of the source.

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { listGenerations, newestState, readGeneration } from '../../src/archive/catalog.ts'
 import { freshKey } from '../../src/archive/incarnation.ts'
 import { listSegments } from '../../src/archive/indexes.ts'
-import type { FolderOf } from '../../src/archive/layout.ts'
+import { type FolderOf, manifestKey } from '../../src/archive/layout.ts'
 import { stateOf } from '../../src/archive/log/as-manifest.ts'
 import { LogWriter } from '../../src/archive/log/log-writer.ts'
+import { logMarker } from '../../src/archive/log/marker.ts'
 import { planChange } from '../../src/archive/log/plan-change.ts'
 import { readSegment } from '../../src/archive/segment-reader.ts'
 import { emptyPartition, withSegment } from '../../src/archive/summary.ts'
@@ -12,9 +13,20 @@ import { formatUtc } from '../../src/lib/clock.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { draftManifest, factsOf, never, topicOf } from '../archive/sample-archive.ts'
 import { encodeRun } from '../fakes/batches.ts'
-import type { World } from './world.ts'
+import { HOUR, World } from './world.ts'
 
 const owner = { id: 'id-orders' }
+
+/** A backup `a` with so many generations of version 1, one an hour, and the marker of version 2 behind them: nothing is committed in version 2. */
+export async function markedWorld(generations: number): Promise<World> {
+  const world = new World()
+  for (let i = 0; i < generations; i++) {
+    await world.commit('a')
+    world.clock.pass(HOUR)
+  }
+  await world.storage.create(manifestKey('a', generations + 1), logMarker, never)
+  return world
+}
 
 /** A continuous run of version 2 in a world: ten records more in each of two partitions with every round. */
 export class LogRun {

@@ -6,7 +6,6 @@ import { describeBackup, listBackups } from '../../../src/archive/describe.ts'
 import { manifestKey } from '../../../src/archive/layout.ts'
 import { packDocument } from '../../../src/archive/log/document.ts'
 import { commitKey } from '../../../src/archive/log/keys.ts'
-import { logMarker } from '../../../src/archive/log/marker.ts'
 import { planRepair, type RepairReport } from '../../../src/archive/repair.ts'
 import { openSelected } from '../../../src/archive/select-generation.ts'
 import { verifyBackup } from '../../../src/archive/verify.ts'
@@ -17,7 +16,7 @@ import type { Storage } from '../../../src/storage/storage.ts'
 import { keyOf, ownKeys } from '../../encryption/samples.ts'
 import { openMemoryStorage } from '../../fakes/memory-storage.ts'
 import { Death, dying } from '../../retention/dying.ts'
-import { LogRun, readAllGenerations } from '../../retention/log-world.ts'
+import { LogRun, markedWorld, readAllGenerations } from '../../retention/log-world.ts'
 import { DAY, HOUR, World } from '../../retention/world.ts'
 import { storeGenerations } from '../generation-samples.ts'
 import { never } from '../sample-archive.ts'
@@ -34,12 +33,7 @@ async function repair(storage: Storage, backupId: string): Promise<RepairReport>
 
 /** With `first` generations of version 1, and then ten of version 2. */
 async function grown(first: number): Promise<World> {
-  const world = new World()
-  for (let i = 0; i < first; i++) {
-    await world.commit('a')
-    world.clock.pass(HOUR)
-  }
-  await world.storage.create(manifestKey('a', first + 1), logMarker, never)
+  const world = await markedWorld(first)
   await (await LogRun.open(world, 'a')).rounds(10, HOUR)
   return world
 }

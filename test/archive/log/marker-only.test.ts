@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { listBackupIds, listGenerations, openBackup } from '../../../src/archive/catalog.ts'
-import { manifestKey } from '../../../src/archive/layout.ts'
-import { logMarker } from '../../../src/archive/log/marker.ts'
 import { openSelected } from '../../../src/archive/select-generation.ts'
 import { hasCode } from '../../../src/errors.ts'
 import { deleteBackup } from '../../../src/retention/delete-backup.ts'
-import { LogRun, readAllGenerations } from '../../retention/log-world.ts'
-import { DAY, HOUR, World } from '../../retention/world.ts'
+import { LogRun, markedWorld, readAllGenerations } from '../../retention/log-world.ts'
+import { DAY, HOUR, type World } from '../../retention/world.ts'
 import { never } from '../sample-archive.ts'
 
 /** A writer that died between the marker of version 2 and its first commit. */
 async function diedEarly(generations: number): Promise<World> {
-  const world = new World()
-  for (let i = 0; i < generations; i++) {
-    await world.commit('a')
-    world.clock.pass(HOUR)
-  }
-  await world.storage.create(manifestKey('a', generations + 1), logMarker, never)
+  const world = await markedWorld(generations)
   await world.storage.create('a/packs/0a0b0c0d-1.pack', Buffer.alloc(9), never)
   world.clock.pass(3 * DAY)
   return world
