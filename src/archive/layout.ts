@@ -112,7 +112,11 @@ export function registryCopiesKey(backupId: string): string {
 
 /** The report of a run, for people and programs; nothing of a backup depends on it. `stamp` sorts by time. */
 export function reportKey(backupId: string, stamp: string, run: string): string {
-  return `${backupId}/reports/${stamp}-${run}.json`
+  return `${reportsPrefix(backupId)}${stamp}-${run}.json`
+}
+
+export function reportsPrefix(backupId: string): string {
+  return `${backupId}/reports/`
 }
 
 /** The journals of restores, for the run that resumes them. */

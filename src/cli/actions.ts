@@ -4,6 +4,7 @@ import type { Copies, CopyPlaces } from '../jobs/copy.ts'
 import type { GivenKeys } from '../jobs/encryption.ts'
 import type { CatRequest } from '../jobs/inspect.ts'
 import type { Hooks } from '../jobs/parts.ts'
+import type { Probe } from '../jobs/restore.ts'
 import type { BackupRestoreDryRun } from '../restore/dry-run.ts'
 import type { BackupRestoreReport } from '../restore/restore-backup.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -54,14 +55,14 @@ export const realActions = {
     () => import('../jobs/run-report.ts'),
     one => one.writeReport,
   ),
-  runRestoreJob: async (job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<ShownRestore> =>
-    (await restore()).runRestoreJob(job, hooks, signal),
+  runRestoreJob: async (job: RestoreJob, hooks: Hooks, signal: AbortSignal, probe?: Probe): Promise<ShownRestore> =>
+    (await restore()).runRestoreJob(job, hooks, signal, probe),
   prepareRestoreJob: lazy(restore, one => one.prepareRestoreJob),
   restoreShardJob: lazy(restore, one => one.restoreShardJob),
   finishRestoreJob: async (job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<ShownRestore> =>
     (await restore()).finishRestoreJob(job, hooks, signal),
-  dryRunRestoreJob: async (job: RestoreJob, signal: AbortSignal): Promise<ShownDryRun> =>
-    (await restore()).dryRunRestoreJob(job, signal),
+  dryRunRestoreJob: async (job: RestoreJob, signal: AbortSignal, probe?: Probe): Promise<ShownDryRun> =>
+    (await restore()).dryRunRestoreJob(job, signal, probe),
   checkJob: lazy(
     () => import('../jobs/check.ts'),
     one => one.checkJob,

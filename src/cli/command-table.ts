@@ -26,6 +26,7 @@ import {
   target,
   topic,
 } from './option-specs.ts'
+import { probe, probeTarget } from './probe-options.ts'
 import { pruneCommand } from './prune-table.ts'
 import { repairCommand } from './repair-command.ts'
 import { registryCommand, schemasCommand } from './schema-commands.ts'
@@ -108,11 +109,28 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'restore a backup to a cluster',
     description:
       'Write the records of a backup to the target of a job, each exactly once. If the job has a schema registry, restore the schemas first. It reports every blocker before it writes anything, and stores its progress on the target: run it again after an interruption or a crash to continue where it stopped.',
-    options: [restoreJob, restoreSet, generation, asOf, restoreDryRun, prepare, shards, restoreShard, finish, report],
+    options: [
+      restoreJob,
+      restoreSet,
+      generation,
+      asOf,
+      restoreDryRun,
+      probe,
+      probeTarget,
+      prepare,
+      shards,
+      restoreShard,
+      finish,
+      report,
+    ],
     examples: [
       {
         command: 'kafka-backup restore --config restore.yaml --dry-run',
         meaning: 'show what would be written, and every blocker',
+      },
+      {
+        command: 'kafka-backup restore --config restore.yaml --dry-run --probe-target',
+        meaning: 'estimate how long the restore takes, and what limits it',
       },
       { command: 'kafka-backup restore --config restore.yaml', meaning: 'start or resume the restore' },
       {

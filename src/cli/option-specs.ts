@@ -37,6 +37,8 @@ export interface CommandOptions {
   decrypt: boolean
   deep: boolean
   dryRun: boolean
+  probe: boolean
+  probeTarget: boolean
   shard?: string | undefined
   newIncarnation: string[]
   commit: boolean

@@ -135,6 +135,8 @@ const several = {
 const flags = {
   deep: false,
   dryRun: false,
+  probe: false,
+  probeTarget: false,
   generations: false,
   release: false,
   commit: false,

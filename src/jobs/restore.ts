@@ -1,6 +1,7 @@
 import type { RestoreJob } from '../config/load-job.ts'
 import type { CheckReport } from '../observe/finding.ts'
 import type { BackupRestoreDryRun } from '../restore/dry-run.ts'
+import type { ProbeRequest } from '../restore/estimate-survey.ts'
 import type { PreparedRestore } from '../restore/prepare-restore.ts'
 import type { BackupRestoreReport, RestoreParts } from '../restore/restore-backup.ts'
 import type { RestoreOptions } from '../restore/restore-options.ts'
@@ -14,11 +15,23 @@ import { checkRegistry } from './registry.ts'
 import { rewriteRequest, withSchemaTarget } from './schema-target.ts'
 
 /** Restores the backup of a job. The store is only read, except for leases and the journal of the schemas. */
-export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<BackupRestoreReport> {
+export function runRestoreJob(
+  job: RestoreJob,
+  hooks: Hooks,
+  signal: AbortSignal,
+  probe?: Probe,
+): Promise<BackupRestoreReport> {
   return withRestore(job, hooks, signal, async (request, parts) => {
     const { restoreBackup } = await import('../restore/restore-backup.ts')
-    return restoreBackup(request, parts, signal)
+    return restoreBackup(request, { ...parts, ...probing(job, probe) }, signal)
   })
+}
+
+/** What is measured for an estimate; `onStep` is called with each step before it is done. */
+export type Probe = Pick<ProbeRequest, 'scope' | 'onStep'>
+
+function probing({ target }: RestoreJob, probe: Probe | undefined): { probe?: ProbeRequest } {
+  return probe ? { probe: { ...probe, requestTimeoutMs: target.requestTimeoutMs } } : {}
 }
 
 /** Does once what shards need: schemas, topics, and on the target what is restored and which shard fills what. */
@@ -65,11 +78,14 @@ export function finishRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSig
   })
 }
 
-/** What a restore would do, with everything that blocks it. Neither the store nor the target is changed. */
-export function dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<BackupRestoreDryRun> {
+/**
+ * What a restore would do, with everything that blocks it, and how long it would take. Neither the store nor the target is changed,
+ * unless the probe is asked to write to a topic that it creates and deletes.
+ */
+export function dryRunRestoreJob(job: RestoreJob, signal: AbortSignal, probe?: Probe): Promise<BackupRestoreDryRun> {
   return withRestore(job, readOnly, signal, async (request, parts) => {
     const { dryRunRestore } = await import('../restore/dry-run.ts')
-    return dryRunRestore(request, parts, signal)
+    return dryRunRestore(request, { ...parts, ...probing(job, probe) }, signal)
   })
 }
 

@@ -13,6 +13,14 @@ import { type RunOptions, runWatched } from './run.ts'
 const leavesNotes = 'What was written is recorded on the target; restore with the same job to continue.'
 const leavesNothing = 'Nothing was changed.'
 
+interface RestoreRunOptions extends RunOptions {
+  /**
+   * Measures for the estimate of the time: `store` only reads, `target` also creates a topic on the target, writes to it for a few
+   * seconds and deletes it.
+   */
+  probe?: 'store' | 'target'
+}
+
 /**
  * Puts a backup back, each record exactly once. What is done is noted on the target: after an interruption or a crash the
  * same call continues from there. All blockers are one RESTORE_REFUSED error, before the first write; a dry run
@@ -20,19 +28,22 @@ const leavesNothing = 'Nothing was changed.'
  */
 export async function restore(
   job: JobInput<'restore'>,
-  options: RunOptions & { dryRun: true },
+  options: RestoreRunOptions & { dryRun: true },
 ): Promise<BackupRestoreDryRun>
 export async function restore(
   job: JobInput<'restore'>,
-  options?: RunOptions & { dryRun?: false },
+  options?: RestoreRunOptions & { dryRun?: false },
 ): Promise<BackupRestoreReport>
 export async function restore(
   job: JobInput<'restore'>,
-  { dryRun, ...options }: RunOptions & { dryRun?: boolean } = {},
+  { dryRun, probe: scope, ...options }: RestoreRunOptions & { dryRun?: boolean } = {},
 ): Promise<BackupRestoreReport | BackupRestoreDryRun> {
   return runWatched(options, dryRun ? leavesNothing : leavesNotes, async (onProgress, signal) => {
     const [jobs, loaded] = await Promise.all([import('../jobs/restore.ts'), jobOf(job, 'restore')])
-    return dryRun ? jobs.dryRunRestoreJob(loaded, signal) : jobs.runRestoreJob(loaded, { onProgress }, signal)
+    const probe = scope && { scope, onStep: (message: string) => onProgress({ type: 'note', message }) }
+    return dryRun
+      ? jobs.dryRunRestoreJob(loaded, signal, probe)
+      : jobs.runRestoreJob(loaded, { onProgress }, signal, probe)
   })
 }
 

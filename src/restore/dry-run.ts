@@ -1,18 +1,17 @@
 import type { AccessPlan } from '../access/access-plan.ts'
 import { effectiveSetting } from '../archive/effective-settings.ts'
-import { hasCode } from '../errors.ts'
-import { DAMAGE_REMEDY, type Finding, topicError } from '../observe/finding.ts'
+import type { Finding } from '../observe/finding.ts'
 import type { CarryPlan } from '../offsets/carry-plan.ts'
 import { describeSchemaPlan, type SchemaDryRun } from '../registry/restore/schema-report.ts'
 import type { Storage } from '../storage/storage.ts'
+import { countExactly } from './count-exactly.ts'
+import type { Estimate } from './estimate.ts'
+import { estimateSurvey, type ProbeRequest } from './estimate-survey.ts'
 import { expectStream } from './expected.ts'
 import type { IdCheck } from './id-counts.ts'
 import { startOf } from './legs.ts'
-import { openOutgoing } from './outgoing-options.ts'
-import type { PlannedTopic, RestorePlan } from './plan.ts'
-import { unknownRemedy } from './plan-rewrites.ts'
+import type { PlannedTopic } from './plan.ts'
 import { streamKey } from './progress.ts'
-import type { RestoreOptions } from './restore-options.ts'
 import type { RecordsSurvey } from './survey-records.ts'
 import { type RestoreRequest, type SurveyParts, surveyRestore } from './survey-restore.ts'
 
@@ -74,20 +73,34 @@ export interface BackupRestoreDryRun extends RestoreDryRun {
   schemas?: SchemaDryRun
   consumerGroups: CarryPlan
   access?: AccessPlan
+  /** Absent where the restore would be refused. */
+  estimate?: Estimate
 }
 
-/** Surveys the backup and the target, and changes neither. A blocker is a result here. */
+/**
+ * Surveys the backup and the target, and changes neither, unless it is asked to measure the target with a topic that it creates and deletes. A
+ * blocker is a result here.
+ */
 export async function dryRunRestore(
   request: RestoreRequest,
-  parts: SurveyParts,
+  parts: SurveyParts & { probe?: ProbeRequest },
   signal: AbortSignal,
 ): Promise<BackupRestoreDryRun> {
   const survey = await surveyRestore(request, parts, signal)
   const { schemas, groups, access } = survey
   const records = await describeRecords(survey.records, parts.storage, signal)
+  const findings = [
+    ...(schemas?.findings ?? []),
+    ...records.findings,
+    ...groups.findings,
+    ...(access?.plan.findings ?? []),
+  ]
+  const isRefused = findings.some(({ severity }) => severity === 'error')
+  const estimate = isRefused ? undefined : await estimateSurvey(survey, parts, signal)
   return {
     ...records.dryRun,
-    findings: [...(schemas?.findings ?? []), ...records.findings, ...groups.findings, ...(access?.plan.findings ?? [])],
+    findings,
+    ...(estimate && { estimate: { ...estimate, records: records.dryRun.totals.records } }),
     consumerGroups: groups.plan,
     ...(access && { access: access.plan }),
     ...(schemas && { schemas: describeSchemaPlan(schemas.survey) }),
@@ -199,33 +212,4 @@ const COUNTED_BYTES = 64 << 20
 function costOf({ legs, streams }: PlannedTopic): number {
   const bytes = legs.reduce((sum, { source }) => sum + source.bytes, 0)
   return streams.some(({ keyedAmong }) => keyedAmong !== undefined) ? bytes * streams.length : bytes
-}
-
-/** How many records a restore of the topic writes, by reading them; or what would end it there. */
-export async function countExactly(
-  options: RestoreOptions,
-  plan: RestorePlan,
-  topic: PlannedTopic,
-  storage: Storage,
-  signal: AbortSignal,
-): Promise<{ records: number } | { finding: Finding }> {
-  let records = 0
-  try {
-    for (const stream of topic.streams) {
-      for await (const { recordCount } of openOutgoing(options, { plan, topic, stream }, { storage }, signal)) {
-        records += recordCount
-      }
-    }
-    return { records }
-  } catch (error) {
-    signal.throwIfAborted()
-    if (hasCode(error, 'ARCHIVE_DAMAGED', 'BATCH_INVALID', 'BATCH_OLD_FORMAT')) {
-      const finding = topicError(topic.name, error.message, DAMAGE_REMEDY)
-      return { finding: { ...finding, code: 'ARCHIVE_DAMAGED', details: { ...error.details, ...finding.details } } }
-    }
-    if (options.rewrite && hasCode(error, 'SCHEMA_ID_UNKNOWN')) {
-      return { finding: topicError(topic.name, error.message, unknownRemedy(options.rewrite)) }
-    }
-    throw error
-  }
 }

@@ -79,7 +79,7 @@ function isBehind(one: SourcePosition, other: SourcePosition): boolean {
 }
 
 /** How much of `whole` lies in `part`, from 0 to 1. */
-function shareOf(whole: { start: bigint; end: bigint }, part: { start: bigint; end: bigint }): number {
+export function shareOf(whole: { start: bigint; end: bigint }, part: { start: bigint; end: bigint }): number {
   const length = Number(whole.end - whole.start)
   const from = Math.max(0, Number(part.start - whole.start))
   const to = Math.min(length, Number(part.end - whole.start))
@@ -87,7 +87,7 @@ function shareOf(whole: { start: bigint; end: bigint }, part: { start: bigint; e
 }
 
 /** The last time bounds all records; the first one does not (see `Segment`), so that the end of a window tells nothing. */
-function isOutside({ last_timestamp: last }: { last_timestamp: bigint | null }, { start }: TimeWindow): boolean {
+export function isOutside({ last_timestamp: last }: { last_timestamp: bigint | null }, { start }: TimeWindow): boolean {
   return start !== undefined && last !== null && last < start
 }
 

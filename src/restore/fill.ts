@@ -33,11 +33,12 @@ export async function fill(
   streams: readonly Stream[],
   parts: FillParts,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Writing> {
   const { cluster, clock, onProgress, requestTimeoutMs } = parts
   await note(parts, restoreId, mark, streams, signal)
   const isShared = options.existingTopics === 'append'
   await reconcileAll(streams, { cluster, isShared }, signal)
+  const begunAt = clock.monotonic()
   announce(streams, options, onProgress)
   const { bytesPerSecond, connectionsPerBroker } = options
   const limiter = bytesPerSecond === undefined ? {} : { limiter: new RateLimiter(bytesPerSecond, clock) }
@@ -59,6 +60,7 @@ export async function fill(
     scoped.throwIfAborted()
     // A writer after the last record of a partition did not affect any response.
     if (!isShared) await reconcileAll(streams, { cluster, isShared }, scoped)
+    return describeWriting(streams, { ms: clock.monotonic() - begunAt, waitedMs: replay.waitedMs }, options)
   } finally {
     stop.abort(stop.signal.reason)
     await noting.catch(() => undefined)
@@ -70,6 +72,29 @@ export async function fill(
 /** Pure. Partitions that the memory of the job allows to fill at the same time. */
 export function countActive({ rewrite, memoryBudgetBytes }: RestoreOptions): number {
   return Math.max(1, Math.floor(memoryBudgetBytes / (rewrite ? REWRITING_STREAM_BYTES : STREAM_BYTES)))
+}
+
+/** How records were written, in one run. */
+export interface Writing {
+  ms: number
+  bytes: number
+  /** What the streams waited for most; null where nothing was written. */
+  limitedBy: 'backup' | 'target' | 'rate_limit' | null
+}
+
+/** The pace of a limit is kept to a twentieth. */
+const NEAR_LIMIT = 0.95
+
+/** Pure. */
+export function describeWriting(
+  streams: readonly Pick<Stream, 'records'>[],
+  { ms, waitedMs }: { ms: number; waitedMs: Replay['waitedMs'] },
+  { bytesPerSecond = Number.POSITIVE_INFINITY }: Pick<RestoreOptions, 'bytesPerSecond'>,
+): Writing {
+  const bytes = streams.reduce((sum, { records }) => sum + records.bytes, 0)
+  const isAtLimit = bytes / (Math.max(ms, 1) / 1000) >= bytesPerSecond * NEAR_LIMIT
+  const waited = waitedMs.backup > waitedMs.target ? 'backup' : 'target'
+  return { ms, bytes, limitedBy: bytes === 0 ? null : isAtLimit ? 'rate_limit' : waited }
 }
 
 /** After the look at the target: what is there already is not counted. */

@@ -10,7 +10,8 @@ export async function finishRestore(
 ): Promise<BackupRestoreReport> {
   const startedAt = parts.clock.monotonic()
   const survey = await surveyRestore(request, parts, signal)
+  const surveyMs = parts.clock.monotonic() - startedAt
   const { plan, progress, restoreId } = survey.records
   refuseMissing(plan, progress, restoreId, request.records.existingTopics)
-  return runSurveyed(survey, startedAt, parts, signal, true)
+  return runSurveyed(survey, { surveyMs, hasRecords: true }, parts, signal)
 }

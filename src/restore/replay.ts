@@ -38,6 +38,8 @@ export class Replay {
   #leaders = new Map<string, number>()
   #dealt = 0
   #startedAt = 0
+  /** Of all streams together: for batches of the backup, and for answers of the target. */
+  readonly waitedMs = { backup: 0, target: 0 }
 
   constructor(parts: ReplayParts) {
     this.#parts = parts
@@ -76,13 +78,15 @@ export class Replay {
     let heardAt = this.#startedAt
     let hasLooked = false
     this.#parts.onProgress({ type: 'begun', topic: stream.topic, partition: stream.partition })
-    for (let batch = await stream.peek(); batch; batch = await stream.peek()) {
+    for (let batch = await this.#peek(stream); batch; batch = await this.#peek(stream)) {
       signal.throwIfAborted()
       const askedAt = clock.now()
       hasLooked = !hasLooked && askedAt - heardAt > MAX_SILENCE_MS
       // The time before the request, because its response may be delayed too. Wall-clock time also advances while the machine sleeps.
       heardAt = askedAt
+      const sentAt = clock.monotonic()
       let trouble = await (hasLooked ? this.#lookAgain(stream, signal) : this.#trySend(stream, batch, lane, signal))
+      this.waitedMs.target += clock.monotonic() - sentAt
       if (!trouble) {
         failedSince = undefined
         failures = 0
@@ -99,6 +103,14 @@ export class Replay {
         if (stream.progress.targetOffset !== targetOffset) failedSince = undefined
       }
     }
+  }
+
+  async #peek(stream: Stream): Promise<Outgoing | undefined> {
+    const { clock } = this.#parts.cluster
+    const askedAt = clock.monotonic()
+    const batch = await stream.peek()
+    this.waitedMs.backup += clock.monotonic() - askedAt
+    return batch
   }
 
   /** Undefined when the batch is stored. */

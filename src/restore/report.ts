@@ -1,6 +1,7 @@
 import type { GapReason } from '../observe/progress.ts'
 import { type Part, parts } from '../registry/ids/schema-id.ts'
 import type { CompareReport } from './compare.ts'
+import type { Writing } from './fill.ts'
 import { addCounts, type IdCheck, type IdCounts, noCounts, type PartCounts } from './id-counts.ts'
 import type { Conversion } from './outgoing.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
@@ -27,6 +28,8 @@ export interface RestoreReport {
   warnings: string[]
   /** What the comparison with the target found, where the job asks for one. */
   verification?: CompareReport
+  /** How this run has written records; absent where there were none to write. */
+  writing?: Writing
 }
 
 /** What this run has done to one topic of the target. */

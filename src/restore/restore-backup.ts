@@ -3,7 +3,10 @@ import { runAccess, skippedAccess } from '../access/run-access.ts'
 import { describeFinding } from '../observe/finding.ts'
 import type { CarryReport } from '../offsets/carry-report.ts'
 import type { SchemaReport } from '../registry/restore/schema-report.ts'
+import type { Estimate } from './estimate.ts'
+import { estimateSurvey, type ProbeRequest, traitsOf } from './estimate-survey.ts'
 import { DIFFERS, planEarly, restoreGroups } from './group-step.ts'
+import { type Recovery, RecoveryWatch } from './recovery.ts'
 import { refuseBlocked } from './refusal.ts'
 import type { RestoreReport } from './report.ts'
 import { type RecordParts, restoreRecords } from './restore-records.ts'
@@ -11,13 +14,19 @@ import { otherIdWarnings, type SchemaResult, withIds, writeSchemas } from './sch
 import { type RecordsSurvey, recheckRecords } from './survey-records.ts'
 import { type RestoreRequest, type RestoreSurvey, type SurveyParts, surveyRestore } from './survey-restore.ts'
 
-export type RestoreParts = RecordParts & Omit<SurveyParts, 'onUnread'>
+export type RestoreParts = RecordParts &
+  Omit<SurveyParts, 'onUnread'> & {
+    /** Measures before anything is written, for an estimate that the report compares with what happened. */
+    probe?: ProbeRequest
+  }
 
 /** Of records and consumer groups, and of schemas and access rules where the job restores them. */
 export interface BackupRestoreReport extends RestoreReport {
   schemas?: SchemaReport
   consumerGroups: CarryReport
   access?: AccessReport
+  /** Absent where nothing had to be written. */
+  recovery?: Recovery
 }
 
 /**
@@ -32,24 +41,44 @@ export async function restoreBackup(
 ): Promise<BackupRestoreReport> {
   const startedAt = parts.clock.monotonic()
   const survey = await surveyRestore(request, parts, signal)
-  return runSurveyed(survey, startedAt, parts, signal)
+  const surveyMs = parts.clock.monotonic() - startedAt
+  refuseBlocked(survey.findings)
+  const estimate = parts.probe && (await estimateSurvey(survey, parts, signal))
+  return runSurveyed(survey, { surveyMs, ...(estimate && { estimate }) }, parts, signal)
 }
 
-/** Everything after the survey. With `hasRecords` the registry may be in use, as after a complete restore. */
+interface RunOptions {
+  surveyMs: number
+  /** The registry may be in use, as after a complete restore. */
+  hasRecords?: boolean
+  estimate?: Estimate
+}
+
+/** Everything after the survey. */
 export async function runSurveyed(
   survey: RestoreSurvey,
-  startedAt: number,
+  { surveyMs, hasRecords = survey.records.isComplete, estimate }: RunOptions,
   parts: RestoreParts,
   signal: AbortSignal,
-  hasRecords = survey.records.isComplete,
 ): Promise<BackupRestoreReport> {
-  const surveyMs = parts.clock.monotonic() - startedAt
-  const { schemas, records } = await beginRestore(survey, parts, signal, hasRecords)
+  const watch = new RecoveryWatch(parts.clock)
+  const onProgress: RestoreParts['onProgress'] = event => {
+    watch.add(event)
+    parts.onProgress(event)
+  }
+  const { schemas, records } = await watch.timeSchemas(() => beginRestore(survey, parts, signal, hasRecords))
   const early = planEarly(survey.groups.plan, records, parts)
   const release = early && { onTopicRestored: (topic: string, scoped: AbortSignal) => early.release(topic, scoped) }
-  const report = await restoreRecords(records, { ...parts, ...release }, signal)
-  const consumerGroups = await restoreGroups(survey.groups.plan, report, { records, early }, parts, signal)
+  const report = await restoreRecords(records, { ...parts, onProgress, ...release }, signal)
+  const consumerGroups = await watch.timeGroups(() =>
+    restoreGroups(survey.groups.plan, report, { records, early }, parts, signal),
+  )
   const access = await restoreAccess(survey, report, parts, signal)
+  const recovery = watch.describe(
+    { ...report, ...(schemas && { schemas: schemas.report }) },
+    traitsOf({ records }),
+    estimate,
+  )
 
   return {
     ...report,
@@ -63,6 +92,7 @@ export async function runSurveyed(
     ...(schemas && { schemas: schemas.report }),
     consumerGroups,
     ...(access && { access }),
+    ...(recovery && { recovery }),
   }
 }
 

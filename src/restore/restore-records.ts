@@ -2,7 +2,7 @@ import { describeFinding } from '../observe/finding.ts'
 import type { OnProgress, ProgressEvent } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type CompareReport, compareRestore, joinComparisons } from './compare.ts'
-import { type FillParts, fill, note } from './fill.ts'
+import { type FillParts, fill, note, type Writing } from './fill.ts'
 import { locateSurveyed } from './locate-restore.ts'
 import { openStreams } from './open-streams.ts'
 import { applySettings } from './prepare-topics.ts'
@@ -40,7 +40,7 @@ export async function restoreRecords(
   const written = wasComplete
     ? { streams: [], isDone: true, ...(await verify(survey, parts, signal, { ends: endsOf(survey.progress) })) }
     : await writeRecords(survey, { ...parts, onProgress }, signal)
-  const { streams, isDone, verification, refused = [] } = written
+  const { streams, isDone, verification, writing, refused = [] } = written
   const topics = reportTopics(survey, streams, topic => times.durationOf(topic))
   const unknown = idWarnings(topics, plan)
   for (const message of unknown) parts.onProgress({ type: 'warning', message })
@@ -57,12 +57,14 @@ export async function restoreRecords(
     gaps: reportGaps(plan.topics),
     warnings: [...warnings, ...refused, ...unknown],
     ...(verification && { verification }),
+    ...(writing && { writing }),
   }
 }
 
 interface WrittenRecords {
   streams: Stream[]
   isDone: boolean
+  writing?: Writing
   verification?: CompareReport
   /** Settings that the target refused. */
   refused?: string[]
@@ -74,20 +76,22 @@ async function writeRecords(survey: RecordsSurvey, parts: RecordParts, signal: A
   // What an earlier run has filled may have its settings and its writers by now, although the rest was deleted since.
   const unfilled = streams.filter(stream => !stream.progress.isFilled)
   const compared: CompareReport[] = []
+  let writing: Writing | undefined
   if (unfilled.length > 0) {
     const filling = { ...parts, ...whenFilled(survey, compared, parts) }
-    await fill(options, { restoreId, mark }, unfilled, filling, signal)
+    writing = await fill(options, { restoreId, mark }, unfilled, filling, signal)
     await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: false })
   }
   // Before settings are applied: they let retention and compaction remove records.
   const verified = await verify(survey, parts, signal, { compared })
-  if (verified.verification?.ok === false) return { streams, isDone: false, ...verified }
+  const written = { streams, ...(writing && { writing }), ...verified }
+  if (verified.verification?.ok === false) return { ...written, isDone: false }
   // From here on the topics may have settings, and writers, that a replay could not continue with.
   const made = new Set(streams.filter(({ progress }) => progress.isMade).map(({ topic }) => topic))
   const refused = await applySettings(parts.cluster, plan.topics, made, signal)
   for (const message of refused) parts.onProgress({ type: 'warning', message })
   await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: true })
-  return { streams, isDone: true, refused, ...verified }
+  return { ...written, isDone: true, refused }
 }
 
 /** A topic that something follows for is compared at once, where the job asks for it, and not again at the end. */

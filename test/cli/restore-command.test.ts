@@ -248,6 +248,7 @@ TOTAL                               5  1,500,001  400 MiB                       
       warnings: ['a'],
       schemas: null,
       verification: null,
+      recovery: null,
     })
   })
 

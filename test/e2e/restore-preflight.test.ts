@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { readdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseJob, type RestoreJob } from '../../src/config/load-job.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
 import { checkJob } from '../../src/jobs/check.ts'
 import {
   dryRunRestoreJob,
@@ -142,6 +144,76 @@ describe('a restore is refused before its first write', () => {
       } finally {
         cluster.close()
       }
+    }))
+
+  /** Topics of probes that the cluster has: none, as soon as all brokers know of the deletion. */
+  async function awaitNoProbeTopic(): Promise<void> {
+    const cluster = await openCluster(kafka.server)
+    try {
+      for (;;) {
+        const { topics } = await cluster.metadata({ topics: null }, never)
+        if (!topics.some(({ name }) => name.startsWith('__kafka-backup.probe.'))) return
+        await sleep(50)
+      }
+    } finally {
+      cluster.close()
+    }
+  }
+
+  test('and estimates its time with a probe of the store and the target, which leaves no topic behind', () =>
+    withBackup(async path => {
+      const steps: string[] = []
+      const probe = { scope: 'target' as const, onStep: (step: string) => void steps.push(step) }
+      const job = makeJob(path, mapping('p'), false)
+      const { estimate, totals } = await dryRunRestoreJob(job, never, probe)
+      assert.ok(estimate?.seconds && estimate.seconds > 0 && estimate.limitedBy, JSON.stringify(estimate))
+      assert.deepEqual(
+        estimate.steps.map(({ name }) => name),
+        ['store_read', 'cpu', 'target_write', 'one_partition'],
+      )
+      assert.ok(estimate.steps.every(({ seconds }) => seconds > 0))
+      assert.equal(estimate.seconds, Math.max(...estimate.steps.map(({ seconds }) => seconds)))
+      assert.deepEqual([estimate.records, estimate.bytes, estimate.problems], [400, totals.bytes, []])
+      assert.match(
+        steps.join('\n'),
+        /^reading up to 1.0 MiB .*\ncreating topic __kafka-backup\.probe\.\w+ with 5 partitions .* deleting it$/,
+      )
+      await awaitNoProbeTopic()
+      await assert.rejects(kafka.driver.describeTopic('orders-p'), 'it is a dry run')
+
+      const stop = new AbortController()
+      const onStep = (step: string) =>
+        step.startsWith('creating') && stop.abort(new KafkaBackupError('INTERRUPTED', 'stopped'))
+      await assert.rejects(dryRunRestoreJob(job, stop.signal, { ...probe, onStep }), { code: 'INTERRUPTED' })
+      await awaitNoProbeTopic()
+      const report = await runRestoreJob(job, quiet, never, { ...probe, scope: 'store' })
+      const { recovery } = report
+      assert.equal(recovery?.bytes, report.totals.bytes)
+      assert.equal(recovery.estimate?.precision, 'at_least', 'the target was not measured')
+      assert.equal(recovery.estimate.actualSeconds, recovery.recordsMs / 1000)
+      assert.equal(steps.length, 3, 'and nothing was created')
+      const again = await dryRunRestoreJob(job, never, probe)
+      assert.deepEqual([again.estimate?.seconds, again.estimate?.limitedBy, steps.length], [0, null, 3])
+    }))
+
+  test('and does not probe the target where the user could not delete the topic', () =>
+    withBackup(async path => {
+      const operations = ['DESCRIBE', 'CREATE', 'WRITE', 'READ', 'DESCRIBE_CONFIGS', 'ALTER_CONFIGS']
+      for (const topic of ['orders-q', 'audit-q', '__kafka-backup.probe.']) await allow('TOPIC', topic, ...operations)
+      await allow('GROUP', group, 'READ')
+      const steps: string[] = []
+      const probe = { scope: 'target' as const, onStep: (step: string) => void steps.push(step) }
+      const job = makeJob(path, mapping('q'))
+      const { estimate } = await dryRunRestoreJob(job, never, probe)
+      assert.match(
+        estimate?.problems.join() ?? '',
+        /^the target could not be measured: the user of this job may not delete topic __kafka-backup\.probe\.\w+$/,
+      )
+      assert.deepEqual([estimate?.precision, steps.length], ['at_least', 1], 'nothing was created')
+      await allow('TOPIC', '__kafka-backup.probe.', 'DELETE')
+      const allowed = await dryRunRestoreJob(job, never, probe)
+      assert.deepEqual([allowed.estimate?.precision, allowed.estimate?.problems], ['about', []])
+      await awaitNoProbeTopic()
     }))
 
   test('for an internal topic of Kafka, and warns of different settings of an existing topic', () =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { countExactly } from '../../src/restore/dry-run.ts'
+import { countExactly } from '../../src/restore/count-exactly.ts'
 import { planRestore } from '../../src/restore/plan.ts'
 import { planRewrites } from '../../src/restore/plan-rewrites.ts'
 import { never, storePartitions } from '../archive/sample-archive.ts'

@@ -206,7 +206,8 @@ describe('the dry run of a restore', () => {
   test('is made of the manifest and the target, and asks only what changes nothing', () =>
     withTarget({}, async ({ dryRun, asked }) => {
       const before = [...(await listed())]
-      const { topics, totals, consumerGroups, ...rest } = await dryRun({ restoreId: 'again' })
+      const { topics, totals, consumerGroups, estimate, ...rest } = await dryRun({ restoreId: 'again' })
+      assert.deepEqual([estimate?.seconds, estimate?.bytes], [null, totals.bytes], 'nothing was measured')
       assert.deepEqual(consumerGroups.groups, [])
       assert.deepEqual(rest, {
         restoreId: 'again',

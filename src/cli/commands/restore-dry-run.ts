@@ -13,13 +13,14 @@ import { formatPlannedGroups, plannedGroupsDocument } from './carried-groups.ts'
 import { formatFindings } from './finding-table.ts'
 import { formatWarnings } from './gap-table.ts'
 import { formatLosses, isOpen, LOSSY } from './loss-table.ts'
+import { estimateDocument, estimateFields, probeOf } from './restore-estimate.ts'
 import { formatWindow, windowDocument } from './restore-window.ts'
 import { formatPlannedIds } from './restored-ids.ts'
 import { planDocument, plannedFields } from './schema-report.ts'
 
 /** `restore --dry-run`: the exit code is that of the restore if it would be refused or lose something. */
 export async function showRestoreDryRun(session: Session, job: RestoreJob): Promise<number> {
-  const plan = await session.actions.dryRunRestoreJob(job, session.signal)
+  const plan = await session.actions.dryRunRestoreJob(job, session.signal, probeOf(session))
   session.print(
     () => formatPlan(plan, job, session.style),
     () => documentOf(plan, job),
@@ -54,6 +55,7 @@ function documentOf(plan: RestoreDryRun, job: RestoreJob) {
       ...(idCheck && { schema_id_check: idCheck }),
     })),
     totals: { ...sums, is_estimate, records_precision },
+    estimate: plan.estimate ? estimateDocument(plan.estimate) : null,
     schemas: plan.schemas ? planDocument(plan.schemas) : null,
     ...(plan.consumerGroups && { consumer_groups: plannedGroupsDocument(plan.consumerGroups) }),
     ...(plan.access && { access: accessPlanDocument(plan.access) }),
@@ -86,6 +88,7 @@ function formatPlan(plan: RestoreDryRun, job: RestoreJob, style: OutputStyle): s
           '  Would write',
           `${amount} into ${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}`,
         ],
+        ...(plan.estimate ? estimateFields(plan.estimate) : []),
         ...(plan.schemas ? plannedFields(plan.schemas, style) : []),
         ['  Schema IDs', formatPlannedIds(topics)],
       ],

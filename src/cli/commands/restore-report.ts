@@ -12,6 +12,7 @@ import { carriedDocument, formatCarried, formatGroups } from './carried-groups.t
 import { comparisonDocument, formatDifferences } from './comparison.ts'
 import { formatWarnings } from './gap-table.ts'
 import { formatLosses, isOpen } from './loss-table.ts'
+import { recoveryDocument, recoveryFields } from './restore-estimate.ts'
 import { formatWindow } from './restore-window.ts'
 import { formatSchemaIds } from './restored-ids.ts'
 import { formatTopics } from './restored-topics.ts'
@@ -38,6 +39,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, style: Out
         ['  Schema IDs', formatSchemaIds(totals)],
         ['  Groups', formatCarried(report.consumerGroups)],
         ['  Access', formatAccessTotals(report.access)],
+        ...(report.recovery ? recoveryFields(report.recovery) : []),
         ['  Compared', verification && formatVerdict(verification), verification?.ok ? style.good : style.bad],
         ['  Generation', `${generation}, committed ${formatInstant(report.generationCreatedAt)}`],
         ['  Restore ID', restoreId],
@@ -142,6 +144,7 @@ export function restoreDocument(report: RestoreReport, location: string) {
     ...(report.consumerGroups && { consumer_groups: carriedDocument(report.consumerGroups) }),
     ...(report.access && { access: accessReportDocument(report.access) }),
     verification: report.verification ? comparisonDocument(report.verification) : null,
+    recovery: report.recovery ? recoveryDocument(report.recovery) : null,
   }
 }
 

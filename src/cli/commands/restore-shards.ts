@@ -27,7 +27,9 @@ export type RestoreStep =
   | { step: 'shard'; shard: RestoreShard; prepares: boolean }
 
 /** Pure. Which step the options ask for. */
-export function planStep({ prepare, shards, shard, finish, dryRun, report }: CommandOptions): RestoreStep {
+export function planStep(options: CommandOptions): RestoreStep {
+  const { prepare, shards, shard, finish, dryRun, report } = options
+  refuseProbe(options)
   refuseTogether([dryRun && '--dry-run', report && '--report'])
   refuseTogether([dryRun && '--dry-run', prepare && '--prepare'])
   refuseTogether([
@@ -49,6 +51,14 @@ export function planStep({ prepare, shards, shard, finish, dryRun, report }: Com
   if (!/^[1-9]\d{0,5}$/.test(shards)) throw usage(`--shards \`${shards}\` is not a number of shards`, prepareHelp)
   refuseMany(Number(shards), '--shards')
   return { step: 'prepare', count: Number(shards) }
+}
+
+/** The estimate is one of the whole restore with one process. */
+function refuseProbe({ probe, probeTarget, prepare, shard, finish }: CommandOptions): void {
+  const wanted = probeTarget ? '--probe-target' : probe && '--probe'
+  for (const step of [prepare && '--prepare', shard !== undefined && '--shard', finish && '--finish']) {
+    refuseTogether([wanted, step])
+  }
 }
 
 const prepareHelp =

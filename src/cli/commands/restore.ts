@@ -1,3 +1,4 @@
+import type { Hooks } from '../../jobs/parts.ts'
 import { RestoreRefusal } from '../../restore/refusal.ts'
 import { formatLocation } from '../../storage/location.ts'
 import { restoreFacts } from '../result/data-facts.ts'
@@ -8,6 +9,7 @@ import { keepReport } from './keep-report.ts'
 import { isOpen, LOSSY } from './loss-table.ts'
 import { showRefusal } from './refused.ts'
 import { showRestoreDryRun } from './restore-dry-run.ts'
+import { probeOf } from './restore-estimate.ts'
 import { formatRestore, isPartlyDone, restoreDocument } from './restore-report.ts'
 import { planStep, runPrepare, runShard } from './restore-shards.ts'
 import { watchJob } from './watch.ts'
@@ -21,12 +23,12 @@ export async function run(session: Session): Promise<number> {
   if (options.dryRun) return showRestoreDryRun(session, job)
   if (wanted.step === 'prepare') return showRefused(session, runPrepare(session, job, wanted.count))
   if (wanted.step === 'shard') return showRefused(session, runShard(session, job, wanted))
-  const act = wanted.step === 'finish' ? actions.finishRestoreJob : actions.runRestoreJob
+  const act = (hooks: Hooks) =>
+    wanted.step === 'finish'
+      ? actions.finishRestoreJob(job, hooks, signal)
+      : actions.runRestoreJob(job, hooks, signal, probeOf(session))
   const shown = { label: 'restore', preparing: 'checking the backup and the target' }
-  const report = await showRefused(
-    session,
-    watchJob(session, shown, hooks => act(job, hooks, signal)),
-  )
+  const report = await showRefused(session, watchJob(session, shown, act))
   session.outcome.note(restoreFacts(report))
   const document = restoreDocument(report, formatLocation(job.storage))
   session.print(

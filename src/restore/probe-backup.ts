@@ -1,0 +1,172 @@
+import type { Segment } from '../archive/manifest.ts'
+import { readSegment } from '../archive/segment-reader.ts'
+import type { Clock } from '../lib/clock.ts'
+import { runPool } from '../lib/pool.ts'
+import { readAhead } from '../lib/read-ahead.ts'
+import type { Storage } from '../storage/storage.ts'
+import { type Outgoing, readOutgoing } from './outgoing.ts'
+import { outgoingOptions } from './outgoing-options.ts'
+import { openPatching } from './patch-threads.ts'
+import type { PlannedLeg } from './plan.ts'
+import type { RecordsSurvey } from './survey-records.ts'
+import type { OpenStream } from './workload.ts'
+
+export interface ProbeLimits {
+  maxBytes: number
+  maxMs: number
+}
+
+export interface BackupProbe {
+  /** Stored bytes a second; undefined where there is nothing to read. */
+  storeRead?: number
+  prepare?: number
+  /** Batches as they would be sent, of each partition that was read. */
+  batches: Outgoing[][]
+}
+
+interface ProbeParts {
+  storage: Storage
+  clock: Clock
+}
+
+/** What the topics of the target take is not asked: the topic of the probe takes all of it. */
+const MAX_BATCH_BYTES = 2 ** 31 - 1
+/** Of the batches so much is kept, to be written to the target. */
+const KEPT_BYTES = 32 << 20
+
+/**
+ * Reads the beginning of what is left of the largest partitions, as many at a time as the restore does, within these limits.
+ * Then it prepares what was read for the target a second time, from memory: so much of the time is not the store's.
+ */
+export async function probeBackup(
+  { options, plan }: Pick<RecordsSurvey, 'options' | 'plan'>,
+  streams: readonly OpenStream[],
+  { storage, clock }: ProbeParts,
+  limits: ProbeLimits,
+  signal: AbortSignal,
+): Promise<BackupProbe> {
+  const recorder = new RangeRecorder(storage)
+  const startedAt = clock.monotonic()
+  const mayContinue = () => recorder.bytes < limits.maxBytes && clock.monotonic() - startedAt < limits.maxMs
+  await runPool(streams, Math.max(1, streams.length), stream => readSome(stream, recorder, mayContinue, signal))
+  const readMs = clock.monotonic() - startedAt
+  const prepareAll = () => prepareStreams({ options, plan }, streams, recorder, signal)
+  const patching = openPatching()
+  try {
+    const first = await timed(prepareAll, clock)
+    // The first time, code is compiled and threads start, which a restore does once.
+    const { value: batches, ms } = first.ms < limits.maxMs / 2 ? await timed(prepareAll, clock) : first
+    const { bytes } = recorder
+    return { ...(bytes > 0 && { storeRead: perSecond(bytes, readMs), prepare: perSecond(bytes, ms) }), batches }
+  } finally {
+    patching.close()
+  }
+}
+
+async function timed<T>(work: () => Promise<T>, clock: Clock): Promise<{ value: T; ms: number }> {
+  const startedAt = clock.monotonic()
+  const value = await work()
+  return { value, ms: clock.monotonic() - startedAt }
+}
+
+async function prepareStreams(
+  { options, plan }: Pick<RecordsSurvey, 'options' | 'plan'>,
+  streams: readonly OpenStream[],
+  recorder: RangeRecorder,
+  signal: AbortSignal,
+): Promise<Outgoing[][]> {
+  const room = { bytes: KEPT_BYTES }
+  const limits = { maxBytes: MAX_BATCH_BYTES, batchBytes: options.batchBytes }
+  const batches = await runPool(streams, Math.max(1, streams.length), one =>
+    prepareSome(
+      one,
+      ({ leg, segment }) => {
+        const outgoing = outgoingOptions(options, { plan, ...one }, { ...leg, segments: [segment] }, limits)
+        return readOutgoing(recorder.replay(), outgoing, signal)
+      },
+      room,
+    ),
+  )
+  return batches.filter(some => some.length > 0)
+}
+
+/** Pure. At least a tenth of a millisecond: a clock may not have moved. */
+export function perSecond(bytes: number, ms: number): number {
+  return bytes / (Math.max(ms, 0.1) / 1000)
+}
+
+interface SampledSegment {
+  leg: PlannedLeg
+  segment: Segment
+}
+
+function* segmentsOf({ legs }: OpenStream): Generator<SampledSegment> {
+  for (const { leg, segments } of legs) for (const segment of segments) yield { leg, segment }
+}
+
+async function readSome(
+  stream: OpenStream,
+  recorder: RangeRecorder,
+  mayContinue: () => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { segment } of segmentsOf(stream)) {
+    if (!mayContinue()) return
+    for await (const _ of readAhead(readSegment(recorder, segment, signal))) if (!mayContinue()) return
+  }
+}
+
+/** Up to the end of what was read. */
+async function prepareSome(
+  stream: OpenStream,
+  open: (sampled: SampledSegment) => AsyncGenerator<Outgoing>,
+  room: { bytes: number },
+): Promise<Outgoing[]> {
+  const kept: Outgoing[] = []
+  try {
+    for (const sampled of segmentsOf(stream)) {
+      for await (const batch of open(sampled)) {
+        if (room.bytes < batch.bytes.length) continue
+        room.bytes -= batch.bytes.length
+        // A copy: its header changes when it is sent.
+        kept.push({ ...batch, bytes: Buffer.from(batch.bytes) })
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof NotRead)) throw error
+  }
+  return kept
+}
+
+/** The probe ends here. */
+class NotRead extends Error {}
+
+type RangeReader = Pick<Storage, 'readRange'>
+
+/** Keeps what is read of a store, to read it again without the store. */
+class RangeRecorder implements RangeReader {
+  bytes = 0
+  readonly #storage: Storage
+  readonly #ranges = new Map<string, Buffer>()
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  async readRange(key: string, start: number, length: number, signal: AbortSignal): Promise<Buffer> {
+    const bytes = await this.#storage.readRange(key, start, length, signal)
+    this.bytes += bytes.length
+    this.#ranges.set(`${key} ${start} ${length}`, bytes)
+    return bytes
+  }
+
+  replay(): Storage {
+    const readRange: Storage['readRange'] = async (key, start, length) => {
+      const known = this.#ranges.get(`${key} ${start} ${length}`)
+      if (!known) throw new NotRead(key)
+      return known
+    }
+    // Nothing else is asked of it by what reads segments.
+    return { ...this.#storage, readRange }
+  }
+}

@@ -1,0 +1,183 @@
+import { randomBytes } from 'node:crypto'
+import { KafkaBackupError } from '../errors.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import { acquireProducerId, type ProducerIdentity } from '../kafka/produce-lane.ts'
+import { createTopics } from '../kafka/topic-admin.ts'
+import { assertDeletable, deleteTopic } from '../kafka/topic-deletion.ts'
+import { waitForTopics } from '../kafka/topic-leaders.ts'
+import type { Clock } from '../lib/clock.ts'
+import { newTopic } from './fit-settings.ts'
+import type { Outgoing } from './outgoing.ts'
+import type { PlannedTopic } from './plan.ts'
+import { type ProbeLimits, perSecond } from './probe-backup.ts'
+import { Replay } from './replay.ts'
+import { Stream } from './stream.ts'
+
+export interface TargetProbe {
+  /** Bytes a second into all partitions at a time. */
+  targetWrite: number
+  /** And into one. */
+  onePartition: number
+  /** The topic that could not be deleted, and why. */
+  left?: string
+}
+
+interface TargetParts {
+  cluster: Cluster
+  clock: Clock
+  connectionsPerBroker: number
+  requestTimeoutMs: number
+  /** Called before anything is created. */
+  onBegin: (what: { topic: string; partitions: number }) => void
+}
+
+export const PROBE_TOPICS = '__kafka-backup.probe.'
+
+const TIMEOUT_MS = 30_000
+/** A topic that a killed probe leaves behind loses its records by itself. */
+const RETENTION_MS = 3_600_000
+
+/**
+ * Writes batches of the backup to a topic that is created for it, like the largest topic of the restore, and deleted by its ID
+ * afterwards, also where the probe fails or is interrupted. Nothing is created where the user could not delete it.
+ */
+export async function probeTarget(
+  like: PlannedTopic,
+  batches: readonly Outgoing[][],
+  parts: TargetParts,
+  limits: ProbeLimits,
+  signal: AbortSignal,
+): Promise<TargetProbe> {
+  const { cluster, onBegin } = parts
+  const name = `${PROBE_TOPICS}${randomBytes(8).toString('hex')}`
+  // One more, to measure one partition alone.
+  const partitions = batches.length + 1
+  await assertDeletable(cluster, name, signal)
+  onBegin({ topic: name, partitions })
+  const id = await create(parts, probeTopic(like, name, partitions, batches))
+  let left: string | undefined
+  const measure = async () => {
+    signal.throwIfAborted()
+    const [topic] = await waitForTopics(cluster, [{ name, partitions }], signal)
+    if (topic?.id !== id)
+      throw new KafkaBackupError('RESTORE_CONFLICT', `another client has created topic ${name} again`)
+    const identity = await acquireProducerId(cluster, signal)
+    const write = (some: readonly { partition: number; batches: readonly Outgoing[] }[], share: number) =>
+      writeSome({ name, id }, some, { ...parts, identity }, scale(limits, share), signal)
+    const onePartition = await write([{ partition: batches.length, batches: batches.flat() }], 0.25)
+    const targetWrite = await write(
+      batches.map((some, partition) => ({ partition, batches: some })),
+      0.75,
+    )
+    return { targetWrite, onePartition }
+  }
+  try {
+    const measured = await measure().finally(async () => {
+      left = await remove(parts, { name, id })
+    })
+    return { ...measured, ...(left !== undefined && { left }) }
+  } catch (error) {
+    if (left === undefined) throw error
+    const message = `${error instanceof Error ? error.message : error}; ${left}`
+    throw new KafkaBackupError(error instanceof KafkaBackupError ? error.code : 'INTERNAL', message, { cause: error })
+  }
+}
+
+function scale({ maxBytes, maxMs }: ProbeLimits, share: number): ProbeLimits {
+  return { maxBytes: maxBytes * share, maxMs: maxMs * share }
+}
+
+function probeTopic(like: PlannedTopic, name: string, partitions: number, batches: readonly Outgoing[][]) {
+  const largest = Math.max(...batches.flat().map(({ bytes }) => bytes.length))
+  const own = Number(like.whileFilling['max.message.bytes'] ?? 0)
+  const configs = {
+    ...like.whileFilling,
+    'retention.ms': `${RETENTION_MS}`,
+    ...(Math.max(largest, own) > 1_048_588 && { 'max.message.bytes': `${Math.max(largest, own)}` }),
+  }
+  return { ...newTopic({ ...like, name, partitions }), configs }
+}
+
+/** Not interrupted: a creation whose answer is not awaited would leave the topic behind. */
+async function create({ cluster, clock }: TargetParts, topic: ReturnType<typeof newTopic>): Promise<string> {
+  return withinTime(clock, async signal => {
+    const [created] = await createTopics(cluster, [topic], { timeoutMs: TIMEOUT_MS }, signal)
+    if (created?.outcome === 'created') return created.topicId
+    if (created?.outcome === 'refused') throw created.error
+    // A request without an answer has created it; its random name belongs to no one else.
+    const [found] = await waitForTopics(cluster, [topic], signal)
+    if (!found) throw new KafkaBackupError('KAFKA_NOT_READY', `topic ${topic.name} is not there yet`)
+    return found.id
+  })
+}
+
+/** Not interrupted either. Answers with what is left, in words. */
+async function remove(
+  { cluster, clock }: TargetParts,
+  topic: { name: string; id: string },
+): Promise<string | undefined> {
+  try {
+    await withinTime(clock, signal => deleteTopic(cluster, topic, signal))
+    return undefined
+  } catch (error) {
+    return `the topic ${topic.name} could not be deleted; delete it: ${error instanceof Error ? error.message : error}`
+  }
+}
+
+async function withinTime<T>(clock: Clock, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = new AbortController()
+  const cancel = clock.after(TIMEOUT_MS, () => stop.abort(new KafkaBackupError('KAFKA_TIMEOUT', 'it took too long')))
+  try {
+    return await work(stop.signal)
+  } finally {
+    cancel()
+  }
+}
+
+/** Bytes a second from the first answer on: connections are open then. */
+async function writeSome(
+  { name, id }: { name: string; id: string },
+  some: readonly { partition: number; batches: readonly Outgoing[] }[],
+  { identity, ...parts }: TargetParts & { identity: ProducerIdentity },
+  limits: ProbeLimits,
+  signal: AbortSignal,
+): Promise<number> {
+  const { clock } = parts
+  const startedAt = clock.monotonic()
+  let bytes = 0
+  let first: { ms: number; bytes: number } | undefined
+  const mayContinue = () => bytes < limits.maxBytes && clock.monotonic() - startedAt < limits.maxMs
+  const streams = some.map(({ partition, batches }) =>
+    openStream({ name, id, partition }, batches, identity, mayContinue),
+  )
+  const replay = new Replay({
+    ...parts,
+    maxActive: streams.length,
+    isShared: false,
+    onProgress: event => {
+      if (event.type !== 'copied') return
+      bytes += event.bytes
+      first ??= { ms: clock.monotonic(), bytes }
+    },
+  })
+  await replay.run(streams, signal)
+  const endedAt = clock.monotonic()
+  if (first && bytes > first.bytes) return perSecond(bytes - first.bytes, endedAt - first.ms)
+  return perSecond(bytes, endedAt - startedAt)
+}
+
+/** Sends the batches again and again, at least each once as far as the time allows. */
+function openStream(
+  { name: topic, id: topicId, partition }: { name: string; id: string; partition: number },
+  batches: readonly Outgoing[],
+  identity: ProducerIdentity,
+  mayContinue: () => boolean,
+): Stream {
+  const open = async function* (): AsyncGenerator<Outgoing> {
+    do for (const batch of batches) if (mayContinue()) yield batch
+    while (mayContinue())
+  }
+  const place = { topic, partition }
+  const start = { sourcePartition: 0, sourceOffset: 0n, targetOffset: 0n, sequence: 0, isFilled: false, isDone: false }
+  return new Stream({ ...place, topicId, identity, open, countFrom: () => 0, isShared: false }, { ...place, ...start })
+}
