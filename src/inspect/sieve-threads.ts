@@ -28,14 +28,14 @@ export interface Sifting {
   close(): void
 }
 
-/** With threads if there are processors for them and the batches have enough bytes. */
+/** With threads if there are processors for them and the batches have enough bytes. `threads` counts the one of the caller. */
 export function openSifting(
   needles: readonly Needle[],
   totalBytes: number,
   threads = Math.min(MAX_THREADS, availableParallelism()),
 ): Sifting {
-  if (threads > 1 && totalBytes > SMALL_BYTES) return new SieveThreads(needles, threads)
   const sieve = new Sieve(needles)
+  if (threads > 1 && totalBytes > SMALL_BYTES) return new SieveThreads(needles, sieve, threads - 1)
   return {
     width: 1,
     sift: async (bytes, headers) => headers.map(header => sieve.siftBatch(bytes, header)),
@@ -56,10 +56,14 @@ interface Thread {
   hasEnded: boolean
 }
 
-/** Threads that share the work. Each has a decoder and memory for one batch. */
+/** So many tasks wait for a thread while the caller has something else to do. */
+const MAX_LOAD = 2
+
+/** Threads that share the work with the one of the caller. Each has a decoder and memory for one batch. */
 class SieveThreads implements Sifting {
   readonly width: number
   readonly #needles: readonly Needle[]
+  readonly #own: Sieve
   readonly #count: number
   /** Started with the first task. */
   #threads: readonly Thread[] | undefined
@@ -67,10 +71,12 @@ class SieveThreads implements Sifting {
   /** Not in use at the moment. It is shared, because the collectors of both threads would count what is sent to and fro. */
   readonly #memory: SharedArrayBuffer[] = []
   #tasks = 0
+  #isClosed = false
 
-  constructor(needles: readonly Needle[], threads: number) {
-    this.width = 2 * threads + 1
+  constructor(needles: readonly Needle[], own: Sieve, threads: number) {
+    this.width = MAX_LOAD * threads + 1
     this.#needles = needles
+    this.#own = own
     this.#count = threads
   }
 
@@ -78,7 +84,8 @@ class SieveThreads implements Sifting {
     this.#threads ??= Array.from({ length: this.#count }, () => this.#start())
     const [thread] = this.#threads.filter(({ hasEnded }) => !hasEnded).toSorted((a, b) => a.load - b.load)
     const [first, last] = [headers[0], headers.at(-1)]
-    if (!thread || !first || !last) return headers.map(() => undefined)
+    if (this.#isClosed || !first || !last) return headers.map(() => undefined)
+    if (!thread || thread.load >= MAX_LOAD) return headers.map(header => this.#own.siftBatch(bytes, header))
     const length = last.position + last.sizeBytes - first.position
     const memory = this.#takeMemory(length)
     bytes.copy(new Uint8Array(memory), 0, first.position, first.position + length)
@@ -95,6 +102,7 @@ class SieveThreads implements Sifting {
   }
 
   close(): void {
+    this.#isClosed = true
     for (const thread of this.#threads ?? []) {
       this.#end(thread)
       void thread.worker.terminate()

@@ -11,6 +11,7 @@ import {
   readSchemaId,
   VALUE_HEADER,
 } from '../registry/ids/schema-id.ts'
+import { type FrameIds, scanFrames } from './scan-frames.ts'
 
 /** Bytes that a batch must hold, so that a record of it can meet a condition. */
 export interface Needle {
@@ -29,8 +30,7 @@ export type Verdict = 'none' | 'maybe' | PartFrames[]
 
 export interface PartFrames {
   part: Part
-  /** How many records name a schema in this part, by its ID. Numbers of eight bytes look as if they did. */
-  ids: Map<number, { frames: number; longs: number }>
+  ids: FrameIds
 }
 
 /** A larger batch is left to the caller, who opens one at a time. */
@@ -73,7 +73,7 @@ export class Sieve {
     const parts = new Set(missing.flatMap(({ part }) => part ?? []))
     const found: PartFrames[] = []
     for (const part of parts) {
-      const ids = this.#findFrames(body, header, part)
+      const ids = scanFrames(body, header.recordCount, part) ?? this.#findFrames(body, header, part)
       if (ids?.size === 0) return 'none'
       if (ids) found.push({ part, ids })
     }
@@ -81,10 +81,10 @@ export class Sieve {
   }
 
   /** Undefined where a header or a GUID names a schema. */
-  #findFrames(body: Buffer, header: BatchHeader, part: Part): PartFrames['ids'] | undefined {
+  #findFrames(body: Buffer, header: BatchHeader, part: Part): FrameIds | undefined {
     const cursor = this.#cursor
     const parts = this.#parts
-    const ids: PartFrames['ids'] = new Map()
+    const ids: FrameIds = new Map()
     let [lastId, last] = [0, { frames: 0, longs: 0 }]
     cursor.openBody(body, header)
     while (cursor.next()) {
