@@ -134,15 +134,25 @@ export async function describeBackup(
   // First, since the state of many partitions takes much memory.
   const windows = await readRecoveryWindows(storage, backupId, signal)
   const manifest = await openSelected(storage, backupId, choice, signal)
+  const generations = await listGenerations(storage, backupId, signal)
+  return describeManifest(manifest, { location: storage.location, generations, windows })
+}
+
+interface Surroundings extends Pick<Description, 'location' | 'generations'> {
+  windows: ReadonlyMap<string, RecoveryWindow>
+}
+
+/** Pure. The description of a state that is open already. */
+export function describeManifest(manifest: Manifest, { location, generations, windows }: Surroundings): Description {
   const { backup_id, generation, complete, started_at, created_at, tool_version, format_version } = manifest
   const point = { generation, created_at }
   // Where it was committed in the meantime, its new topics have no window yet.
   const ownWindow = complete ? { oldest: point, newest: point } : null
   return {
     backup_id,
-    location: storage.location,
+    location,
     generation,
-    generations: await listGenerations(storage, backupId, signal),
+    generations,
     complete,
     started_at,
     created_at,

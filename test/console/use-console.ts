@@ -16,8 +16,11 @@ export interface UsedConsole {
   get(path: string, headers?: Record<string, string>): Promise<{ status: number; text: string; headers: Headers }>
 }
 
-/** A console over the sample backups, for the tests of a file. */
-export function useConsole(changes: Partial<ConsoleOptions> = {}): () => UsedConsole {
+/** A console over the sample backups, and over what `addMore` stores, for the tests of a file. */
+export function useConsole(
+  changes: Partial<ConsoleOptions> = {},
+  addMore: (storage: Storage) => Promise<void> = async () => {},
+): () => UsedConsole {
   let used: UsedConsole | undefined
   let server: ConsoleServer | undefined
   const folder = mkdtempSync(join(tmpdir(), 'console-'))
@@ -25,6 +28,7 @@ export function useConsole(changes: Partial<ConsoleOptions> = {}): () => UsedCon
     const samples = await makeSampleBackups(folder)
     const place = { storage: parseLocation(samples.path), keyFiles: [samples.keyFile] }
     const storage = await openExistingStorage(place, new AbortController().signal)
+    await addMore(storage)
     const locations = [{ name: storage.location, storage }]
     const options = { host: '127.0.0.1', port: 0, allowedHosts: [], clock: systemClock, ...changes }
     const opened = await openConsoleServer({ locations, ...options })

@@ -64,6 +64,36 @@ export const chartCases: Record<string, ChartValues> = {
       workers: 8,
     },
     'all namespaces': { clusterWide: true },
+    'a console for port-forward': { console: { enabled: true, locations: ['s3://backups/prod', '/backups'] } },
+    'a console behind an ingress': {
+      networkPolicy: { enabled: true },
+      console: {
+        enabled: true,
+        locations: ['s3://backups/prod'],
+        allowedHosts: ['console.example.com'],
+        tls: { secretName: 'console-tls' },
+        token: { secretName: 'console-token' },
+        serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/reader' } },
+        env: [{ name: 'AWS_REGION', value: 'eu-central-1' }],
+        ingressFrom: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }],
+      },
+    },
+    'a console behind a proxy in its pod': {
+      console: {
+        enabled: true,
+        locations: ['gs://backups'],
+        allowedHosts: ['console.example.com'],
+        sidecars: [
+          {
+            name: 'proxy',
+            image: 'oauth2-proxy:v7',
+            args: ['--upstream=http://127.0.0.1:8088'],
+            ports: [{ containerPort: 4180 }],
+          },
+        ],
+        service: { targetPort: 4180 },
+      },
+    },
     'all namespaces with monitoring': { clusterWide: true, metrics: everyMonitor, networkPolicy: { enabled: true } },
     'two namespaces': { watchNamespaces: ['team-a', 'team-b'], networkPolicy: { enabled: true } },
     'two namespaces with monitoring': { watchNamespaces: ['team-a', 'team-b'], metrics: everyMonitor },
@@ -142,6 +172,11 @@ function withoutDefinitions(cases: Record<string, ChartValues>): Record<string, 
 
 /** What must not be rendered, with words of the refusal. */
 export const refusedCases: Record<string, { values: ChartValues; says: RegExp }> = {
+  'a console without a location': { values: { console: { enabled: true } }, says: /console\.locations is needed/ },
+  'a console with TLS and without a token': {
+    values: { console: { enabled: true, locations: ['/backups'], tls: { secretName: 'console-tls' } } },
+    says: /belong together/,
+  },
   'two replicas without a leader': {
     values: { leaderElection: { enabled: false } },
     says: /replicas above 1 need leaderElection\.enabled/,

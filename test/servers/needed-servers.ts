@@ -1,6 +1,7 @@
 import { apicurioArchiveFlags } from './apicurio.ts'
 import { apicurioJar, defaultApicurioVersion } from './apicurio-dist.ts'
 import { azuriteScript, azuriteVersion } from './azurite-package.ts'
+import { chromiumBinary } from './chromium-binary.ts'
 import { driverFlags } from './driver.ts'
 import { driverJar } from './driver-jar.ts'
 import { etcdBinary } from './etcd-binary.ts'
@@ -125,6 +126,7 @@ function planDebianPrograms(): NeededServer[] {
   return [
     plan('openssl', testAndSoak, () => systemProgram('openssl', 'openssl')),
     plan('nginx', testOnly, nginxBinary),
+    plan('Chromium', testOnly, chromiumBinary),
     plan('etcd', testAndSoak, etcdBinary),
     plan('kcat', ['bench'], () => systemProgram('kcat', 'kcat')),
     // For pods and images: programs of Debian that a minimal system can lack.

@@ -7,28 +7,45 @@ function announce(text) {
   if (news) news.textContent = text
 }
 
-/** Shows the page again when the backup has a newer generation; what is focused, typed, open or scrolled to stays so. */
+/** Shows the page again when the backup has a newer generation. */
 async function refresh() {
   const main = document.getElementById('main')
   const { newest, generation } = main?.dataset ?? {}
   if (newest === undefined || document.hidden || isTyping()) return
   const found = await (await fetch(newest, { cache: 'no-store' })).json()
   if (found.generation === undefined || String(found.generation) === generation) return
-  const response = await fetch(location.href, { cache: 'no-store' })
-  if (!response.ok) return
+  if (await replaceMain(location.href)) announce(`Generation ${found.generation} was committed; this page shows it.`)
+  await showMore()
+}
+
+/** A page of a large backup comes without what takes longer. */
+async function showMore() {
+  const { more } = document.getElementById('main')?.dataset ?? {}
+  if (more !== undefined) await replaceMain(more)
+}
+
+/** Shows another state of this page; what is focused, open or scrolled to stays so. */
+async function replaceMain(address) {
+  const main = document.getElementById('main')
+  const response = await fetch(address, { cache: 'no-store' })
+  if (!response.ok || main === null) return false
   const next = new DOMParser().parseFromString(await response.text(), 'text/html').getElementById('main')
-  if (next === null) return
+  if (next === null) return false
   const focused = focusPath(main)
   const open = [...main.querySelectorAll('details[open][id]')].map(one => one.id)
   const scrolled = [...main.querySelectorAll('.scroll[id]')].map(one => [one.id, one.scrollLeft])
   const top = window.scrollY
   main.replaceChildren(...next.childNodes)
-  main.dataset.generation = next.dataset.generation ?? ''
+  for (const name of ['generation', 'more']) {
+    if (next.dataset[name] === undefined) delete main.dataset[name]
+    else main.dataset[name] = next.dataset[name]
+  }
   for (const id of open) document.getElementById(id)?.setAttribute('open', '')
   for (const [id, left] of scrolled) document.getElementById(id)?.scrollTo({ left })
   window.scrollTo({ top })
   followPath(main, focused)?.focus({ preventScroll: true })
-  announce(`Generation ${found.generation} was committed; this page shows it.`)
+  showCopyButtons()
+  return true
 }
 
 /** A form that is being filled in is left alone. */
@@ -74,5 +91,10 @@ document.addEventListener('click', async event => {
   }
 })
 
-for (const button of document.querySelectorAll('button[data-copy]')) button.hidden = false
+function showCopyButtons() {
+  for (const button of document.querySelectorAll('button[data-copy]')) button.hidden = false
+}
+
+showCopyButtons()
+showMore().catch(() => undefined)
 setTimeout(poll, POLL_MS)

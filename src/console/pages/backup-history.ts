@@ -1,6 +1,9 @@
+import { listGenerations } from '../../archive/catalog.ts'
 import type { Description } from '../../archive/describe.ts'
-import type { GenerationListing } from '../../archive/generations.ts'
+import { type GenerationListing, listGenerationsOf } from '../../archive/generations.ts'
+import { type RecoveryWindow, readRecoveryWindows } from '../../archive/recovery-window.ts'
 import { formatBytes } from '../../lib/units.ts'
+import type { Storage } from '../../storage/storage.ts'
 import { type Html, nothing } from '../html.ts'
 import { type BackupPlace, backupLink } from '../links.ts'
 import { showTimeline, spanOf, type TimeSpan } from './time-axis.ts'
@@ -13,6 +16,23 @@ export interface History {
   place: BackupPlace
   description: Description
   listing: GenerationListing
+}
+
+/** The numbers of all generations, which takes a listing only. */
+export function generationsOf(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
+  return listGenerations(storage, backupId, signal)
+}
+
+const GENERATIONS = 60
+
+/** Reads several generations of a backup. */
+export async function readHistory(
+  storage: Storage,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<{ windows: Map<string, RecoveryWindow>; listing: GenerationListing }> {
+  const windows = await readRecoveryWindows(storage, backupId, signal)
+  return { windows, listing: await listGenerationsOf(storage, backupId, { limit: GENERATIONS }, signal) }
 }
 
 /** From the oldest state that can be restored to the newest, with all gaps. */

@@ -1,60 +1,72 @@
-import { type DescribedTopic, type Description, describeBackup } from '../../archive/describe.ts'
-import { type GenerationListing, listGenerationsOf } from '../../archive/generations.ts'
+import { type DescribedTopic, type Description, describeManifest } from '../../archive/describe.ts'
+import type { GenerationListing } from '../../archive/generations.ts'
 import type { ArchiveReader, OpenedBackup } from '../archive-reader.ts'
 import { type Html, html } from '../html.ts'
+import { withQuery } from '../links.ts'
 import { type PageRequest, textIn } from '../page-request.ts'
 import { showBackupFacts, showWarnings } from './backup-facts.ts'
-import { axisOf, showHistory } from './backup-history.ts'
+import { axisOf, generationsOf, readHistory, showHistory } from './backup-history.ts'
 import { generationColumns } from './generation-table.ts'
 import { showPage } from './layout.ts'
 import { fitsFilter, showTable } from './table.ts'
 import { topicColumns } from './topic-table.ts'
 
-const GENERATIONS = 60
+/** The history of a backup with more topics is read when the page is shown already: it takes several manifests of megabytes. */
+const MAX_TOPICS_AT_ONCE = 1000
 
 export interface BackupData {
   backup: OpenedBackup
   description: Description
-  listing: GenerationListing
+  /** Undefined where the history was not read yet. */
+  listing: GenerationListing | undefined
 }
 
 /** The page of one backup: its generations over time, and its topics. */
 export async function backupPage(reader: ArchiveReader, backup: OpenedBackup, request: PageRequest): Promise<Html> {
-  const { signal } = request
   const { place, location, manifest } = backup
-  const { generation } = manifest
-  const description = await reader.derive(backup, `describe-${generation}`, () =>
-    describeBackup(location.storage, place.backupId, { generation }, signal),
+  const { query, signal } = request
+  const isWanted = query.get('history') === '1' || manifest.topics.length <= MAX_TOPICS_AT_ONCE
+  const history = isWanted
+    ? await reader.derive(backup, 'history', () => readHistory(location.storage, place.backupId, signal))
+    : undefined
+  const generations = await generationsOf(location.storage, place.backupId, signal)
+  const surroundings = { location: location.name, generations, windows: history?.windows ?? new Map() }
+  return showBackup(
+    { backup, description: describeManifest(manifest, surroundings), listing: history?.listing },
+    request,
   )
-  const listing = await reader.derive(backup, 'generations', () =>
-    listGenerationsOf(location.storage, place.backupId, { limit: GENERATIONS }, signal),
-  )
-  return showBackup({ backup, description, listing }, request)
 }
 
+type Shown = Pick<PageRequest, 'query' | 'rawPath' | 'clock'>
+
 /** Pure. */
-export function showBackup(data: BackupData, request: Pick<PageRequest, 'query' | 'rawPath' | 'clock'>): Html {
+export function showBackup(data: BackupData, request: Shown): Html {
   const { backup, description, listing } = data
   const { query, rawPath, clock } = request
   const filter = textIn(query, 'topics-filter')
   const topics = description.topics.filter(({ selector }) => fitsFilter(selector, filter))
-  const history = { place: backup.place, description, listing }
-  const span = axisOf(history)
+  const history = listing && { place: backup.place, description, listing }
+  const span = history && axisOf(history)
+  const more = withQuery(rawPath, { ...Object.fromEntries(query), history: 1 })
   const body = html`<h1>${description.backup_id}</h1>
 ${showBackupFacts(backup, description, clock.now())}
 ${showWarnings(description.warnings)}
 <h2 id="timeline">Timeline</h2>
-${showHistory(history)}
+${history ? showHistory(history) : html`<p><a href="${more}">Show the timeline and the recovery windows</a></p>`}
 <h2>Topics</h2>
 ${showTable<DescribedTopic>({
   ...{ name: 'topics', caption: 'Topics', rawPath, query, rows: topics, columns: topicColumns(backup.place, span) },
   empty: filter === undefined ? 'This backup has no topics.' : 'No topic has this in its name.',
   ...(description.topics.length > 10 && { filter: { label: 'Name contains', text: filter } }),
 })}
-<h2>Generations</h2>
+${listing && showGenerations(backup, listing, request)}`
+  return showPage({ title: description.backup_id, body, backup, tab: 'Overview', ...(!history && { more }) })
+}
+
+function showGenerations(backup: OpenedBackup, { generations, more }: GenerationListing, request: Shown): Html {
+  return html`<h2>Generations</h2>
 ${showTable({
-  ...{ name: 'generations', caption: 'Generations', rawPath, query, rows: listing.generations, pageRows: 10 },
+  ...{ ...request, name: 'generations', caption: 'Generations', rows: generations, pageRows: 10 },
   ...{ columns: generationColumns(backup.place), empty: 'There are no generations.' },
-})}${listing.more && html`<p class="none">Older generations are not listed; kafka-backup list --generations lists all.</p>`}`
-  return showPage({ title: description.backup_id, body, backup, tab: 'Overview' })
+})}${more && html`<p class="none">Older generations are not listed; kafka-backup list --generations lists all.</p>`}`
 }

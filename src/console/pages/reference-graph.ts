@@ -27,6 +27,6 @@ const SHOWN_CHARS = 26
 
 function showBox({ subject, version }: ReferenceNode, { x, y }: { x: number; y: number }, place: BackupPlace): Html {
   const short = subject.length > SHOWN_CHARS ? `${subject.slice(0, SHOWN_CHARS - 1)}…` : subject
-  return html`<a href="${subjectLink(place, subject, { version })}" aria-label="${subject} version ${version}"><rect class="box" x="${x}" y="${y}" width="${BOX.width}" height="${BOX.height}" rx="6"></rect>
-<text class="label" x="${x + 12}" y="${y + 17}">${short}</text><text class="tick" x="${x + 12}" y="${y + 32}">version ${version}</text></a>`
+  const box = html`<rect class="box" x="${x}" y="${y}" width="${BOX.width}" height="${BOX.height}" rx="6"></rect>`
+  return html`<a href="${subjectLink(place, subject, { version })}">${box}<text class="label" x="${x + 12}" y="${y + 17}">${short} </text><text class="tick" x="${x + 12}" y="${y + 32}">version ${version}</text></a>`
 }

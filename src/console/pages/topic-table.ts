@@ -9,8 +9,8 @@ import { badge, plural, showTime } from './words.ts'
 /** A drawing of more tells nothing more. */
 const MAX_MARKS = 100
 
-/** Pure. The topics of a backup, each with its recovery window and gaps on the time axis of the backup. */
-export function topicColumns(place: BackupPlace, span: TimeSpan): Column<DescribedTopic>[] {
+/** Pure. The topics of a backup, each with its recovery window and gaps on the time axis of the backup, if that is known. */
+export function topicColumns(place: BackupPlace, span: TimeSpan | undefined): Column<DescribedTopic>[] {
   return [
     {
       ...{ key: 'name', title: 'Topic', order: topic => topic.selector },
@@ -43,7 +43,7 @@ export function topicColumns(place: BackupPlace, span: TimeSpan): Column<Describ
         title: 'Recovery window and gaps',
         order: topic => topic.recovery_window?.oldest.created_at ?? null,
       },
-      cell: topic => showTopicWindow(topic, span),
+      cell: topic => (span ? showTopicWindow(topic, span) : html`<span class="none">not read yet</span>`),
     },
   ]
 }

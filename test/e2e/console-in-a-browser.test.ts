@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { join, resolve } from 'node:path'
+import { describe, test } from 'node:test'
+import { commitGeneration } from '../../src/archive/commit.ts'
+import { openSelected } from '../../src/archive/select-generation.ts'
+import { openConsoleServer } from '../../src/console/open-console-server.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { LONG, MANY, storeManyRecords, storeManyTopics } from '../console/large-backups.ts'
+import { SHOP } from '../console/sample-backups.ts'
+import { useConsole } from '../console/use-console.ts'
+import { findBarriers, useBrowser } from '../servers/browser.ts'
+
+const never = new AbortController().signal
+const console_ = useConsole({}, async storage => {
+  await storeManyTopics(storage)
+  await storeManyRecords(storage)
+})
+const open = useBrowser()
+
+/** Every page, and the name of its picture where the documentation has one. */
+const pages: readonly (readonly [path: string, heading: string, picture?: string])[] = [
+  ['/', 'Backups', 'backups'],
+  ['/at/0/shop', 'shop', 'backup'],
+  ['/at/0/sealed', 'sealed'],
+  [`/at/0/${MANY}?topics-page=3&topics-sort=-name`, MANY],
+  ['/at/0/shop/topics/orders', 'orders'],
+  ['/at/0/shop/topics/events@6576656e', 'events@6576656e replaced'],
+  ['/at/0/shop/topics/orders/records?text=customer-3', 'Records of orders', 'records'],
+  ['/at/0/shop/topics/orders/records/0/70', 'orders partition 0, offset 70', 'record'],
+  ['/at/0/shop/topics/payments/records/0/3', 'payments partition 0, offset 3'],
+  ['/at/0/shop/topics/customers/records/0/3', 'customers partition 0, offset 3'],
+  ['/at/0/shop/topics/hostile/records', 'Records of hostile'],
+  ['/at/0/shop/schemas', 'Schemas'],
+  ['/at/0/shop/schemas/subject?name=orders-value&version=2&against=1', 'orders-value version 2', 'schema'],
+  ['/at/0/shop/groups', 'Consumer groups'],
+  ['/at/0/shop/groups/group?name=billing', 'billing'],
+  ['/at/0/shop/restore?include=orders&rename=orders%3Dback', 'Prepare a restore'],
+  ['/at/0/nothing', 'Not found'],
+]
+
+/** Pictures of the documentation are made with RECORD=1. */
+const pictures = process.env.RECORD === '1' ? resolve(import.meta.dirname, '../../docs') : undefined
+const desktop = { width: 1100, height: 760 }
+const phone = { width: 360, height: 740 }
+
+describe('every page of the console', () => {
+  test('has no barriers that axe finds, breaks no policy, runs no script of a record, and fits a phone', async () => {
+    const { page, complaints } = await open({ colorScheme: 'light' })
+    for (const [path, heading, picture] of pages) {
+      await page.setViewportSize(desktop)
+      await page.goto(console_().url + path)
+      // A page of a large backup gets what takes longer when it is shown already.
+      await page.locator('main:not([data-more])').waitFor()
+      assert.equal((await page.locator('h1').innerText()).replace(/\s+/g, ' ').trim(), heading)
+      if (pictures && picture) await page.screenshot({ path: join(pictures, `console-${picture}.png`) })
+      assert.deepEqual(await findBarriers(page), [], path)
+      assert.equal(await page.evaluate('window.hacked'), undefined, path)
+      await page.setViewportSize(phone)
+      const width = await page.evaluate('document.documentElement.scrollWidth')
+      assert.ok(Number(width) <= phone.width, `${path} is ${width} pixels wide`)
+    }
+    // The browser itself reports the status of the page that is not there.
+    const own = complaints.filter(text => !text.includes('404 (Not Found)'))
+    assert.deepEqual(own, [])
+    await page.context().close()
+  })
+
+  test('has enough contrast in the dark, too', async () => {
+    const { page } = await open({ colorScheme: 'dark' })
+    for (const [path] of pages.filter(([, , picture]) => picture !== undefined)) {
+      await page.goto(console_().url + path)
+      assert.deepEqual(await findBarriers(page, ['color-contrast']), [], path)
+    }
+    await page.context().close()
+  })
+})
+
+describe('with a keyboard', () => {
+  test('the first stop leads to the content, and columns order tables', async () => {
+    const { page } = await open()
+    await page.goto(`${console_().url}/at/0/shop`)
+    await page.keyboard.press('Tab')
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to content')
+    await page.keyboard.press('Enter')
+    assert.equal(await page.evaluate('document.activeElement.id'), 'main')
+    const records = page.getByRole('link', { name: 'Records', exact: true })
+    await records.first().focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/topics-sort=records/)
+    assert.equal(await page.locator('#topics th[aria-sort=ascending]').innerText(), 'Records ▲')
+    await page.context().close()
+  })
+
+  test('a search is filled in, sent and kept as an address', async () => {
+    const { page } = await open()
+    await page.goto(`${console_().url}/at/0/shop/topics/orders/records`)
+    await page.getByText('Search and position').click()
+    await page.getByLabel('Key', { exact: true }).fill('order-7')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/key=order-7/)
+    assert.match(await page.locator('main').innerText(), /Found 2 records/)
+    await page.getByRole('link', { name: '7', exact: true }).first().click()
+    await page.waitForURL(/\/records\/\d\/7$/)
+    assert.match(await page.locator('pre.json').innerText(), /"id": "order-7"/)
+    await page.context().close()
+  })
+})
+
+describe('large backups', () => {
+  test('the first page of 10,000 topics takes less than a second of CPU time, also before anything is known', async t => {
+    const { storage } = console_()
+    const fresh = await openConsoleServer({
+      ...{ locations: [{ name: 'fresh', storage }], host: '127.0.0.1', port: 0, allowedHosts: [], clock: systemClock },
+    })
+    t.after(() => fresh.close())
+    const { page } = await open()
+    // Without the script: it reads the history, when the page is shown already.
+    await page.route('**/console.js', route => route.abort())
+    const before = process.cpuUsage()
+    await page.goto(`${fresh.url}/at/0/${MANY}`)
+    const { user, system } = process.cpuUsage(before)
+    t.diagnostic(`${(user + system) / 1000} ms`)
+    assert.match(await page.locator('main').innerText(), /1–50 of 10,000/)
+    assert.ok(user + system < 1_000_000, `${(user + system) / 1000} ms`)
+    await page.unroute('**/console.js')
+    await page.reload()
+    await page.locator('svg.bar').first().waitFor()
+    await page.context().close()
+  })
+
+  test('a million records are browsed at both ends and searched', async () => {
+    const { page } = await open()
+    const records = `${console_().url}/at/0/${LONG}/topics/long/records`
+    await page.goto(records)
+    assert.equal(await page.locator('tbody tr').first().locator('td').nth(1).innerText(), '999999')
+    await page.getByRole('link', { name: 'Older' }).click()
+    assert.equal(await page.locator('tbody tr').first().locator('td').nth(1).innerText(), '999949')
+    await page.goto(`${records}?partition=0&from=500000&text=%22number%22%3A777`)
+    assert.equal(await page.locator('tbody tr').first().locator('td').nth(1).innerText(), '500777')
+    await page.context().close()
+  })
+})
+
+test('a page shows a newer generation as soon as it is committed, and keeps what is focused', async () => {
+  const { storage, url } = console_()
+  const { page } = await open()
+  await page.clock.install()
+  await page.goto(`${url}/at/0/shop`)
+  const link = page.getByRole('link', { name: 'payments' })
+  await link.focus()
+  const { format: _, format_version: __, ...newest } = await openSelected(storage, SHOP, {}, never)
+  const manifest = { ...newest, generation: newest.generation + 1, created_at: '2027-01-01T00:00:00.000Z' }
+  await commitGeneration(storage, { manifest, freshSegments: new Map(), attempt: 1 }, never)
+  const news = page.getByText(`Generation ${manifest.generation} was committed`)
+  // The script of the page asks every five seconds of the clock that is installed; listings may be a second old.
+  while (!(await news.isVisible())) await page.clock.runFor(5000)
+  assert.match(await page.locator('main').innerText(), /2027-01-01 00:00:00Z/)
+  assert.equal(await page.evaluate('document.activeElement.textContent'), 'payments')
+  await page.context().close()
+})
