@@ -4,7 +4,7 @@ import type { Storage } from '../storage/storage.ts'
 import { backupNotFound, readManifest, scanGenerations } from './catalog.ts'
 import { type HoldFacts, listHolds, readHold } from './holds.ts'
 import type { State } from './log/change.ts'
-import { commitKey } from './log/keys.ts'
+import { hasCommit } from './log/open-generation.ts'
 import { walkGenerations } from './log/walk-generations.ts'
 import type { Manifest } from './manifest.ts'
 import { type Totals, totalsOf } from './summary.ts'
@@ -71,8 +71,8 @@ async function findHeldCommits(
   const [oldest] = newestCommits
   if (oldest === undefined) return []
   const older = [...held].filter(one => one < oldest && !manifests.includes(one))
-  const found = await runPool(older, MANIFESTS_AT_ONCE, one => storage.stat(commitKey(backupId, one), signal))
-  return older.filter((_, i) => found[i] !== undefined)
+  const found = await runPool(older, MANIFESTS_AT_ONCE, one => hasCommit(storage, backupId, one, signal))
+  return older.filter((_, i) => found[i])
 }
 
 async function withHolds(

@@ -60,11 +60,33 @@ export async function readLogReferences(
   signal: AbortSignal,
 ): Promise<Set<string>> {
   const keys = new Set<string>()
-  // In between some have gone, or were not copied.
-  for (const stretch of rangesOf(commits.filter(one => one >= cut))) {
+  for (const stretch of await stretchesOf(
+    storage,
+    backupId,
+    commits.filter(one => one >= cut),
+    signal,
+  )) {
     await addStretch(storage, backupId, stretch, keys, signal)
   }
   return keys
+}
+
+/** In between some have gone, or were not copied; a stretch begins with a cut. A commit that was lost ends none: roll-ups cover it. */
+async function stretchesOf(
+  storage: Storage,
+  backupId: string,
+  commits: readonly number[],
+  signal: AbortSignal,
+): Promise<{ from: number; to: number }[]> {
+  const stretches: { from: number; to: number }[] = []
+  for (const range of rangesOf(commits)) {
+    const last = stretches.at(-1)
+    const isCut =
+      !last || firstCommitOf((await readCommit(storage, backupId, range.from, signal)).commit) === range.from
+    if (isCut) stretches.push({ ...range })
+    else last.to = range.to
+  }
+  return stretches
 }
 
 /** Generations that can be opened without any commit before them. */

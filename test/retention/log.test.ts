@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { openBackup } from '../../src/archive/catalog.ts'
+import { listGenerationsOf } from '../../src/archive/generations.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { copyBackup } from '../../src/copy/copy-backup.ts'
 import { hasCode } from '../../src/errors.ts'
@@ -158,6 +159,29 @@ describe('a prune of a backup of version 2', () => {
     assert.ok(!after.has(1) && !after.has(10))
     assert.deepEqual(world.keys('a/kept/').length <= 1, true)
     await isWhole(world)
+  })
+
+  test('is not stopped by a lost commit that a roll-up covers', async () => {
+    const world = await grown()
+    await world.storage.remove('a/commits/000000000/000000000012.json.zst', never)
+    const stray = await world.stray('a')
+    world.storage.modified.set(stray, 0)
+    const { notes } = await world.pruneOne({ graceMs: 100 * HOUR })
+    assert.deepEqual([notes, world.storage.objects.has(stray)], [[], false])
+  })
+
+  test('leaves held generations in the list, however many newer ones there are', async () => {
+    const world = await grown()
+    await world.storage.create('a/holds/000000000003.json', Buffer.from('{}'), never)
+    for (let i = 0; i < 3; i++) {
+      world.clock.pass(3 * HOUR)
+      await world.prune(policy)
+    }
+    await (await LogRun.open(world, 'a')).rounds(5, HOUR / 6)
+    assert.ok(!world.keys('a/commits/').some(key => key.endsWith('/000000000003.json.zst')), 'its commit has gone')
+    const { generations } = await listGenerationsOf(world.storage, 'a', { limit: 2 }, never)
+    assert.deepEqual([generations.length, generations.at(-1)?.generation], [3, 3])
+    assert.ok(generations.at(-1)?.hold)
   })
 
   test('that died while it kept a generation is completed by a program whose zstd writes other bytes', async () => {
