@@ -61,7 +61,8 @@ function otherWork(survey: RestoreSurvey): OtherWork {
   return {
     registrySteps: schemas?.survey.plan.steps.length ?? 0,
     verifies: verify,
-    groups: groups.plan.groups.length,
+    // Groups of a complete restore have their offsets.
+    groups: records.isComplete ? 0 : groups.plan.groups.length,
     rewritesIds: traitsOf(survey).rewritesIds,
     ...(bytesPerSecond !== undefined && { bytesPerSecond }),
   }

@@ -23,7 +23,7 @@ export interface Rates {
   storeRead?: number
   /** Stored bytes a second that this machine prepares for the target. */
   prepare?: number
-  /** Bytes a second that the target takes in as many partitions as the restore fills at a time. */
+  /** Bytes a second that the target takes in as many partitions as the restore fills at a time, while they are prepared. */
   targetWrite?: number
   /** The same in one partition. */
   onePartition?: number
@@ -107,7 +107,7 @@ export function estimateRestore(work: Workload, others: OtherWork, rates: Rates 
     const problems = rates ? rates.problems : [NOTHING_MEASURED]
     return { ...base, seconds: null, precision: 'about', limitedBy: null, problems }
   }
-  const limit = slowest([ofRecords, ofRegistry].flatMap(one => one ?? []))
+  const limit = slowest([limitOf(steps, ofRecords), ofRegistry].flatMap(one => one ?? []))
   return {
     ...base,
     seconds: (ofRecords?.seconds ?? 0) + (ofRegistry?.seconds ?? 0),
@@ -144,6 +144,15 @@ function listUnmeasured({ bytes }: Workload, { registrySteps }: OtherWork, rates
     ...(registrySteps > 0 && rates?.registry === undefined ? ['registry' as const] : []),
   ]
 }
+
+/** The target is written to while batches are prepared: where that alone takes nearly as long, it is what limits both. */
+function limitOf(steps: readonly EstimateStep[], ofRecords: EstimateStep | undefined): EstimateStep | undefined {
+  const cpu = steps.find(({ name }) => name === 'cpu' || name === 'id_rewriting')
+  const isCpu = ofRecords?.name === 'target_write' && cpu && cpu.seconds >= ofRecords.seconds * NEARLY
+  return isCpu ? cpu : ofRecords
+}
+
+const NEARLY = 0.8
 
 function slowest(steps: readonly EstimateStep[]): EstimateStep | undefined {
   return steps.toSorted((a, b) => b.seconds - a.seconds)[0]

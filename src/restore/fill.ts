@@ -56,11 +56,12 @@ export async function fill(
   noting.catch(orStop)
   try {
     await replay.run(streams, scoped)
+    const ms = clock.monotonic() - begunAt
     await finishing.settled()
     scoped.throwIfAborted()
     // A writer after the last record of a partition did not affect any response.
     if (!isShared) await reconcileAll(streams, { cluster, isShared }, scoped)
-    return describeWriting(streams, { ms: clock.monotonic() - begunAt, waitedMs: replay.waitedMs }, options)
+    return describeWriting(streams, { ms, waitedMs: replay.waitedMs }, options)
   } finally {
     stop.abort(stop.signal.reason)
     await noting.catch(() => undefined)

@@ -6,7 +6,6 @@ import { readAhead } from '../lib/read-ahead.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type Outgoing, readOutgoing } from './outgoing.ts'
 import { outgoingOptions } from './outgoing-options.ts'
-import { openPatching } from './patch-threads.ts'
 import type { PlannedLeg } from './plan.ts'
 import type { RecordsSurvey } from './survey-records.ts'
 import type { OpenStream } from './workload.ts'
@@ -20,8 +19,16 @@ export interface BackupProbe {
   /** Stored bytes a second; undefined where there is nothing to read. */
   storeRead?: number
   prepare?: number
-  /** Batches as they would be sent, of each partition that was read. */
-  batches: Outgoing[][]
+  /** The partitions of which something was read that would be sent. */
+  streams: ProbedStream[]
+}
+
+/** What was read of one partition. */
+export interface ProbedStream {
+  /** Batches that would be sent, ready in memory. */
+  batches: readonly Outgoing[]
+  /** The same batches, prepared again. */
+  open: () => AsyncGenerator<Outgoing>
 }
 
 interface ProbeParts {
@@ -50,17 +57,14 @@ export async function probeBackup(
   const mayContinue = () => recorder.bytes < limits.maxBytes && clock.monotonic() - startedAt < limits.maxMs
   await runPool(streams, Math.max(1, streams.length), stream => readSome(stream, recorder, mayContinue, signal))
   const readMs = clock.monotonic() - startedAt
-  const prepareAll = () => prepareStreams({ options, plan }, streams, recorder, signal)
-  const patching = openPatching()
-  try {
-    const first = await timed(prepareAll, clock)
-    // The first time, code is compiled and threads start, which a restore does once.
-    const { value: batches, ms } = first.ms < limits.maxMs / 2 ? await timed(prepareAll, clock) : first
-    const { bytes } = recorder
-    return { ...(bytes > 0 && { storeRead: perSecond(bytes, readMs), prepare: perSecond(bytes, ms) }), batches }
-  } finally {
-    patching.close()
-  }
+  const sources = streams.map(one => () => prepareAgain({ options, plan }, one, recorder, signal))
+  const prepareAll = () => prepareSources(sources)
+  const first = await timed(prepareAll, clock)
+  // The first time, code is compiled and threads start, which a restore does once.
+  const { value, ms } = first.ms < limits.maxMs / 2 ? await timed(prepareAll, clock) : first
+  const { bytes } = recorder
+  const rates = bytes > 0 && { storeRead: perSecond(bytes, readMs), prepare: perSecond(bytes, ms) }
+  return { ...rates, streams: value.filter(({ batches }) => batches.length > 0) }
 }
 
 async function timed<T>(work: () => Promise<T>, clock: Clock): Promise<{ value: T; ms: number }> {
@@ -69,25 +73,17 @@ async function timed<T>(work: () => Promise<T>, clock: Clock): Promise<{ value: 
   return { value, ms: clock.monotonic() - startedAt }
 }
 
-async function prepareStreams(
-  { options, plan }: Pick<RecordsSurvey, 'options' | 'plan'>,
-  streams: readonly OpenStream[],
-  recorder: RangeRecorder,
-  signal: AbortSignal,
-): Promise<Outgoing[][]> {
+function prepareSources(sources: readonly ProbedStream['open'][]): Promise<ProbedStream[]> {
   const room = { bytes: KEPT_BYTES }
-  const limits = { maxBytes: MAX_BATCH_BYTES, batchBytes: options.batchBytes }
-  const batches = await runPool(streams, Math.max(1, streams.length), one =>
-    prepareSome(
-      one,
-      ({ leg, segment }) => {
-        const outgoing = outgoingOptions(options, { plan, ...one }, { ...leg, segments: [segment] }, limits)
-        return readOutgoing(recorder.replay(), outgoing, signal)
-      },
-      room,
-    ),
-  )
-  return batches.filter(some => some.length > 0)
+  return runPool(sources, Math.max(1, sources.length), async open => {
+    const batches: Outgoing[] = []
+    for await (const batch of open()) {
+      if (room.bytes < batch.bytes.length) continue
+      room.bytes -= batch.bytes.length
+      batches.push({ ...batch, bytes: Buffer.from(batch.bytes) })
+    }
+    return { batches, open }
+  })
 }
 
 /** Pure. At least a tenth of a millisecond: a clock may not have moved. */
@@ -117,25 +113,21 @@ async function readSome(
 }
 
 /** Up to the end of what was read. */
-async function prepareSome(
+async function* prepareAgain(
+  { options, plan }: Pick<RecordsSurvey, 'options' | 'plan'>,
   stream: OpenStream,
-  open: (sampled: SampledSegment) => AsyncGenerator<Outgoing>,
-  room: { bytes: number },
-): Promise<Outgoing[]> {
-  const kept: Outgoing[] = []
+  recorder: RangeRecorder,
+  signal: AbortSignal,
+): AsyncGenerator<Outgoing> {
+  const limits = { maxBytes: MAX_BATCH_BYTES, batchBytes: options.batchBytes }
   try {
-    for (const sampled of segmentsOf(stream)) {
-      for await (const batch of open(sampled)) {
-        if (room.bytes < batch.bytes.length) continue
-        room.bytes -= batch.bytes.length
-        // A copy: its header changes when it is sent.
-        kept.push({ ...batch, bytes: Buffer.from(batch.bytes) })
-      }
+    for (const { leg, segment } of segmentsOf(stream)) {
+      const outgoing = outgoingOptions(options, { plan, ...stream }, { ...leg, segments: [segment] }, limits)
+      yield* readOutgoing(recorder.replay(), outgoing, signal)
     }
   } catch (error) {
     if (!(error instanceof NotRead)) throw error
   }
-  return kept
 }
 
 /** The probe ends here. */
@@ -164,7 +156,8 @@ class RangeRecorder implements RangeReader {
     const readRange: Storage['readRange'] = async (key, start, length) => {
       const known = this.#ranges.get(`${key} ${start} ${length}`)
       if (!known) throw new NotRead(key)
-      return known
+      // A copy: the header of a batch changes when it is sent.
+      return Buffer.from(known)
     }
     // Nothing else is asked of it by what reads segments.
     return { ...this.#storage, readRange }

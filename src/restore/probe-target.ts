@@ -9,14 +9,14 @@ import type { Clock } from '../lib/clock.ts'
 import { newTopic } from './fit-settings.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { PlannedTopic } from './plan.ts'
-import { type ProbeLimits, perSecond } from './probe-backup.ts'
+import { type ProbedStream, type ProbeLimits, perSecond } from './probe-backup.ts'
 import { Replay } from './replay.ts'
 import { Stream } from './stream.ts'
 
 export interface TargetProbe {
-  /** Bytes a second into all partitions at a time. */
+  /** Bytes a second into all partitions at a time, prepared while they are written. */
   targetWrite: number
-  /** And into one. */
+  /** And into one, from memory. */
   onePartition: number
   /** The topic that could not be deleted, and why. */
   left?: string
@@ -43,7 +43,7 @@ const RETENTION_MS = 3_600_000
  */
 export async function probeTarget(
   like: PlannedTopic,
-  batches: readonly Outgoing[][],
+  streams: readonly ProbedStream[],
   parts: TargetParts,
   limits: ProbeLimits,
   signal: AbortSignal,
@@ -51,7 +51,8 @@ export async function probeTarget(
   const { cluster, onBegin } = parts
   const name = `${PROBE_TOPICS}${randomBytes(8).toString('hex')}`
   // One more, to measure one partition alone.
-  const partitions = batches.length + 1
+  const partitions = streams.length + 1
+  const batches = streams.flatMap(one => one.batches)
   await assertDeletable(cluster, name, signal)
   onBegin({ topic: name, partitions })
   const id = await create(parts, probeTopic(like, name, partitions, batches))
@@ -62,11 +63,14 @@ export async function probeTarget(
     if (topic?.id !== id)
       throw new KafkaBackupError('RESTORE_CONFLICT', `another client has created topic ${name} again`)
     const identity = await acquireProducerId(cluster, signal)
-    const write = (some: readonly { partition: number; batches: readonly Outgoing[] }[], share: number) =>
+    const write = (some: readonly PartitionSource[], share: number) =>
       writeSome({ name, id }, some, { ...parts, identity }, scale(limits, share), signal)
-    const onePartition = await write([{ partition: batches.length, batches: batches.flat() }], 0.25)
+    const ready = async function* () {
+      yield* batches
+    }
+    const onePartition = await write([{ partition: streams.length, open: ready }], 0.25)
     const targetWrite = await write(
-      batches.map((some, partition) => ({ partition, batches: some })),
+      streams.map(({ open }, partition) => ({ partition, open })),
       0.75,
     )
     return { targetWrite, onePartition }
@@ -87,8 +91,8 @@ function scale({ maxBytes, maxMs }: ProbeLimits, share: number): ProbeLimits {
   return { maxBytes: maxBytes * share, maxMs: maxMs * share }
 }
 
-function probeTopic(like: PlannedTopic, name: string, partitions: number, batches: readonly Outgoing[][]) {
-  const largest = Math.max(...batches.flat().map(({ bytes }) => bytes.length))
+function probeTopic(like: PlannedTopic, name: string, partitions: number, batches: readonly Outgoing[]) {
+  const largest = Math.max(...batches.map(({ bytes }) => bytes.length))
   const own = Number(like.whileFilling['max.message.bytes'] ?? 0)
   const configs = {
     ...like.whileFilling,
@@ -134,10 +138,15 @@ async function withinTime<T>(clock: Clock, work: (signal: AbortSignal) => Promis
   }
 }
 
+interface PartitionSource {
+  partition: number
+  open: () => AsyncGenerator<Outgoing>
+}
+
 /** Bytes a second from the first answer on: connections are open then. */
 async function writeSome(
   { name, id }: { name: string; id: string },
-  some: readonly { partition: number; batches: readonly Outgoing[] }[],
+  some: readonly PartitionSource[],
   { identity, ...parts }: TargetParts & { identity: ProducerIdentity },
   limits: ProbeLimits,
   signal: AbortSignal,
@@ -147,9 +156,7 @@ async function writeSome(
   let bytes = 0
   let first: { ms: number; bytes: number } | undefined
   const mayContinue = () => bytes < limits.maxBytes && clock.monotonic() - startedAt < limits.maxMs
-  const streams = some.map(({ partition, batches }) =>
-    openStream({ name, id, partition }, batches, identity, mayContinue),
-  )
+  const streams = some.map(({ partition, open }) => openStream({ name, id, partition }, open, identity, mayContinue))
   const replay = new Replay({
     ...parts,
     maxActive: streams.length,
@@ -166,16 +173,20 @@ async function writeSome(
   return perSecond(bytes, endedAt - startedAt)
 }
 
-/** Sends the batches again and again, at least each once as far as the time allows. */
+/** Sends the batches again and again, as far as the limits allow. */
 function openStream(
   { name: topic, id: topicId, partition }: { name: string; id: string; partition: number },
-  batches: readonly Outgoing[],
+  source: PartitionSource['open'],
   identity: ProducerIdentity,
   mayContinue: () => boolean,
 ): Stream {
   const open = async function* (): AsyncGenerator<Outgoing> {
-    do for (const batch of batches) if (mayContinue()) yield batch
-    while (mayContinue())
+    while (mayContinue()) {
+      for await (const batch of source()) {
+        if (!mayContinue()) return
+        yield batch
+      }
+    }
   }
   const place = { topic, partition }
   const start = { sourcePartition: 0, sourceOffset: 0n, targetOffset: 0n, sequence: 0, isFilled: false, isDone: false }

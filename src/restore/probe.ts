@@ -7,7 +7,8 @@ import type { RegistryClient } from '../registry/client/client.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Rates } from './estimate.ts'
 import { countActive } from './fill.ts'
-import { type ProbeLimits, perSecond, probeBackup } from './probe-backup.ts'
+import { openPatching } from './patch-threads.ts'
+import { type ProbedStream, type ProbeLimits, perSecond, probeBackup } from './probe-backup.ts'
 import { probeTarget } from './probe-target.ts'
 import type { RecordsSurvey } from './survey-records.ts'
 import type { OpenStream, Workload } from './workload.ts'
@@ -56,17 +57,21 @@ export async function probeRates(
   const sampled = sample(survey, work.streams)
   const limits = limitsOf(work)
   if (sampled.length > 0) {
-    onStep(`reading up to ${formatBytes(limits.maxBytes)} of the backup for up to ${formatDuration(limits.maxMs)}`)
-    const read = await attempt('the store', () => probeBackup(survey, sampled, { storage, clock }, limits, signal))
-    const { batches = [], ...ofBackup } = read ?? {}
-    Object.assign(rates, ofBackup)
-    if (scope === 'target' && batches.length > 0) {
-      const written = await attempt('the target', () =>
-        writeSample(survey, sampled, batches, { ...parts, limits }, signal),
-      )
-      const { left, ...ofTarget } = written ?? {}
-      Object.assign(rates, ofTarget)
-      if (left !== undefined) rates.problems.push(left)
+    // Threads that rewrite IDs stay until all is measured.
+    const patching = openPatching()
+    try {
+      onStep(`reading up to ${formatBytes(limits.maxBytes)} of the backup for up to ${formatDuration(limits.maxMs)}`)
+      const read = await attempt('the store', () => probeBackup(survey, sampled, { storage, clock }, limits, signal))
+      const { streams = [], ...ofBackup } = read ?? {}
+      Object.assign(rates, ofBackup)
+      if (scope === 'target' && streams.length > 0) {
+        const write = () => writeSample(survey, sampled, streams, { ...parts, limits }, signal)
+        const { left, ...ofTarget } = (await attempt('the target', write)) ?? {}
+        Object.assign(rates, ofTarget)
+        if (left !== undefined) rates.problems.push(left)
+      }
+    } finally {
+      patching.close()
     }
   }
   if (registry) {
@@ -90,7 +95,7 @@ function sample({ options }: RecordsSurvey, streams: readonly OpenStream[]): Ope
 function writeSample(
   { options }: RecordsSurvey,
   [largest]: readonly OpenStream[],
-  batches: Parameters<typeof probeTarget>[1],
+  streams: readonly ProbedStream[],
   { cluster, clock, requestTimeoutMs, onStep, limits }: ProbeParts & { limits: ProbeLimits },
   signal: AbortSignal,
 ): ReturnType<typeof probeTarget> {
@@ -102,7 +107,7 @@ function writeSample(
         `${formatDuration(limits.maxMs)}, and deleting it`,
     )
   const parts = { cluster, clock, requestTimeoutMs, connectionsPerBroker, onBegin }
-  return probeTarget(largest.topic, batches, parts, limits, signal)
+  return probeTarget(largest.topic, streams, parts, limits, signal)
 }
 
 /** Small requests that change nothing, as many at a time as the job allows. */

@@ -31,14 +31,14 @@ const dryRunWith = (estimate: Estimate) => ({
 })
 const fieldsOf = async (estimate: Estimate) => {
   const { out } = await run(['--dry-run'], dryRunWith(estimate))
-  return out.split('\n').filter(line => /^ {2}(Time|Rates|Without|Probe) /.test(line) && !line.includes('window'))
+  return out.split('\n').filter(line => /^ {2}(Time|Steps|Without|Probe) /.test(line) && !line.includes('window'))
 }
 
 describe('restore --dry-run', () => {
   test('shows the estimated time, what limits it, the rates and what is not included', async () => {
     assert.deepEqual(await fieldsOf(estimateRestore(work, others, probed)), [
       '  Time         about 4m 00s, limited by writing to the target',
-      '  Rates        store 180 MiB/s, CPU with schema IDs 90.0 MiB/s, target 12.5 MiB/s, one partition 10.0 MiB/s; measured now',
+      '  Steps        store 5.0 s at 180 MiB/s, CPU with schema IDs 10.0 s at 90.0 MiB/s, target 4m 00s at 12.5 MiB/s, one partition 1m 40s at 10.0 MiB/s; measured now',
       '  Without      the comparison (restore.verify), committed offsets',
     ])
     const skewed = await fieldsOf(estimateRestore(work, others, { ...probed, onePartition: MiB }))
@@ -53,7 +53,7 @@ describe('restore --dry-run', () => {
     )
     assert.deepEqual(fields, [
       '  Time         at least 10.0 s, limited by the CPU that rewrites schema IDs',
-      '  Rates        store 180 MiB/s, CPU with schema IDs 90.0 MiB/s; measured now',
+      '  Steps        store 5.0 s at 180 MiB/s, CPU with schema IDs 10.0 s at 90.0 MiB/s; measured now',
       '  Without      writing to the target (--probe-target measures it)',
       '  Probe        the target could not be measured: the user of this job may not delete topic x',
     ])
@@ -74,7 +74,7 @@ describe('restore --dry-run', () => {
     assert.equal(time, '  Time         about 1m 40s, limited by writing records')
     assert.equal(
       rates,
-      '  Rates        records 30.0 MiB/s; of the restore into another cluster that ended 2026-01-02 03:04:05Z',
+      '  Steps        records 1m 40s at 30.0 MiB/s; of the restore into another cluster that ended 2026-01-02 03:04:05Z',
     )
   })
 

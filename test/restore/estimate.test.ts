@@ -47,6 +47,12 @@ describe('the estimate of a restore', () => {
     assert.deepEqual([limited.limitedBy, limited.seconds], ['rate_limit', 1000])
   })
 
+  test('names the CPU where preparing alone takes nearly as long as writing what is prepared meanwhile', () => {
+    const of = (prepare: number) => estimateRestore(work(), others(), rates({ prepare }))
+    assert.deepEqual([of(10 * MiB).limitedBy, of(10 * MiB).seconds], ['cpu', 50], '40 of 50 seconds')
+    assert.equal(of(11 * MiB).limitedBy, 'target_write')
+  })
+
   test('adds the requests to the registry, which come before records', () => {
     const few = estimateRestore(work(), others({ registrySteps: 100 }), rates({ registry: 50 }))
     assert.deepEqual([few.seconds, few.limitedBy], [52, 'target_write'])

@@ -56,7 +56,7 @@ export function estimateFields(estimate: Estimate): Field[] {
   const rates = `${steps.map(formatRate).join(', ')}${source ? `; ${formatSource(source)}` : ''}`
   return [
     ['  Time', formatTime(estimate, seconds)],
-    ['  Rates', steps.length === 0 ? undefined : rates],
+    ['  Steps', steps.length === 0 ? undefined : rates],
     ['  Without', notIncluded.length === 0 ? undefined : notIncluded.map(one => left[one]).join(', ')],
     ['  Probe', told === '' ? undefined : told],
   ]
@@ -68,10 +68,10 @@ function formatTime({ precision, limitedBy, partition }: Estimate, seconds: numb
   return `${precisions[precision]} ${formatSeconds(seconds)}, limited by ${what}`
 }
 
-function formatRate({ name, unit, perSecond }: EstimateStep): string {
+function formatRate({ name, unit, perSecond, seconds }: EstimateStep): string {
   const rate =
     unit === 'bytes' ? `${formatBytes(Math.round(perSecond))}/s` : `${formatCount(Math.round(perSecond))} requests/s`
-  return `${labels[name]} ${rate}`
+  return `${labels[name]} ${formatSeconds(seconds)} at ${rate}`
 }
 
 function formatSource(source: RateSource): string {
