@@ -71,11 +71,26 @@ describe('restore --dry-run', () => {
   test('names the earlier restore that the rates are from', async () => {
     const source = { kind: 'earlier_restore' as const, at, report: 'k', isSameTarget: false, limitedBy: 'target' }
     const [time, rates] = await fieldsOf(estimateRestore(work, others, { source, records: 30 * MiB, problems: [] }))
-    assert.equal(time, '  Time         about 1m 40s, limited by writing records')
+    assert.equal(time, '  Time         about 1m 40s, limited by writing to the target')
     assert.equal(
       rates,
       '  Steps        records 1m 40s at 30.0 MiB/s; of the restore into another cluster that ended 2026-01-02 03:04:05Z',
     )
+  })
+
+  test('does not trust what the report of an earlier restore says of its limit', async () => {
+    const source = { kind: 'earlier_restore' as const, at, report: 'k', isSameTarget: true, limitedBy: 'constructor' }
+    const [time] = await fieldsOf(estimateRestore(work, others, { source, records: 30 * MiB, problems: [] }))
+    assert.equal(time, '  Time         about 1m 40s, limited by writing records')
+  })
+
+  test('says that a probe has written to the target', async () => {
+    const probing = await run(['--dry-run', '--probe-target'], dryRunWith(estimateRestore(work, others, probed)))
+    assert.match(
+      probing.out,
+      /^Dry run of the restore of orders: nothing is restored; the topic of the probe is deleted$/m,
+    )
+    assert.match((await run(['--dry-run'])).out, /^Dry run of the restore of orders: nothing is written$/m)
   })
 
   test('has the estimate in JSON, with every step and where the rates come from', async () => {

@@ -76,7 +76,7 @@ function formatPlan(plan: RestoreDryRun, job: RestoreJob, style: OutputStyle): s
   const { backupId, generation, location, targetCluster, restoreId, state, topics, totals } = plan
   const amount = `${qualifiers[totals.precision]}${plural(totals.records, 'record')}, ${ofBytes(totals)}${formatBytes(totals.bytes)}`
   return [
-    `Dry run of the restore of ${style.bold(printable(backupId))}: nothing is written`,
+    `Dry run of the restore of ${style.bold(printable(backupId))}: ${formatEffect(plan)}`,
     ...formatFields(
       [
         ['  From', `generation ${generation}, committed ${formatInstant(plan.generationCreatedAt)}, at ${location}`],
@@ -103,6 +103,11 @@ function formatPlan(plan: RestoreDryRun, job: RestoreJob, style: OutputStyle): s
     ...formatWarnings(plan.warnings.map(printable), style),
     ...(isRefused(plan) ? ['', style.bad('The restore would be refused before it writes anything.')] : []),
   ]
+}
+
+function formatEffect({ estimate }: RestoreDryRun): string {
+  const hasWritten = estimate?.steps.some(({ name }) => name === 'target_write')
+  return hasWritten ? 'nothing is restored; the topic of the probe is deleted' : 'nothing is written'
 }
 
 function formatTopics(topics: readonly RestoreDryRunTopic[], style: OutputStyle): string[] {

@@ -62,10 +62,17 @@ export function estimateFields(estimate: Estimate): Field[] {
   ]
 }
 
-function formatTime({ precision, limitedBy, partition }: Estimate, seconds: number): string {
-  if (limitedBy === null) return 'none: nothing is left to write'
-  const what = partition === undefined ? limits[limitedBy] : `${limits[limitedBy]}, ${printable(partition)}`
+function formatTime({ precision, limitedBy: limit, partition, source }: Estimate, seconds: number): string {
+  if (limit === null) return 'none: nothing is left to write'
+  const of = limit === 'records' ? (earlierLimit(source) ?? limits[limit]) : limits[limit]
+  const what = partition === undefined ? of : `${of}, ${printable(partition)}`
   return `${precisions[precision]} ${formatSeconds(seconds)}, limited by ${what}`
+}
+
+/** What the earlier restore waited for, as far as its report names it. */
+function earlierLimit(source: RateSource | null): string | undefined {
+  const name = source?.kind === 'earlier_restore' ? source.limitedBy : null
+  return Object.entries(limitedBy).find(([known]) => known === name)?.[1]
 }
 
 function formatRate({ name, unit, perSecond, seconds }: EstimateStep): string {
