@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { parseTarget } from '../../src/console/page-request.ts'
+import { highlightJson, highlightProto } from '../../src/console/pages/highlight.ts'
+import { pageOf, showTable, type TableSpec } from '../../src/console/pages/table.ts'
+import { compareLines } from '../../src/console/pages/text-difference.ts'
+import { hexDump, viewBytes } from '../../src/console/show-part.ts'
+
+function spec(query: string): TableSpec<{ name: string; size: bigint | null }> {
+  const rows = [3n, 1n, null, 2n].map((size, at) => ({ name: `row ${at}`, size }))
+  return {
+    ...{
+      name: 't',
+      caption: 'Things',
+      rows,
+      rawPath: '/x',
+      query: new URLSearchParams(query),
+      empty: 'none',
+      pageRows: 3,
+    },
+    columns: [
+      { key: 'name', title: 'Name', order: row => row.name, cell: row => row.name },
+      { key: 'size', title: 'Size', isNumber: true, order: row => row.size, cell: row => String(row.size) },
+    ],
+  }
+}
+
+describe('a table', () => {
+  const names = (query: string) =>
+    pageOf(spec(query))
+      .rows.map(({ name }) => name.slice(-1))
+      .join('')
+
+  test('is ordered by a column and divided into pages', () => {
+    assert.equal(names(''), '012')
+    assert.equal(names('t-sort=size'), '213')
+    assert.equal(names('t-sort=-size'), '031')
+    assert.equal(names('t-sort=size&t-page=2'), '0')
+  })
+
+  test('shows a page that exists for any number, and ignores an unknown column', () => {
+    for (const page of ['0', '-1', 'x', '1e9', 'NaN', '']) assert.ok(names(`t-page=${page}`).length > 0, page)
+    assert.equal(names('t-sort=__proto__'), '012')
+  })
+
+  test('keeps the rest of the address in its links', () => {
+    const text = String(showTable(spec('generation=3&t-sort=size&t-page=2')))
+    assert.match(text, /aria-sort="ascending"/)
+    assert.match(text, /href="\/x\?generation=3&amp;t-sort=-size#t"/)
+    assert.match(text, /href="\/x\?generation=3&amp;t-sort=size#t" rel="first"/)
+  })
+})
+
+describe('two texts', () => {
+  const marks = (a: string, b: string) =>
+    compareLines(a, b)
+      .map(({ kind, text }) => `${kind[0]}${text}`)
+      .join(' ')
+
+  test('differ in the fewest lines', () => {
+    assert.equal(marks('a\nb\nc', 'a\nc\nd'), 'sa rb sc ad')
+    assert.equal(marks('a', 'a'), 'sa')
+    assert.equal(marks('', 'a'), 'r aa')
+  })
+
+  test('of many thousand lines are compared without much memory', () => {
+    const [a, b] = ['x', 'y'].map(one => Array.from({ length: 5000 }, (_, at) => `${one}${at}`).join('\n'))
+    assert.equal(compareLines(a ?? '', b ?? '').length, 10_000)
+  })
+})
+
+describe('colors', () => {
+  test('keep the text as it is, also where it is cut or hostile', () => {
+    const plain = (text: string) =>
+      text
+        .replace(/<[^>]+>/g, '')
+        .replaceAll('&quot;', '"')
+        .replaceAll('&lt;', '<')
+        .replaceAll('&gt;', '>')
+    for (const text of ['{"a": [1, true, "x\\"y"]}', '{"a": "cut', '"<script>"', '\\"\\"'.repeat(1000), '"\\']) {
+      assert.equal(plain(String(highlightJson(text))), text)
+    }
+    for (const text of [
+      'message A { string a = 1; } // end',
+      '/* open',
+      '"open\nnext',
+      '/*'.repeat(20_000),
+      '"\\"'.repeat(20_000),
+    ]) {
+      assert.equal(plain(String(highlightProto(text))), text)
+    }
+  })
+})
+
+describe('bytes', () => {
+  const limits = { maxChars: 10, isIndented: false }
+
+  test('are text only if all of them are', () => {
+    assert.deepEqual(viewBytes(Buffer.from('äöü'), limits), { form: 'text', text: 'äöü', isCut: false, size: 6 })
+    assert.deepEqual(viewBytes(Buffer.from('a\0b'), limits), { form: 'binary', text: '610062', isCut: false, size: 3 })
+    assert.deepEqual(viewBytes(Buffer.from([0xc3, 0x28]), limits), {
+      form: 'binary',
+      text: 'c328',
+      isCut: false,
+      size: 2,
+    })
+  })
+
+  test('are cut at a character, and say so', () => {
+    for (const text of ['a'.repeat(11), '😀'.repeat(6), 'é'.repeat(100)]) {
+      const view = viewBytes(Buffer.from(text), limits)
+      assert.ok(view.isCut && view.text.length <= 10, text)
+      assert.ok(view.text.isWellFormed())
+    }
+    assert.equal(viewBytes(Buffer.alloc(100, 0xff), limits).text, 'ff'.repeat(5))
+  })
+
+  test('are shown as hexdump does', () => {
+    assert.equal(hexDump(Buffer.from('a<b')), `00000000  61 3c 62 ${' '.repeat(39)} |a<b|`)
+  })
+})
+
+test('a target is a path with decoded parts, or nothing', () => {
+  assert.deepEqual(parseTarget('/at/0/a%2Fb?x=1')?.path, ['at', '0', 'a/b'])
+  assert.deepEqual(parseTarget('/')?.path, [])
+  for (const target of ['', 'x', '*', 'http://h/', '/%', '/%00', `/${'a'.repeat(9000)}`])
+    assert.equal(parseTarget(target), undefined)
+})
