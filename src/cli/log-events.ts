@@ -110,7 +110,8 @@ function describePartition(event: Extract<ProgressEvent, { type: 'copied' | 'beg
 
 function describeStep(event: Extract<ProgressEvent, { type: 'filled' | 'released' }>): string {
   const { done, total } = event
-  if (event.type === 'filled') return `${event.topic}: all records written, ${done} of ${plural(total, 'topic')} done`
+  if (event.type === 'filled')
+    return `${event.topic}: this run has written its records, ${done} of ${plural(total, 'topic')} done`
   return `group ${event.group}: offsets committed, ${done} of ${plural(total, 'consumer group')} done`
 }
 

@@ -40,7 +40,7 @@ export type ProgressEvent =
       bytes: number
       isReread?: true
     }
-  /** A restore has written all records of a topic of the target: of so many topics this is the `done`th. */
+  /** A run has written all its records of a topic of the target, a shard those of its partitions: `done` of so many topics. */
   | { type: 'filled'; topic: string; done: number; total: number }
   /** A consumer group has its committed offsets on the target, while records of other topics are still written. */
   | { type: 'released'; group: string; done: number; total: number }

@@ -1,5 +1,6 @@
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
+import { mustWrite } from '../registry/restore/restore-schemas.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type RateTraits, readEarlierRates } from './earlier-rates.ts'
 import { type Estimate, estimateRestore, type OtherWork, type Rates } from './estimate.ts'
@@ -59,11 +60,17 @@ function otherWork(survey: RestoreSurvey): OtherWork {
   const { records, schemas, groups } = survey
   const { bytesPerSecond, verify } = records.options
   return {
-    registrySteps: schemas?.survey.plan.steps.length ?? 0,
+    registrySteps: countSteps(schemas, records.isComplete),
     verifies: verify,
     // Groups of a complete restore have their offsets.
     groups: records.isComplete ? 0 : groups.plan.groups.length,
     rewritesIds: traitsOf(survey).rewritesIds,
     ...(bytesPerSecond !== undefined && { bytesPerSecond }),
   }
+}
+
+/** Where the records are complete, the registry is left as it is, unless a run has left something unfinished there. */
+function countSteps(schemas: RestoreSurvey['schemas'], isComplete: boolean): number {
+  if (!schemas || (isComplete && !mustWrite(schemas.survey))) return 0
+  return schemas.survey.plan.steps.length
 }

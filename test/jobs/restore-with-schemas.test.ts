@@ -44,6 +44,27 @@ describe('a restore of records and schemas', () => {
       assert.deepEqual(target.writes, [])
     }))
 
+  test('estimates its time with the CPU that rewrites IDs and the requests to the registry, and only reads for that', () =>
+    withSchemaTarget({ topics: [orders([5, 6, 5])], schemas }, taken, async target => {
+      const probe = { scope: 'store' as const, onStep: () => undefined }
+      const { estimate, totals } = await target.dryRun({}, {}, probe)
+      assert.deepEqual(estimate?.problems, [])
+      assert.deepEqual(
+        estimate.steps.map(({ name, unit }) => [name, unit]),
+        [
+          ['registry', 'requests'],
+          ['store_read', 'bytes'],
+          ['id_rewriting', 'bytes'],
+        ],
+      )
+      assert.deepEqual([estimate.records, estimate.notIncluded], [totals.records, ['target_write']])
+      assert.deepEqual([target.writes, target.kafka.topic('orders')], [[], undefined])
+      const { recovery } = await target.run()
+      assert.deepEqual([recovery?.rewritesIds, (recovery?.registryRequests ?? 0) > 0], [true, true])
+      const done = await target.dryRun({}, {}, probe)
+      assert.deepEqual([done.estimate?.seconds, done.estimate?.steps], [0, []], 'the registry is complete, too')
+    }))
+
   test('surveys the backup and the target once, and reads only the topics of the target again after registering', () =>
     withSchemaTarget({ topics: [orders([5, 6, 5])], schemas }, taken, async target => {
       await target.run()

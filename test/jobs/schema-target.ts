@@ -5,6 +5,7 @@ import type { Hooks } from '../../src/jobs/parts.ts'
 import {
   dryRunRestoreJob,
   finishRestoreJob,
+  type Probe,
   prepareRestoreJob,
   restoreShardJob,
   runRestoreJob,
@@ -45,7 +46,7 @@ export interface SchemaTarget {
   /** `1/4` is the second of four. */
   shard(which: string, registry?: object, restore?: object): Promise<RestoreShardReport>
   finish(registry?: object, restore?: object): Promise<BackupRestoreReport>
-  dryRun(registry?: object, restore?: object): Promise<BackupRestoreDryRun>
+  dryRun(registry?: object, restore?: object, probe?: Probe): Promise<BackupRestoreDryRun>
   compare(registry?: object, restore?: object): Promise<CompareReport>
 }
 
@@ -109,7 +110,8 @@ export async function withSchemaTarget(
             return restoreShardJob(jobOf(schemas, restore), { shard: { index, count } }, hooks, never)
           },
           finish: (schemas = {}, restore = {}) => finishRestoreJob(jobOf(schemas, restore), hooks, never),
-          dryRun: (schemas = {}, restore = {}) => dryRunRestoreJob(jobOf(schemas, restore), never),
+          dryRun: (schemas = {}, restore = {}, probe = undefined) =>
+            dryRunRestoreJob(jobOf(schemas, restore), never, probe),
           compare: (schemas = {}, restore = {}) => compareJob(jobOf(schemas, restore), hooks, never),
         }
         await work(opened)
