@@ -41,19 +41,23 @@ export async function tidyLog(
       classify(backupId, key) === 'data' && !named.has(key) && !isSectionSince(backupId, key, kept.cut.generation),
   )
   const shards = objects.filter(({ key }) => classify(backupId, key) === 'shard')
-  const over = [...orphans, ...shards].filter(object => isGraceOver(object, facts))
+  const isCopy = await isCopied(context, found.newest.generation, signal)
+  // What generations named that have just gone is not what a writer that sleeps may want to name.
+  const isStray = ({ key }: StoredObject) => classify(backupId, key) === 'data' && !kept.freed.has(key)
+  const unfenced = { ...facts, graceMs: Math.max(policy.graceMs, UNFENCED_MS) }
+  const over = [...orphans, ...shards].filter(one => isGraceOver(one, isCopy && isStray(one) ? unfenced : facts))
   const documents = await findOldDocuments(storage, backupId, objects, kept, signal)
   const old = documents.filter(({ key }) => parseLogKey(backupId, key)?.kind !== 'commit')
   outcome.waiting = amountOf([...orphans, ...shards].filter(object => !over.includes(object)))
   outcome.unknown = objects.filter(({ key }) => classify(backupId, key) === 'unknown').map(({ key }) => key)
-  // What generations named that have just gone is not what a writer that sleeps may want to name.
-  const hasStrays = over.some(({ key }) => classify(backupId, key) === 'data' && !kept.freed.has(key))
-  const isFenceDue = (hasStrays || kept.isStuck) && !trim && !context.isDryRun
-  if (isFenceDue && !(await isCopied(context, found.newest.generation, signal)))
-    await commitLogAgain(context, undefined, signal)
+  const isFenceDue = (over.some(isStray) || kept.isStuck) && !trim && !context.isDryRun && !isCopy
+  if (isFenceDue) await commitLogAgain(context, undefined, signal)
   await context.remove([...over, ...old], signal)
   await context.removeDeadLeases(objects, signal)
 }
+
+/** Without a fence, a writer that slept between the check of its lease and its commit is given so long. */
+const UNFENCED_MS = 24 * 3_600_000
 
 /**
  * The newest generation is a copy. Then a commit of the prune's own would be one that the source does not have, and the next copy would be refused. The

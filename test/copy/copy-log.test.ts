@@ -111,6 +111,11 @@ describe('a copy of a backup of version 2', () => {
       await copy(world.storage, dying(own, nth + 1, 'kill-before').storage).catch(error => {
         if (!(error instanceof Death)) throw error
       })
+      const packs = () => [...own.objects.keys()].filter(key => key.includes('/packs/')).length
+      const before = packs()
+      await world.prune({ graceMs: 0 }, { storage: own })
+      // A copy that only sleeps could still commit them, if it is not fenced.
+      if ((await openBackup(own, 'a', never)).generation === 3) assert.equal(packs(), before)
       for (const key of own.objects.keys()) own.modified.set(key, world.clock.now() - 2 * DAY)
       await world.prune({ graceMs: DAY }, { storage: own })
       const newest = (await openBackup(own, 'a', never)).generation

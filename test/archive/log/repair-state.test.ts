@@ -9,6 +9,7 @@ import { diffRows, type ListRow, zeroRow } from '../../../src/archive/log/row-ch
 import { coverOf } from '../../../src/archive/log/salvage.ts'
 import type { ManifestPartition, Segment } from '../../../src/archive/manifest.ts'
 import { planRepair, type RepairReport } from '../../../src/archive/repair.ts'
+import { verifyBackup } from '../../../src/archive/verify.ts'
 import { copyBackup } from '../../../src/copy/copy-backup.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
 import { plain } from '../../copy/copies.ts'
@@ -215,6 +216,35 @@ describe('a repair', () => {
     const { lost } = await repair(storage)
     const ofList = lost.filter(({ topic }) => topic !== 'topic-a')
     assert.deepEqual(ofList, [{ topic: 'd', partition: 0, from: 10n, to: 20n, at_end: true }])
+  })
+
+  test('that took pieces from older generations is continued, and these are merged again', async () => {
+    for (const rounds of [24, 60]) {
+      const world = new World()
+      await (await LogRun.open(world, 'a')).rounds(rounds, HOUR / 6)
+      const { storage } = world
+      const listOf = async () => {
+        const { topics } = await openBackup(storage, 'a', never)
+        return (await topics[0]?.partitions[0]?.list?.read(never)) ?? []
+      }
+      const [longest] = (await listOf()).toSorted((a, b) => b.records - a.records)
+      await storage.remove(longest?.key ?? '', never)
+      const { lost, from_older, lost_commits } = await repair(storage, 'a')
+      assert.deepEqual([lost, lost_commits, from_older.length > 0], [[], [], true])
+      await (await LogRun.open(world, 'a')).rounds(60, HOUR / 6)
+      const segments = await listOf()
+      assert.ok(segments.filter(({ piece }) => piece).length <= 16, `${segments.length} segments`)
+      const { topics } = await openBackup(storage, 'a', never)
+      for (const { records, end_offset, gaps } of topics[0]?.partitions ?? []) {
+        assert.deepEqual([records, end_offset, gaps], [10 * (rounds + 60), 10n * BigInt(rounds + 60), []])
+      }
+      const deep = { deep: true, onProgress: () => undefined, generation: rounds + 61 }
+      const { problems } = await verifyBackup(storage, 'a', deep, never)
+      assert.deepEqual(
+        problems.filter(({ key }) => key !== longest?.key),
+        [],
+      )
+    }
   })
 
   test('of a copy says that a copied generation is lost, though its commit can be read', async () => {
