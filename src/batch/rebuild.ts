@@ -1,3 +1,4 @@
+import { KafkaBackupError } from '../errors.ts'
 import { BatchBuilder, type RebuiltBatch, sealBatch } from './batch-builder.ts'
 import { knownCodec, type SourceBatch } from './compression.ts'
 import { type BatchHeader, type Codec, HEADER_BYTES, isControl } from './header.ts'
@@ -19,6 +20,8 @@ export interface RebuildOptions {
   endOffset?: bigint
   /** Records outside are left out. */
   timeWindow?: TimeWindow
+  /** Asked for every record that is left, before anything of it is changed; others are left out, too. */
+  selects?: (record: EncodedRecord) => boolean
   /** Changes every record that is left, in the source's own memory where that is not packed. */
   patch?: PatchRecord
   /** Asked for every record that is left; those that it does not take are left out, too. */
@@ -67,8 +70,9 @@ export class Rebuilder {
     let weight = this.#weigh(header, plainBytes)
     while (this.#cursor.next()) {
       if (!this.#filter.keeps(this.#cursor)) continue
+      if (!this.#answers(this.#options.selects)) continue
       if (this.#options.patch) applyPatch(this.#cursor, this.#options.patch)
-      if (!this.#takes()) continue
+      if (!this.#answers(this.#options.takes)) continue
       const record = this.#editor ? this.#editor.apply() : this.#cursor
       if (record === undefined || builder.append(record, weight)) continue
       rebuilt.push(...this.flush())
@@ -84,11 +88,11 @@ export class Rebuilder {
     return sealBatch(this.#builder.take(), this.#codec, this.#options.maxBytes)
   }
 
-  #takes(): boolean {
+  #answers(question: ((record: EncodedRecord) => boolean) | undefined): boolean {
     try {
-      return this.#options.takes?.(this.#cursor) ?? true
+      return question?.(this.#cursor) ?? true
     } catch (cause) {
-      throw this.#cursor.refusal(cause)
+      throw cause instanceof KafkaBackupError ? cause : this.#cursor.refusal(cause)
     }
   }
 

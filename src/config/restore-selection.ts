@@ -1,4 +1,5 @@
 import { textOf } from '../lib/json.ts'
+import { filterSchema } from './filter-schema.ts'
 import { storedTopicName, storedTopicPartition, storedTopicPattern } from './kafka-text-rules.ts'
 import { type Complain, distinctList, fields, type Item, mapOf, reference } from './leaf.ts'
 import { nearMatch } from './near-match.ts'
@@ -83,6 +84,7 @@ export const selectionFields = {
     description: 'Only records with this timestamp or a later one are restored.',
   }).exactOptional(),
   time_window_end: time({ description: 'Only records with an earlier timestamp are restored.' }).exactOptional(),
+  filter: filterSchema.exactOptional(),
 }
 
 /** Offsets from `start` up to but without `end`; an end that is not given is that of the backup. */

@@ -13,11 +13,23 @@ export interface Conditions {
   key?: string | undefined
   /** The beginning of the key, likewise. */
   keyPrefix?: string | undefined
-  headers: readonly { name: string; value?: string | undefined }[]
+  headers: readonly HeaderCondition[]
   /** Is in the value: in its bytes, or in its decoded form as it is shown. */
   text?: string | undefined
   /** Of the decoded value, or of a value that is JSON. */
   paths?: readonly PathCondition[] | undefined
+}
+
+export interface HeaderCondition {
+  name: string
+  /** As text, or as it is shown. */
+  value?: string | undefined
+}
+
+/** `name`, or `name=value`. */
+export function parseHeaderCondition(text: string): HeaderCondition {
+  const at = text.indexOf('=')
+  return at < 0 ? { name: text } : { name: text.slice(0, at), value: text.slice(at + 1) }
 }
 
 /** Says whether a record meets conditions, and sorts out batches in which none can. */
@@ -74,15 +86,9 @@ export class RecordMatcher {
   }
 
   async matches(record: FoundRecord, signal: AbortSignal): Promise<boolean> {
-    if (!this.#hasHeaders(record)) return false
+    if (!hasHeaders(record, this.#conditions.headers)) return false
     if (this.#decoded.length > 0) await this.#decoder.prepare(record, this.#decoded, signal)
     return this.#hasKey(record) && this.#hasValue(record)
-  }
-
-  #hasHeaders({ headers }: FoundRecord): boolean {
-    return this.#conditions.headers.every(({ name, value }) =>
-      headers.some(([own, bytes]) => own === name && (value === undefined || isHeaderValue(bytes, value))),
-    )
   }
 
   #hasKey(record: FoundRecord): boolean {
@@ -90,8 +96,7 @@ export class RecordMatcher {
     if (key === undefined && keyPrefix === undefined) return true
     if (record.key === null) return false
     const bytes = record.key
-    const shown = showPart(record, 'key', this.#keyAs, this.#decoder)
-    const forms = [textOfPart(shown), ...(typeof shown.value === 'string' ? [shown.value] : [])]
+    const { forms } = keyForms(record, this.#keyAs, this.#decoder)
     const isKey = (text: string) => bytes.equals(Buffer.from(text, 'utf8')) || forms.includes(text)
     const begins = (text: string) => bytes.indexOf(text, 0, 'utf8') === 0 || forms.some(form => form.startsWith(text))
     return (key === undefined || isKey(key)) && (keyPrefix === undefined || begins(keyPrefix))
@@ -119,13 +124,31 @@ export class RecordMatcher {
   }
 }
 
+type Contents = Pick<FoundRecord, 'key' | 'value' | 'headers'>
+
+export function hasHeaders({ headers }: Contents, wanted: readonly HeaderCondition[]): boolean {
+  return wanted.every(({ name, value }) =>
+    headers.some(([own, bytes]) => own === name && (value === undefined || isHeaderValue(bytes, value))),
+  )
+}
+
+/** The texts that a key can be asked for with; the reason where a schema that it names does not decode it. */
+export function keyForms(
+  record: Contents,
+  keyAs: Showing,
+  decoder: SchemaDecoder,
+): { forms: string[]; reason?: string | undefined } {
+  const shown = showPart(record, 'key', keyAs, decoder)
+  return { forms: [textOfPart(shown), ...(typeof shown.value === 'string' ? [shown.value] : [])], reason: shown.reason }
+}
+
 /** As text, or as it is shown. */
 function isHeaderValue(bytes: Buffer | null, value: string): boolean {
   return bytes !== null && (bytes.toString('utf8') === value || textOfPart(showBytes(bytes)) === value)
 }
 
 /** Also of a value whose schema is not known. */
-function jsonOf(decoded: Decoded): { value: unknown } | undefined {
+export function jsonOf(decoded: Decoded): { value: unknown } | undefined {
   if (decoded.kind === 'decoded') return { value: decoded.value }
   if (decoded.kind === 'null') return undefined
   const { bytes } = decoded

@@ -23,10 +23,10 @@ export const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
 const WHOLE = /^[+-]?\d+$/
 
 /** `customer.id=42`, `items[*].price>100`, `["a.b"]`; a `$` at the beginning may be there or not. */
-export function parsePathCondition(text: string): PathCondition {
+export function parsePathCondition(text: string, label = '--where', fault = usageError): PathCondition {
   const wrong = (why: string) =>
-    usageError(
-      `--where ${JSON.stringify(text)} ${why}; it has the form path, path=value, path!=value, path<value or path>value, such as customer.id=42 or items[*].sku=A1`,
+    fault(
+      `${label} ${JSON.stringify(text)} ${why}; it has the form path, path=value, path!=value, path<value or path>value, such as customer.id=42 or items[*].sku=A1`,
     )
   const path: Step[] = []
   let at = /^\$(?=[.[]|$)/.test(text) ? 1 : 0

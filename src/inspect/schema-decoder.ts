@@ -105,6 +105,12 @@ export class SchemaDecoder {
     }
   }
 
+  /** Reads all schemas: `decode` then needs no `prepare`. */
+  async prepareAll(signal: AbortSignal): Promise<void> {
+    this.#hasAll = true
+    await this.#read(() => this.#source.all(signal))
+  }
+
   /** What is wrong with schemas that could not be read. Records that name them are shown as they are. */
   get damage(): string | undefined {
     return this.#damage ?? this.#source.damage

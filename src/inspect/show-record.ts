@@ -21,7 +21,12 @@ export interface ShownPart {
   bytes?: Buffer
 }
 
-export function showPart(record: FoundRecord, part: Part, showing: Showing, decoder: SchemaDecoder): ShownPart {
+export function showPart(
+  record: Pick<FoundRecord, 'key' | 'value' | 'headers'>,
+  part: Part,
+  showing: Showing,
+  decoder: SchemaDecoder,
+): ShownPart {
   const bytes = record[part]
   if (bytes === null) return { encoding: 'null', value: null }
   if (showing !== 'auto') return { encoding: showing, value: bytes.toString(showing === 'text' ? 'utf8' : showing) }

@@ -1,10 +1,14 @@
 import type { RestoreJob } from '../config/load-job.ts'
+import { KafkaBackupError } from '../errors.ts'
+import { parseHeaderCondition } from '../inspect/conditions.ts'
+import { parsePathCondition } from '../inspect/json-path.ts'
+import { type FilterConditions, restoreFilter } from '../inspect/restore-filter.ts'
 import type { CheckReport } from '../observe/finding.ts'
 import type { BackupRestoreDryRun } from '../restore/dry-run.ts'
 import type { ProbeRequest } from '../restore/estimate-survey.ts'
 import type { PreparedRestore } from '../restore/prepare-restore.ts'
 import type { BackupRestoreReport, RestoreParts } from '../restore/restore-backup.ts'
-import type { RestoreOptions } from '../restore/restore-options.ts'
+import { contextOf, type RestoreOptions } from '../restore/restore-options.ts'
 import type { RestoreShardReport } from '../restore/restore-shard.ts'
 import type { RestoreShard } from '../restore/shard-plan.ts'
 import type { RestoreRequest } from '../restore/survey-restore.ts'
@@ -46,6 +50,8 @@ export function prepareRestoreJob(
     return prepareRestore(request, { count, version }, parts, signal)
   })
 }
+
+type FilterFields = NonNullable<RestoreJob['restore']['filter']>
 
 export interface ShardRequest {
   shard: RestoreShard
@@ -110,8 +116,8 @@ async function withRestore<T>(
   signal: AbortSignal,
   work: (request: RestoreRequest, parts: RestoreParts) => Promise<T>,
 ): Promise<T> {
-  const { consumerGroups: groups, acls, quotas, users } = job.restore
-  const request = { records: restoreOptions(job), groups, access: { acls, quotas, users } }
+  const { acls, quotas, users } = job.restore
+  const request = { records: restoreOptions(job), groups: groupsOf(job.restore), access: { acls, quotas, users } }
   const { backupId, target } = job
   return withMetrics(job, hooks, watched =>
     withParts({ ...job, source: target }, watched, signal, async parts => {
@@ -147,10 +153,41 @@ async function withRestore<T>(
 /** What a job asks of topics and records. */
 export function restoreOptions(job: Pick<RestoreJob, 'backupId' | 'restore' | 'enterprise'>): RestoreOptions {
   const { backupId, restore } = job
-  const { timeWindowStartMs, timeWindowEndMs, consumerGroups, acls, quotas, users, ...options } = restore
+  const { timeWindowStartMs, timeWindowEndMs, consumerGroups, acls, quotas, users, filter: asked, ...options } = restore
   const timeWindow = {
     ...(timeWindowStartMs !== undefined && { start: timeWindowStartMs }),
     ...(timeWindowEndMs !== undefined && { end: timeWindowEndMs }),
   }
-  return { backupId, ...options, timeWindow, ...rewriteRequest(job) }
+  const ids = rewriteRequest(job)
+  const { rewrite } = ids
+  const parts = {
+    contextOf: rewrite && ((topic: string) => contextOf(rewrite, topic)),
+    warnings: consumerGroups.include === undefined ? [GROUPS_LEFT] : [],
+  }
+  const filter = asked && restoreFilter(readFilter(asked), parts)
+  return { backupId, ...options, timeWindow, ...(filter && { filter }), ...ids }
+}
+
+const GROUPS_LEFT =
+  'consumer groups are not carried over with restore.filter; name those that should continue at the next selected record in restore.consumer_groups.include'
+
+/** The conditions of `restore.filter`, of which the schema of the job file knows the types only. */
+function readFilter({ keys, keyPrefixes, headers, where, notDecoded }: FilterFields): FilterConditions {
+  const invalid = (message: string) => new KafkaBackupError('CONFIG_INVALID', message)
+  if (keys.length + keyPrefixes.length + headers.length + where.length === 0) {
+    throw invalid('restore.filter has no condition: give keys, key_prefixes, headers or where, or leave it out')
+  }
+  if ([...keyPrefixes, ...headers].includes(''))
+    throw invalid('restore.filter has an empty text in key_prefixes or headers')
+  return {
+    ...{ keys, keyPrefixes, notDecoded },
+    headers: headers.map(parseHeaderCondition),
+    paths: where.map((text, at) => parsePathCondition(text, `restore.filter.where[${at}]`, invalid)),
+  }
+}
+
+/** With a filter, groups are carried over only by their names: their offsets are those of other records. */
+function groupsOf({ consumerGroups, filter }: RestoreJob['restore']): RestoreJob['restore']['consumerGroups'] {
+  if (!filter || consumerGroups.include !== undefined) return consumerGroups
+  return { ...consumerGroups, include: [] }
 }

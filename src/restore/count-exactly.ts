@@ -28,6 +28,9 @@ export async function countExactly(
       const finding = topicError(topic.name, error.message, DAMAGE_REMEDY)
       return { finding: { ...finding, code: 'ARCHIVE_DAMAGED', details: { ...error.details, ...finding.details } } }
     }
+    if (options.filter && hasCode(error, 'RESTORE_REFUSED')) {
+      return { finding: topicError(topic.name, error.message, error.help) }
+    }
     if (options.rewrite && hasCode(error, 'SCHEMA_ID_UNKNOWN')) {
       return { finding: topicError(topic.name, error.message, unknownRemedy(options.rewrite)) }
     }

@@ -169,14 +169,15 @@ function leastOf(all: readonly Precision[]): Precision {
 
 function describeTopic(
   topic: PlannedTopic,
-  { options: { timeWindow }, plan, progress, preflight }: RecordsSurvey,
+  { options: { timeWindow, filter }, plan, progress, preflight }: RecordsSurvey,
 ): RestoreDryRunTopic {
   const expected = topic.streams.map(stream => {
     const noted = progress?.streams.get(streamKey({ topic: topic.name, partition: stream.partition }))
     if (noted?.isDone) return { records: 0, bytes: 0, isEstimate: false, isMost: true }
     return expectStream(stream, noted ?? startOf(stream), timeWindow)
   })
-  const isEstimate = expected.some(one => one.isEstimate)
+  const isFiltered = filter !== undefined && expected.some(({ records }) => records > 0)
+  const isEstimate = expected.some(one => one.isEstimate) || isFiltered
   const precision = !isEstimate ? 'exact' : expected.every(({ isMost }) => isMost) ? 'at_most' : 'about'
   const exists = preflight.existing.has(topic.name)
   const idCheck = plan.idChecks?.get(topic.label)

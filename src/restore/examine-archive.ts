@@ -60,7 +60,8 @@ export async function examineArchive(
     const misfits = findMisfits(read, sizes)
     // Damage ends the restore anyway.
     if (problems.length + misfits.length === 0) {
-      const extent = await extentOf(storage, leg, segments, timeWindow, signal)
+      const whole = await extentOf(storage, leg, segments, timeWindow, signal)
+      const extent = plan.filter ? { ...whole, isFiltered: true } : whole
       extents.set(topic.name, joinExtents(extents.get(topic.name) ?? nothingRestored, extent))
     }
     return [...problems, ...misfits]

@@ -99,14 +99,15 @@ export function describeWriting(
 }
 
 /** After the look at the target: what is there already is not counted. */
-function announce(streams: readonly Stream[], { timeWindow }: RestoreOptions, onProgress: OnProgress): void {
+function announce(streams: readonly Stream[], { timeWindow, filter }: RestoreOptions, onProgress: OnProgress): void {
   const count = (some: readonly Stream[]) => some.reduce((sum, stream) => sum + stream.countLeft(), 0)
   const byTopic = [...Map.groupBy(streams, ({ topic }) => topic)].map(([topic, own]) => ({
     topic,
     records: count(own),
   }))
   const left = byTopic.reduce((sum, { records }) => sum + records, 0)
-  const most = timeWindow.start === undefined && timeWindow.end === undefined ? {} : { isMost: true }
+  const isWhole = timeWindow.start === undefined && timeWindow.end === undefined && filter === undefined
+  const most = isWhole ? {} : { isMost: true }
   const plan = { topics: byTopic.length, partitions: streams.length, offsets: BigInt(left), byTopic }
   onProgress({ type: 'planned', ...plan, unit: 'records', ...most })
 }

@@ -7,6 +7,7 @@ import type { Cluster } from '../kafka/cluster.ts'
 import type { Storage } from '../storage/storage.ts'
 import { deriveRestoreId, describeRequest, fingerprintOf, planRestore, type RestorePlan } from './plan.ts'
 import { type RestoreProgress, readProgress } from './progress.ts'
+import { warnOfFilter } from './record-filter.ts'
 import { findRegistryStores } from './registry-topics.ts'
 import type { RestoreOptions } from './restore-options.ts'
 
@@ -59,7 +60,10 @@ export async function findRestore(
   const progress = withoutDeleted(await readNotes(cluster, restoreId, signal), target.topics)
   // Nothing is asked of newer generations: what they hold, and whether they fit the job, must not stop what has begun.
   const manifest = await manifestOf(chosen, options.generation ?? progress?.generation, backupId, storage, signal)
-  const plan = planRestore(manifest, options, await findRegistryStores(manifest, options, storage, signal))
+  const planned = planRestore(manifest, options, await findRegistryStores(manifest, options, storage, signal))
+  const filter = await options.filter?.open(storage, manifest, signal)
+  const warnings = [...planned.warnings, ...warnOfFilter(planned.topics, options.filter)]
+  const plan: RestorePlan = { ...planned, warnings, ...(filter && { filter }) }
   const newer = progress && describeNewer(chosen, manifest)
   if (newer !== undefined) {
     plan.notice = `it continues with generation ${manifest.generation}, with which it began; ${newer}`

@@ -56,6 +56,8 @@ export function outgoingOptions(
   const takes = keyFilter(stream, { source })
   const name = `${topic.label}/${partition}`
   const rewrite = plan.rewrites?.get(topic.label)
+  const { filter } = plan
+  const place = { topic: topic.source.name, label: topic.label, partition }
   return {
     name,
     sourcePartition: partition,
@@ -66,6 +68,7 @@ export function outgoingOptions(
     timeWindow: options.timeWindow,
     ...limits,
     ...(takes && { takes }),
+    ...(filter && { selects: record => filter.selects(record, place) }),
     ...(rewrite && { ids: new IdRewriter(rewrite, name) }),
     ...(options.offsetHeaders && { edit: offsetHeaders(origin) }),
   }

@@ -31,7 +31,7 @@ export interface Outgoing {
 }
 
 /**
- * `cut` is by a range, a window, the start of a log or a restore that resumes inside a batch. Of several reasons the
+ * `cut` is by a range, a window, a filter, the start of a log or a restore that resumes inside a batch. Of several reasons the
  * first of these counts.
  */
 export type Conversion =
@@ -66,6 +66,8 @@ export interface OutgoingOptions {
   codec?: Codec
   /** Only such records. Every batch is opened then, and what is left of one is merged with what follows. */
   takes?: (record: EncodedRecord) => boolean
+  /** Only such records, likewise, by what the backup holds: it is asked before IDs and keys are. */
+  selects?: (record: EncodedRecord) => boolean
   edit?: EditRecord
   /** Gives the records the schema ids of the target, before anything else is asked of them. */
   ids?: IdRewriter
@@ -113,7 +115,7 @@ async function* readSegments(
   signal: AbortSignal,
 ): AsyncGenerator<Outgoing> {
   const aborted = indexAborted([...options.segments.flatMap(segment => segment.aborted ?? []), ...options.openAborted])
-  const gathering = options.takes && openGathering(options, options.takes)
+  const gathering = (options.takes || options.selects) && openGathering(options)
   for (const segment of options.segments) {
     if (segment.end_offset <= options.start || segment.start_offset >= options.end) continue
     const start = latest(segment.start_offset, options.start)
@@ -130,7 +132,7 @@ async function* readSegments(
       }
     }
   }
-  if (gathering) yield* named(gathering.flush(), options, 'repartitioned', options.ids?.takeCounts())
+  if (gathering) yield* named(gathering.flush(), options, gatheredBy(options), options.ids?.takeCounts())
 }
 
 /** Batches that become one, or one that stays as it is. */
@@ -219,22 +221,27 @@ function staysAsStored(header: BatchHeader, limits: BatchLimits, knownMin: bigin
 }
 
 /** Takes the records that are wanted out of batch after batch, and makes full ones of them. */
-function openGathering(options: OutgoingOptions, takes: (record: EncodedRecord) => boolean): Rebuilder {
-  const { timeWindow, maxBytes, batchBytes, codec = 'keep', edit, ids } = options
+function openGathering(options: OutgoingOptions): Rebuilder {
+  const { timeWindow, maxBytes, batchBytes, codec = 'keep', edit, ids, takes, selects } = options
   const counted = (record: EncodedRecord) => {
-    const isTaken = takes(record)
+    const isTaken = takes?.(record) ?? true
     if (!isTaken) ids?.uncount()
     return isTaken
   }
   const fixed: RebuildOptions = { maxBytes, targetBytes: batchBytes, codec, timeWindow, takes: counted }
-  return new Rebuilder({ ...fixed, ...(edit && { edit }), ...(ids && { patch: ids.patch }) }, batchBytes)
+  const changes = { ...(edit && { edit }), ...(ids && { patch: ids.patch }) }
+  return new Rebuilder({ ...fixed, ...(selects && { selects }), ...changes }, batchBytes)
 }
 
 function* gather(gathering: Rebuilder, { bytes, headers }: Piece, options: OutgoingOptions): Generator<Outgoing> {
   for (const header of headers) {
     const full = gathering.add({ bytes, header }, options)
-    if (full.length > 0) yield* named(full, options, 'repartitioned', options.ids?.takeCounts())
+    if (full.length > 0) yield* named(full, options, gatheredBy(options), options.ids?.takeCounts())
   }
+}
+
+function gatheredBy({ takes }: OutgoingOptions): Conversion {
+  return takes ? 'repartitioned' : 'cut'
 }
 
 function limitsOf({ start, timeWindow, maxBytes }: OutgoingOptions): BatchLimits {

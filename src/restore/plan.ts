@@ -8,6 +8,7 @@ import { KafkaBackupError } from '../errors.ts'
 import { append } from '../lib/largest.ts'
 import type { IdCheck } from './id-counts.ts'
 import type { TopicRewrite } from './part-rewriter.ts'
+import type { OpenFilter } from './record-filter.ts'
 import { storesByName } from './registry-topics.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { describeRewrite, orderWarnings, rankTopics } from './restore-options.ts'
@@ -30,6 +31,8 @@ export interface RestorePlan {
   rewrites?: ReadonlyMap<string, TopicRewrite>
   /** By topic of the source: what a sample has shown of unknown ids. */
   idChecks?: ReadonlyMap<string, IdCheck>
+  /** Only records that it selects. */
+  filter?: OpenFilter
   /** Names the ids that records are given, where they are. */
   idMapDigest?: string
   /** Of the schemas in the backup; see `RegistrySnapshot`. */
@@ -154,7 +157,8 @@ export function describeRequest(options: RestoreOptions): string {
     generation: options.generation ?? null,
     ...(options.asOfMs !== undefined && { asOf: options.asOfMs }),
   }
-  return JSON.stringify({ ...request, ...byKey, ...rewrite, ...choice }, (_, value) => {
+  const filter = options.filter && { filter: options.filter.request }
+  return JSON.stringify({ ...request, ...byKey, ...rewrite, ...filter, ...choice }, (_, value) => {
     if (value instanceof Map) return [...value].sort(([a], [b]) => (a < b ? -1 : 1))
     return typeof value === 'bigint' ? `${value}` : value
   })

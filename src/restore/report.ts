@@ -7,6 +7,7 @@ import type { Conversion } from './outgoing.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { OTHER_KEYS } from './plan-rewrites.ts'
 import { type StreamProgress, streamKey } from './progress.ts'
+import type { FilterCounts, OpenFilter } from './record-filter.ts'
 import type { Stream } from './stream.ts'
 import type { RecordsSurvey } from './survey-records.ts'
 
@@ -26,6 +27,8 @@ export interface RestoreReport {
   /** Offsets that the backup itself lacks. */
   gaps: ReportedGap[]
   warnings: string[]
+  /** What `restore.filter` has decided in this run; absent without one. */
+  filter?: FilterCounts
   /** What the comparison with the target found, where the job asks for one. */
   verification?: CompareReport
   /** How this run has written records; absent where there were none to write. */
@@ -190,6 +193,15 @@ function partWarnings(source: string, part: Part, { unknown, unclear }: PartCoun
     )
   }
   return warnings
+}
+
+/** Pure. Records that a filter could not tell about. */
+export function filterWarnings(filter: OpenFilter | undefined): string[] {
+  const { notDecoded = 0, examined = 0 } = filter?.counts ?? {}
+  if (notDecoded === 0) return []
+  return [
+    `restore.filter could not decode ${notDecoded} of ${examined} records, and treated them as restore.filter.not_decoded says`,
+  ]
 }
 
 /** Those that touch what is restored. */

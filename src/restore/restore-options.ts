@@ -5,6 +5,7 @@ import type { IdMap } from '../registry/ids/id-map.ts'
 import type { KnownSchemas } from '../registry/ids/known-schemas.ts'
 import type { Part } from '../registry/ids/schema-id.ts'
 import { isRegistryStoreName } from '../registry/own-topic.ts'
+import type { RecordFilter } from './record-filter.ts'
 
 /** What a restore is asked to do. The job file is turned into this. */
 export interface RestoreOptions {
@@ -21,6 +22,8 @@ export interface RestoreOptions {
   /** By `topic/partition`: offsets in [start, end). */
   offsetRanges: ReadonlyMap<string, { start?: bigint; end?: bigint }>
   timeWindow: TimeWindow
+  /** Only records that it selects. */
+  filter?: RecordFilter
   /** By topic: how many partitions it has on the target, where that differs from the source. */
   partitionCount: ReadonlyMap<string, number>
   /** By topic: source partition to target partition. */

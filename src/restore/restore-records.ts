@@ -7,7 +7,7 @@ import { locateSurveyed } from './locate-restore.ts'
 import { openStreams } from './open-streams.ts'
 import { applySettings } from './prepare-topics.ts'
 import type { RestoreProgress } from './progress.ts'
-import { idWarnings, type RestoreReport, reportGaps, reportTopics, sumTopics } from './report.ts'
+import { filterWarnings, idWarnings, type RestoreReport, reportGaps, reportTopics, sumTopics } from './report.ts'
 import type { Stream } from './stream.ts'
 import type { RecordsSurvey } from './survey-records.ts'
 
@@ -55,7 +55,8 @@ export async function restoreRecords(
     topics,
     totals: sumTopics(topics),
     gaps: reportGaps(plan.topics),
-    warnings: [...warnings, ...refused, ...unknown],
+    warnings: [...warnings, ...refused, ...unknown, ...filterWarnings(plan.filter)],
+    ...(plan.filter && { filter: { ...plan.filter.counts } }),
     ...(verification && { verification }),
     ...(writing && { writing }),
   }

@@ -4,7 +4,7 @@ import { openStreams } from './open-streams.ts'
 import type { RestorePlan } from './plan.ts'
 import { streamKey } from './progress.ts'
 import { refuseBlocked } from './refusal.ts'
-import { idWarnings, type RestoreReport, reportGaps, reportTopics, sumTopics } from './report.ts'
+import { filterWarnings, idWarnings, type RestoreReport, reportGaps, reportTopics, sumTopics } from './report.ts'
 import type { RestoreParts } from './restore-backup.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { TopicTimes } from './restore-records.ts'
@@ -69,7 +69,8 @@ export async function restoreShard(
     topics,
     totals: sumTopics(topics),
     gaps: reportGaps(own.topics.map(withOwnLegs)),
-    warnings,
+    warnings: [...warnings, ...filterWarnings(own.filter)],
+    ...(own.filter && { filter: { ...own.filter.counts } }),
   }
 }
 

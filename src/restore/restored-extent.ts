@@ -13,6 +13,8 @@ export interface RestoredExtent {
   oldest: bigint | null
   newest: bigint | null
   largestBytes: number
+  /** A filter may leave out the newest records. */
+  isFiltered?: boolean
 }
 
 export const nothingRestored: RestoredExtent = { oldest: null, newest: null, largestBytes: 0 }
@@ -22,6 +24,7 @@ export function joinExtents(one: RestoredExtent, other: RestoredExtent): Restore
     oldest: earlier(one.oldest, other.oldest),
     newest: later(one.newest, other.newest),
     largestBytes: Math.max(one.largestBytes, other.largestBytes),
+    ...((one.isFiltered || other.isFiltered) && { isFiltered: true }),
   }
 }
 

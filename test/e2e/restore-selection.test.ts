@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { parseJob } from '../../src/config/load-job.ts'
+import { compareJob } from '../../src/jobs/compare.ts'
 import { runRestoreJob } from '../../src/jobs/restore.ts'
+import { commitGroupOffsets } from '../../src/kafka/group-offsets.ts'
+import type { ProgressEvent } from '../../src/observe/progress.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import type { ConsumedRecord, SeedRecord } from '../servers/driver.ts'
@@ -115,6 +118,147 @@ describe('a restore of a selection', () => {
         assert.equal(totals.records, expected.flat().length, name)
         assert.ok(totals.records > 0 && totals.records < source.flat().length, name)
       }
+    })
+  })
+
+  describe('by restore.filter', () => {
+    const regions = ['eu', 'us']
+    const orderOf = (at: number) => ({ order: at, status: at % 3 === 0 ? 'open' : 'done', note: 'x'.repeat(1500) })
+    const makeRecord = (at: number): SeedRecord => ({
+      partition: at % 2,
+      key: at % 11 === 0 ? null : Buffer.from(`customer-${at % 10}`),
+      value: at % 13 === 0 ? null : Buffer.from(JSON.stringify(orderOf(at))),
+      timestamp: Date.now() - 60_000 + at,
+      headers: [
+        ['region', Buffer.from(regions[at % 2] ?? '')],
+        ['region', at % 5 === 0 ? null : Buffer.from('other')],
+      ],
+    })
+    const made = Array.from({ length: 1200 }, (_, at) => makeRecord(at))
+
+    before(async () => {
+      await kafka.driver.createTopic('filtered', { partitions: 2 })
+      await kafka.driver.produce('filtered', made.slice(0, 800), { compression: 'zstd', lingerMs: 50 })
+      const transaction = { transactionalId: 'filtered', outcome: 'commit' } as const
+      await kafka.driver.transaction('filtered', made.slice(800, 1000), transaction)
+      await kafka.driver.transaction('filtered', made.slice(0, 50), { ...transaction, outcome: 'abort' })
+      await kafka.driver.produce('filtered', made.slice(1000), { compression: 'lz4' })
+    })
+
+    const fieldOf = (record: ConsumedRecord, name: string): unknown =>
+      record.value === null ? undefined : JSON.parse(record.value.toString())[name]
+    const filters: [string, Record<string, unknown>, (record: ConsumedRecord) => boolean][] = [
+      [
+        'keys',
+        { keys: ['customer-3', 'customer-7', 'nobody'], key_prefixes: ['customer-1'] },
+        ({ key }) => /^customer-[137]$/.test(key?.toString() ?? ''),
+      ],
+      ['headers', { headers: ['region=eu'] }, ({ headers }) => String(headers[0]?.[1]) === 'eu'],
+      [
+        'fields',
+        { where: ['status=open', 'order>100'] },
+        record => fieldOf(record, 'status') === 'open' && Number(fieldOf(record, 'order')) > 100,
+      ],
+    ]
+
+    for (const [name, filter, isWanted] of filters) {
+      test(`restores the records with these ${name} of each partition in order, and reports of how many`, () =>
+        withBackup('filtered', async path => {
+          const source = await consume('filtered')
+          const expected = source.map(records => records.filter(isWanted))
+          const count = expected.flat().length
+          assert.ok(count > 0 && count < source.flat().length)
+          const options = { topic_mapping: { filtered: `filtered-${name}` }, filter, verify: true }
+          const { document, text } = await dryRun(path, options)
+          assert.deepEqual([document.totals.records, document.totals.records_precision], [count, 'exact'], text)
+          const report = await restore(path, options)
+          assertSameRecords(expected, await consume(`filtered-${name}`))
+          assert.deepEqual(report.filter, { examined: source.flat().length, selected: count, notDecoded: 0 })
+          assert.equal(report.verification?.ok, true)
+          assert.match(report.warnings.join(), /consumer groups are not carried over with restore\.filter/)
+          assert.deepEqual((await restore(path, options)).wasComplete, true)
+        }))
+    }
+
+    test('continues after an interruption, with each record once, also where keys decide about partitions', () =>
+      withBackup('filtered', async path => {
+        const filter = { where: ['status=open'] }
+        const options = {
+          topic_mapping: { filtered: 'filtered-resumed' },
+          ...{ repartition: 'by_key', partition_count: { filtered: 3 } },
+          ...{ filter, batch_bytes: '16KiB' },
+        }
+        const text = jobText(path, options)
+        const job = parseJob(text, { source: 'test job', env: {}, mode: 'restore' })
+        const stop = new AbortController()
+        const onProgress = ({ type }: ProgressEvent) => {
+          if (type === 'copied') stop.abort(new Error('stopped by the test'))
+        }
+        await assert.rejects(runRestoreJob(job, { onProgress }, stop.signal))
+        const partial = (await consume('filtered-resumed')).flat().length
+        const report = await restore(path, options)
+        const expected = (await consume('filtered')).flat().filter(record => fieldOf(record, 'status') === 'open')
+        assert.ok(partial > 0 && partial < expected.length, `${partial} of ${expected.length}`)
+        const found = (await consume('filtered-resumed')).flat()
+        const numbers = (records: ConsumedRecord[]) =>
+          records.map(one => Number(fieldOf(one, 'order'))).sort((a, b) => a - b)
+        assert.deepEqual(numbers(found), numbers(expected))
+        assert.equal(report.totals.records + report.totals.found, expected.length)
+        assert.equal((await compareJob(job, quiet, never)).ok, true)
+      }))
+
+    test('carries groups over by their names only, to the next selected record', () =>
+      withFolder(async path => {
+        const cluster = await openCluster(kafka.server)
+        const positions = [{ topic: 'filtered', partition: 0, offset: 100n, leaderEpoch: -1, metadata: '' }]
+        await commitGroupOffsets(cluster, 'filtered-app', positions, never)
+        cluster.close()
+        await backUp({ servers: kafka.server.bootstrapServers, path, include: ['filtered'] })
+        const [source = []] = await consume('filtered')
+        const before = source.filter(record => record.offset < 100n && fieldOf(record, 'status') === 'open').length
+        const job = parseJob(
+          jobText(path, {
+            topic_mapping: { filtered: 'filtered-groups' },
+            filter: { where: ['status=open'] },
+            consumer_groups: { include: ['filtered-app'], mapping: { 'filtered-app': 'filtered-app-back' } },
+          }),
+          { source: 'test job', env: {}, mode: 'restore' },
+        )
+        const { consumerGroups } = await runRestoreJob(job, quiet, never)
+        assert.equal(consumerGroups.totals.failed, 0)
+        const [place] = consumerGroups.groups[0]?.committed ?? []
+        assert.equal(place?.targetOffset, BigInt(before))
+      }))
+
+    test('refuses a record that it cannot decode, or leaves it out or takes it as the job says', async () => {
+      await kafka.driver.createTopic('mixed', { partitions: 1 })
+      const values = ['{"a":1}', 'not JSON', '{"a":2}', '{"a":1,"b":2}']
+      await kafka.driver.produce(
+        'mixed',
+        values.map(value => ({ partition: 0, key: null, value: Buffer.from(value), timestamp: Date.now() })),
+      )
+      await withBackup('mixed', async path => {
+        const options = (target: string, not_decoded?: string) => ({
+          topic_mapping: { mixed: target },
+          filter: { where: ['a=1'], ...(not_decoded && { not_decoded }) },
+        })
+        await assert.rejects(restore(path, options('mixed-back')), {
+          code: 'RESTORE_REFUSED',
+          message:
+            /mixed\/0: restore\.filter cannot tell whether the record at offset 1 is meant: its value cannot be decoded/,
+        })
+        const restored = async (target: string) => (await consume(target)).flat().map(({ value }) => value?.toString())
+        const skipped = await restore(path, options('mixed-back', 'skip'))
+        assert.deepEqual(await restored('mixed-back'), ['{"a":1}', '{"a":1,"b":2}'])
+        assert.deepEqual(skipped.filter, { examined: 4, selected: 2, notDecoded: 1 })
+        assert.match(skipped.warnings.join(), /could not decode 1 of 4 records/)
+        const taken = await restore(path, options('mixed-taken', 'take'))
+        assert.deepEqual(await restored('mixed-taken'), ['{"a":1}', 'not JSON', '{"a":1,"b":2}'])
+        assert.deepEqual(taken.filter, { examined: 4, selected: 3, notDecoded: 1 })
+        for (const filter of [{}, { where: ['a=='] }, { key_prefixes: [''] }]) {
+          await assert.rejects(restore(path, { filter }), { code: 'CONFIG_INVALID', message: /restore\.filter/ })
+        }
+      })
     })
   })
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { parseJob } from '../../src/config/load-job.ts'
 import type { CatQuery } from '../../src/inspect/cat.ts'
+import { parsePathCondition } from '../../src/inspect/json-path.ts'
 import { dryRunJob, runBackupJob } from '../../src/jobs/backup.ts'
 import { compareJob } from '../../src/jobs/compare.ts'
 import { catAt } from '../../src/jobs/inspect.ts'
@@ -72,13 +73,22 @@ describe('schemas are restored with records', () => {
     return runBackupJob(job, quiet, never)
   }
 
-  const restoreText = (path: string, url: string, prefix: string, restore: Record<string, unknown> = {}) =>
+  const restoreText = (
+    path: string,
+    url: string,
+    prefix: string,
+    restore: Record<string, unknown> = {},
+    records: Record<string, unknown> = {},
+  ) =>
     JSON.stringify({
       mode: 'restore',
       backup_id: 'b1',
       target: { bootstrap_servers: kafka.server.bootstrapServers },
       storage: { backend: 'filesystem', path },
-      restore: { topic_mapping: Object.fromEntries(world.topics.map(({ name }) => [name, `${prefix}${name}`])) },
+      restore: {
+        topic_mapping: Object.fromEntries(world.topics.map(({ name }) => [name, `${prefix}${name}`])),
+        ...records,
+      },
       ...registryPart(url, { restore: { topic_contexts: { 'eu-*': '.eu' }, ...restore } }),
     })
 
@@ -133,7 +143,7 @@ describe('schemas are restored with records', () => {
     })
   })
 
-  test('and `search` finds messages by text of their decoded values', async () => {
+  test('and `search` finds messages by text and by fields of their decoded values', async () => {
     await withFolder(async path => {
       await backup(path)
       const storage = openStorage({ backend: 'filesystem', path })
@@ -146,6 +156,61 @@ describe('schemas are restored with records', () => {
         assert.equal(shown.length, expected.length, `${name}: ${text}`)
         for (const { value } of shown) assert.ok(formatJson(value.value).includes(text), name)
       }
+      const fortyFirst = 'order 41 order 41 order 41 '
+      for (const { name, context, messages } of world.topics) {
+        const paths = [parsePathCondition(`text=${fortyFirst}`)]
+        const shown = await catAt(
+          storage,
+          'b1',
+          { query: { ...everyRecord, topic: name, context, paths } },
+          never,
+          collect,
+        )
+        assert.deepEqual(
+          shown.map(({ value }) => value.value),
+          [messages[41]?.value],
+          name,
+        )
+      }
+      const place = ['--path', path, '--backup-id', 'b1', '--topic', world.topics[0]?.name ?? '']
+      const where = ['--where', 'deep.below.below.below.below.below>=1990', '--where', 'left.base.n!=1991']
+      const found = await run(launcher, ['search', ...place, ...where, '--print', '%k\\n'])
+      const expected = world.topics[0]?.messages
+        .map(({ value }, at) => ({ at, n: (value as { left?: { base: { n: number } } } | undefined)?.left?.base.n }))
+        .filter(({ n }) => n !== undefined && n >= 1990 && n !== 1991)
+        .map(({ at }) => `{"id":${at}}`)
+      assert.equal(found.code, 0, found.stderr)
+      assert.deepEqual(found.stdout.trimEnd().split('\n').sort(), expected?.sort())
+      const none = await run(launcher, ['search', ...place, '--where', 'left.base.n<0', '--require-match', '--count'])
+      assert.equal(none.code, 6, none.stderr)
+    })
+  })
+
+  test('as far as restore.filter selects them, by two shards, into a registry with other IDs', async () => {
+    await using target = await openRegistry({ firstId: 5001 })
+    await withFolder(async path => {
+      await backup(path)
+      const text = 'order 7 order 7 order 7 '
+      const { url } = target.server
+      const job = restoreJob(path, url, 'picked-', {}, { filter: { where: [`text!=${text}`] } })
+      const shard = (index: number) =>
+        restoreShardJob(job, { shard: { index, count: 2 }, prepares: true }, quiet, never)
+      const reports = await Promise.all([1, 0].map(shard))
+      const report = await finishRestoreJob(job, quiet, never)
+      let count = 0
+      for (const topic of world.topics) {
+        const messages = topic.messages.filter(
+          ({ value }) => value !== undefined && (value as { text: string }).text !== text,
+        )
+        await assertDecodes({ ...topic, messages }, 'picked-', url)
+        count += messages.length
+      }
+      assert.equal(report.totals.found, count)
+      assert.equal(
+        reports.reduce((sum, { filter }) => sum + (filter?.selected ?? 0), 0),
+        count,
+      )
+      assert.equal((await compareJob(job, quiet, never)).ok, true)
     })
   })
 

@@ -100,7 +100,15 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
     { argv: place => ['backup', '--config', place.backupJob], changes: true },
     { argv: place => ['backup', '--commit', '--config', place.backupJob], changes: true, exits: 4 },
   ],
-  restore: [{ argv: place => ['restore', '--dry-run', '--config', place.restoreJob] }],
+  restore: [
+    { argv: place => ['restore', '--dry-run', '--config', place.restoreJob] },
+    {
+      argv: place => [
+        ...['restore', '--dry-run', '--config', place.restoreJob],
+        ...['--set', 'restore.filter.where=a.b=c', '--set', 'restore.filter.not_decoded=skip'],
+      ],
+    },
+  ],
   prune: [
     {
       argv: place => [

@@ -77,7 +77,7 @@ function batchOf(name: Name, codec: 'none' | 'zstd') {
 /** The names of the records that match. A batch of which none may match must hold none. */
 async function found(changes: Partial<Conditions> & { where?: string[] }, codec: 'none' | 'zstd' = 'none') {
   const { where = [], ...rest } = changes
-  const conditions: Conditions = { headers: [], paths: where.map(parsePathCondition), ...rest }
+  const conditions: Conditions = { headers: [], paths: where.map(text => parsePathCondition(text)), ...rest }
   const names: string[] = []
   const skipped: string[] = []
   for (const name of Object.keys(records) as Name[]) {

@@ -1,5 +1,6 @@
 import { usageError } from '../../errors.ts'
 import type { CatQuery } from '../../inspect/cat.ts'
+import { parseHeaderCondition } from '../../inspect/conditions.ts'
 import { parsePathCondition } from '../../inspect/json-path.ts'
 import { type Showing, showings } from '../../inspect/show-record.ts'
 import type { CommandOptions } from '../option-specs.ts'
@@ -21,20 +22,15 @@ export function readQuery(options: CommandOptions): CatQuery {
   }
   return {
     ...{ topic, key, context, keyPrefix: options.keyPrefix, text: options.text },
-    paths: options.where.map(parsePathCondition),
+    paths: options.where.map(text => parsePathCondition(text)),
     partition: numberOption('partition', options.partition),
     extent: { offsets, times, withAborted },
-    headers: header.map(readHeader),
+    headers: header.map(parseHeaderCondition),
     newest: countOption('newest', options.newest),
     limit: countOption('limit', options.limit),
     keyAs: showingOf(options.keyAs),
     valueAs: showingOf(options.valueAs),
   }
-}
-
-function readHeader(text: string): { name: string; value?: string } {
-  const at = text.indexOf('=')
-  return at < 0 ? { name: text } : { name: text.slice(0, at), value: text.slice(at + 1) }
 }
 
 /** The parser lets choices pass only. */

@@ -29,6 +29,12 @@ export async function showRestoreDryRun(session: Session, job: RestoreJob): Prom
   return isOpen(plan.schemas) ? LOSSY : 0
 }
 
+const FILTERED = 'only records that meet restore.filter: a scan counts them where a topic is small'
+
+function conditionsDocument({ keyPrefixes, notDecoded, ...rest }: NonNullable<RestoreJob['restore']['filter']>) {
+  return { ...rest, key_prefixes: keyPrefixes, not_decoded: notDecoded }
+}
+
 function isRefused({ findings }: RestoreDryRun): boolean {
   return findings.some(({ severity }) => severity === 'error')
 }
@@ -47,6 +53,7 @@ function documentOf(plan: RestoreDryRun, job: RestoreJob) {
     target_cluster_id: targetCluster,
     state,
     time_window: windowDocument(job),
+    ...(job.restore.filter && { filter: conditionsDocument(job.restore.filter) }),
     topics: topics.map(({ isEstimate, precision, heldBack, idCheck, ...topic }) => ({
       ...topic,
       is_estimate: isEstimate,
@@ -84,6 +91,7 @@ function formatPlan(plan: RestoreDryRun, job: RestoreJob, style: OutputStyle): s
         ['  Restore ID', restoreId],
         ['  State', states[state]],
         ['  Time window', formatWindow(job)],
+        ['  Filter', job.restore.filter && FILTERED],
         [
           '  Would write',
           `${amount} into ${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}`,

@@ -1,6 +1,7 @@
 import type { RestoreJob } from '../../config/load-job.ts'
 import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
 import type { CompareReport } from '../../restore/compare.ts'
+import type { FilterCounts } from '../../restore/record-filter.ts'
 import type { Amounts, Conversions } from '../../restore/report.ts'
 import { formatLocation } from '../../storage/location.ts'
 import type { ShownRestore as RestoreReport } from '../actions.ts'
@@ -33,6 +34,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, style: Out
           totals.found === 0 ? undefined : `${plural(totals.found, 'record')} of earlier runs, not written again`,
         ],
         ['  Time window', formatWindow(job)],
+        ['  Filter', formatSelected(report.filter)],
         ['  Into', `${plural(topics.length, 'topic')}, ${plural(totals.partitions, 'partition')}`],
         ['  Rebuilt', formatRebuilt(totals)],
         ...(schemas ? schemaFields(schemas, style) : []),
@@ -79,6 +81,13 @@ function formatWritten({ durationMs, verification, totals: { records, bytes } }:
   const writingMs = durationMs - (verification?.durationMs ?? 0)
   const rate = `${formatBytes(Math.round(bytes / Math.max(writingMs / 1000, 0.001)))}/s`
   return `${plural(records, 'record')}, ${formatBytes(bytes)} in ${formatDuration(writingMs)} (${rate})`
+}
+
+function formatSelected(counts: RestoreReport['filter']): string | undefined {
+  if (!counts) return undefined
+  const { selected, examined, notDecoded } = counts
+  const unclear = notDecoded === 0 ? '' : `, ${formatCount(notDecoded)} not decoded`
+  return `selected ${formatCount(selected)} of ${plural(examined, 'record')} that this run read${unclear}`
 }
 
 const reasons: Record<keyof Conversions, string> = {
@@ -140,12 +149,17 @@ export function restoreDocument(report: RestoreReport, location: string) {
     totals: { topics: totals.topics, ...amountsDocument(totals) },
     gaps,
     warnings,
+    ...(report.filter && { filter: filterDocument(report.filter) }),
     schemas: report.schemas ? schemaDocument(report.schemas) : null,
     ...(report.consumerGroups && { consumer_groups: carriedDocument(report.consumerGroups) }),
     ...(report.access && { access: accessReportDocument(report.access) }),
     verification: report.verification ? comparisonDocument(report.verification) : null,
     recovery: report.recovery ? recoveryDocument(report.recovery) : null,
   }
+}
+
+export function filterDocument({ selected, examined, notDecoded }: FilterCounts) {
+  return { selected, examined, not_decoded: notDecoded }
 }
 
 export function amountsDocument({

@@ -14,7 +14,7 @@ import { formatInstant, plural, printable } from '../text.ts'
 import { sameCommand } from './follow-up.ts'
 import { formatWarnings } from './gap-table.ts'
 import { keepReport } from './keep-report.ts'
-import { amountsDocument } from './restore-report.ts'
+import { amountsDocument, filterDocument } from './restore-report.ts'
 import { formatTopics } from './restored-topics.ts'
 import { schemaDocument } from './schema-report.ts'
 import { parseShard } from './shard.ts'
@@ -149,6 +149,7 @@ function shardDocument(report: RestoreShardReport, location: string) {
     totals: { topics: totals.topics, ...amountsDocument(totals) },
     gaps,
     warnings,
+    ...(report.filter && { filter: filterDocument(report.filter) }),
   }
 }
 

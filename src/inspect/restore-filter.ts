@@ -1,0 +1,159 @@
+import type { Manifest } from '../archive/manifest.ts'
+import { DEFAULT_CONTEXT } from '../archive/registry-model.ts'
+import type { EncodedRecord } from '../batch/record-cursor.ts'
+import { RecordParts } from '../batch/record-parts.ts'
+import type { KafkaRecord } from '../batch/records.ts'
+import { KafkaBackupError } from '../errors.ts'
+import type { FilterCounts, OpenFilter, RecordFilter, RecordPlace } from '../restore/record-filter.ts'
+import type { Storage } from '../storage/storage.ts'
+import { type HeaderCondition, hasHeaders, jsonOf, keyForms } from './conditions.ts'
+import { fitsPath, type PathCondition } from './json-path.ts'
+import { SchemaDecoder } from './schema-decoder.ts'
+import { StoredSchemas } from './stored-schemas.ts'
+
+/** What a record must meet to be restored: one of the keys or prefixes where there are any, all headers, and all paths. */
+export interface FilterConditions {
+  keys: readonly string[]
+  keyPrefixes: readonly string[]
+  headers: readonly HeaderCondition[]
+  paths: readonly PathCondition[]
+  /** What becomes of a record that the filter cannot tell about. */
+  notDecoded: 'fail' | 'skip' | 'take'
+}
+
+interface FilterParts {
+  /** The context of the registry that the IDs of a topic belong to. */
+  contextOf?: ((topic: string) => string) | undefined
+  warnings?: readonly string[]
+}
+
+export function restoreFilter(
+  conditions: FilterConditions,
+  { contextOf = () => DEFAULT_CONTEXT, warnings = [] }: FilterParts = {},
+): RecordFilter {
+  const { keys, keyPrefixes, headers, paths, notDecoded } = conditions
+  const asked = { keys: keys.toSorted(), keyPrefixes: keyPrefixes.toSorted(), headers }
+  const opened = new Map<number, Promise<OpenFilter>>()
+  const open = async (storage: Storage, manifest: Manifest, signal: AbortSignal) => {
+    const needsSchemas = keys.length + keyPrefixes.length + paths.length > 0
+    const versions = needsSchemas ? await readSchemas(storage, manifest, signal) : []
+    const source = { ofId: async () => [], all: async () => versions }
+    const decoders = new Map<string, SchemaDecoder>()
+    for (const context of new Set(manifest.topics.map(({ name }) => contextOf(name)))) {
+      const decoder = new SchemaDecoder(source, context)
+      await decoder.prepareAll(signal)
+      decoders.set(context, decoder)
+    }
+    return new ConditionFilter(conditions, topic => decoders.get(contextOf(topic)) ?? new SchemaDecoder(source))
+  }
+  return {
+    // A restore that failed at a record may continue and leave it out; one that took such records cannot.
+    request: { ...asked, where: paths.map(({ text }) => text), ...(notDecoded === 'take' && { notDecoded }) },
+    splitsKeys: headers.length + paths.length > 0,
+    warnings,
+    open: (storage, manifest, signal) => {
+      const known = opened.get(manifest.generation) ?? open(storage, manifest, signal)
+      opened.set(manifest.generation, known)
+      return known
+    },
+  }
+}
+
+/** All of them: which ones records name is not known before they are read. */
+async function readSchemas(storage: Storage, manifest: Manifest, signal: AbortSignal) {
+  const schemas = new StoredSchemas(storage, manifest)
+  const versions = await schemas.all(signal)
+  if (schemas.damage === undefined) return versions
+  throw new KafkaBackupError('ARCHIVE_DAMAGED', `restore.filter needs the schemas of the backup: ${schemas.damage}`)
+}
+
+type Verdict = 'yes' | 'no' | { unclear: string }
+
+class ConditionFilter implements OpenFilter {
+  readonly counts: FilterCounts = { examined: 0, selected: 0, notDecoded: 0 }
+  readonly #conditions: FilterConditions
+  readonly #keys: ReadonlySet<string>
+  readonly #decoderOf: (topic: string) => SchemaDecoder
+  readonly #parts = new RecordParts()
+  /** The last offset of each partition that was counted: several readers may go through one. */
+  readonly #counted = new Map<string, bigint>()
+
+  constructor(conditions: FilterConditions, decoderOf: (topic: string) => SchemaDecoder) {
+    this.#conditions = conditions
+    this.#keys = new Set(conditions.keys)
+    this.#decoderOf = decoderOf
+  }
+
+  selects(encoded: EncodedRecord, place: RecordPlace): boolean {
+    const record = this.#decode(encoded)
+    const verdict = this.#judge(record, this.#decoderOf(place.topic))
+    const isSelected = typeof verdict === 'string' ? verdict === 'yes' : this.#decide(record, place, verdict.unclear)
+    this.#count(record.offset, place, isSelected, typeof verdict !== 'string')
+    return isSelected
+  }
+
+  #judge(record: KafkaRecord, decoder: SchemaDecoder): Verdict {
+    const { headers, paths } = this.#conditions
+    if (!hasHeaders(record, headers)) return 'no'
+    const verdicts = [this.#judgeKey(record, decoder), judgePaths(record, paths, decoder)]
+    if (verdicts.includes('no')) return 'no'
+    return verdicts.find(one => typeof one !== 'string') ?? 'yes'
+  }
+
+  #judgeKey(record: KafkaRecord, decoder: SchemaDecoder): Verdict {
+    const { keyPrefixes } = this.#conditions
+    if (this.#keys.size + keyPrefixes.length === 0) return 'yes'
+    if (record.key === null) return 'no'
+    const { forms, reason } = keyForms(record, 'auto', decoder)
+    const texts = [...forms, record.key.toString('utf8')]
+    if (texts.some(form => this.#keys.has(form) || keyPrefixes.some(prefix => form.startsWith(prefix)))) return 'yes'
+    return reason === undefined ? 'no' : { unclear: `its key cannot be decoded: ${reason}` }
+  }
+
+  #decide({ offset }: KafkaRecord, { label, topic, partition }: RecordPlace, why: string): boolean {
+    if (this.#conditions.notDecoded !== 'fail') return this.#conditions.notDecoded === 'take'
+    const message = `${label}/${partition}: restore.filter cannot tell whether the record at offset ${offset} is meant: ${why}`
+    throw new KafkaBackupError('RESTORE_REFUSED', message, {
+      details: { topic, partition, offset },
+      help: 'Set restore.filter.not_decoded to skip or take for such records, which the report counts, or leave out the topic.',
+    })
+  }
+
+  #count(offset: bigint, { label, partition }: RecordPlace, isSelected: boolean, isUnclear: boolean): void {
+    const key = `${label}/${partition}`
+    if (offset <= (this.#counted.get(key) ?? -1n)) return
+    this.#counted.set(key, offset)
+    this.counts.examined++
+    if (isSelected) this.counts.selected++
+    if (isUnclear) this.counts.notDecoded++
+  }
+
+  #decode(encoded: EncodedRecord): KafkaRecord {
+    const parts = this.#parts
+    const { buffer } = encoded
+    parts.locate(encoded)
+    const bytes = (start: number, end: number) => (start < 0 ? null : buffer.subarray(start, end))
+    const headers: [string, Buffer | null][] = []
+    parts.eachHeader((nameStart, nameEnd, start, end) => {
+      headers.push([buffer.toString('utf8', nameStart, nameEnd), bytes(start, end)])
+    })
+    return {
+      offset: encoded.offsetBase + BigInt(encoded.offsetDelta),
+      timestamp: 0n,
+      key: bytes(parts.keyStart, parts.keyEnd),
+      value: bytes(parts.valueStart, parts.valueEnd),
+      headers,
+    }
+  }
+}
+
+/** A tombstone has no field. */
+function judgePaths(record: KafkaRecord, paths: readonly PathCondition[], decoder: SchemaDecoder): Verdict {
+  if (paths.length === 0) return 'yes'
+  if (record.value === null) return 'no'
+  const decoded = decoder.decode(record, 'value')
+  const json = jsonOf(decoded)
+  if (json) return paths.every(one => fitsPath(one, json.value)) ? 'yes' : 'no'
+  const reason = decoded.kind === 'raw' ? decoded.reason : 'it names no schema and is not JSON'
+  return { unclear: `its value cannot be decoded: ${reason}` }
+}

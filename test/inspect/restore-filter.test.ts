@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { RebuiltBatch } from '../../src/batch/batch-builder.ts'
+import { Rebuilder } from '../../src/batch/rebuild.ts'
+import { decodeRecords } from '../../src/batch/records.ts'
+import { walkBatches } from '../../src/batch/walk.ts'
+import { parsePathCondition } from '../../src/inspect/json-path.ts'
+import { type FilterConditions, restoreFilter } from '../../src/inspect/restore-filter.ts'
+import { manifest } from '../cli/fake-actions.ts'
+import { temporaryFolder } from '../export/shown-records.ts'
+import { encodeBatch } from '../fakes/batches.ts'
+import { openLocation } from '../open-location.ts'
+
+const never = new AbortController().signal
+const place = { topic: 'orders', label: 'orders', partition: 0 }
+const everything: FilterConditions = { keys: [], keyPrefixes: [], headers: [], paths: [], notDecoded: 'fail' }
+
+interface Sample {
+  key?: string | null
+  value?: string | null
+  headers?: [string, string | null][]
+}
+
+/** Offsets of the records that a filter leaves of a batch. */
+async function selected(conditions: Partial<FilterConditions>, samples: Sample[], times = 1) {
+  using folder = temporaryFolder()
+  const filter = restoreFilter({ ...everything, ...conditions })
+  const opened = await filter.open(openLocation(folder.path), { ...manifest, topics: [] }, never)
+  const bytes = (text: string | null = null) => (text === null ? null : Buffer.from(text))
+  const records = samples.map(({ key, value, headers = [] }) => ({
+    ...{ key: bytes(key), value: bytes(value) },
+    headers: headers.map(([name, one]): [string, Buffer | null] => [name, bytes(one)]),
+  }))
+  const batch = encodeBatch({ baseOffset: 0n, records })
+  const [header] = walkBatches(batch, 0, batch.length)
+  assert(header)
+  let offsets: number[] = []
+  for (let round = 0; round < times; round++) {
+    const selects = (record: Parameters<typeof opened.selects>[0]) => opened.selects(record, place)
+    const rebuilder = new Rebuilder({ maxBytes: 1 << 20, targetBytes: 1 << 20, codec: 'none', selects }, 1 << 20)
+    const rebuilt: RebuiltBatch[] = [...rebuilder.add({ bytes: batch, header }), ...rebuilder.flush()]
+    offsets = rebuilt.flatMap(({ runs }) =>
+      runs.flatMap(run => Array.from({ length: run.count }, (_, at) => Number(run.sourceOffset) + at)),
+    )
+    for (const one of rebuilt) {
+      const [own] = walkBatches(one.bytes, 0, one.bytes.length)
+      assert.equal(own && decodeRecords(one.bytes, own).length, one.recordCount)
+    }
+  }
+  return { offsets, counts: opened.counts, request: filter.request }
+}
+
+const where = (...texts: string[]) => ({ paths: texts.map(text => parsePathCondition(text)) })
+
+describe('a filter of a restore', () => {
+  test('takes any of the keys and prefixes, and no record without a key', async () => {
+    const samples = ['a', 'b', 'ba', null, '', 'c'].map(key => ({ key }))
+    assert.deepEqual((await selected({ keys: ['a', 'c'] }, samples)).offsets, [0, 5])
+    assert.deepEqual((await selected({ keys: ['a'], keyPrefixes: ['b'] }, samples)).offsets, [0, 1, 2])
+    assert.deepEqual((await selected({ keys: [''] }, samples)).offsets, [4])
+  })
+
+  test('wants all headers, of which a name may occur twice', async () => {
+    const samples: Sample[] = [
+      {
+        headers: [
+          ['h', '1'],
+          ['h', '2'],
+        ],
+      },
+      { headers: [['h', null]] },
+      { headers: [['i', '2']] },
+    ]
+    assert.deepEqual((await selected({ headers: [{ name: 'h', value: '2' }] }, samples)).offsets, [0])
+    assert.deepEqual((await selected({ headers: [{ name: 'h' }] }, samples)).offsets, [0, 1])
+  })
+
+  test('wants all conditions on fields, which a tombstone does not have', async () => {
+    const samples = ['{"a":1,"b":2}', '{"a":1}', null, '{"a":12345678901234567891}'].map(value => ({ value }))
+    assert.deepEqual((await selected(where('a=1', 'b>1'), samples)).offsets, [0])
+    assert.deepEqual((await selected(where('a=12345678901234567891'), samples)).offsets, [3])
+    assert.deepEqual((await selected(where('b'), samples)).offsets, [0])
+  })
+
+  test('stops at a value that it cannot decode, unless the record is out in any case', async () => {
+    const samples = [
+      { key: 'a', value: '{"a":1}' },
+      { key: 'b', value: 'text' },
+    ]
+    await assert.rejects(selected(where('a=1'), samples), {
+      code: 'RESTORE_REFUSED',
+      message:
+        /^orders\/0: restore\.filter cannot tell whether the record at offset 1 is meant: its value cannot be decoded/,
+    })
+    assert.deepEqual((await selected({ ...where('a=1'), keys: ['a'] }, samples)).offsets, [0])
+    const skipped = await selected({ ...where('a=1'), notDecoded: 'skip' }, samples)
+    assert.deepEqual([skipped.offsets, skipped.counts], [[0], { examined: 2, selected: 1, notDecoded: 1 }])
+    const taken = await selected({ ...where('a=1'), notDecoded: 'take' }, samples)
+    assert.deepEqual([taken.offsets, taken.counts], [[0, 1], { examined: 2, selected: 2, notDecoded: 1 }])
+  })
+
+  test('stops at a key whose schema the backup does not have', async () => {
+    const samples = [{ key: '\0\0\0\0\u0009framed', value: null }]
+    await assert.rejects(selected({ keys: ['framed'] }, samples), {
+      message: /its key cannot be decoded: .*schema ID 9/,
+    })
+  })
+
+  test('counts a record once, however often it is read', async () => {
+    const { counts } = await selected({ keys: ['a'] }, [{ key: 'a' }, { key: 'b' }], 3)
+    assert.deepEqual(counts, { examined: 2, selected: 1, notDecoded: 0 })
+  })
+
+  test('is the same request in any order of keys, and another one for another condition', async () => {
+    const requestOf = async (conditions: Partial<FilterConditions>) =>
+      JSON.stringify((await selected(conditions, [])).request)
+    assert.equal(await requestOf({ keys: ['a', 'b'] }), await requestOf({ keys: ['b', 'a'] }))
+    assert.notEqual(await requestOf({ keys: ['a'] }), await requestOf({ keyPrefixes: ['a'] }))
+    assert.equal(await requestOf({ keys: ['a'], notDecoded: 'skip' }), await requestOf({ keys: ['a'] }))
+    assert.notEqual(await requestOf({ keys: ['a'], notDecoded: 'take' }), await requestOf({ keys: ['a'] }))
+  })
+})
