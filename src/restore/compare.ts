@@ -11,7 +11,7 @@ import { type ExpectedRecord, sizeOfRecord } from './difference.ts'
 import type { LocatedRestore } from './locate-restore.ts'
 import { examineRestored, type RestoredTarget } from './locate-restore.ts'
 import { Lookahead } from './lookahead.ts'
-import type { Outgoing } from './outgoing.ts'
+import type { Outgoing } from './outgoing-batch.ts'
 import { decodeOutgoing, openOutgoing } from './outgoing-options.ts'
 import type { PlannedStream, PlannedTopic } from './plan.ts'
 

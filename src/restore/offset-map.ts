@@ -5,7 +5,7 @@ import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offset
 import type { Storage } from '../storage/storage.ts'
 import { joinRuns, type MappedRun, meetRuns, type PlacedRun, type SentRun } from './join-runs.ts'
 import type { LocatedRestore } from './locate-restore.ts'
-import type { Outgoing } from './outgoing.ts'
+import type { Outgoing } from './outgoing-batch.ts'
 import { openOutgoing } from './outgoing-options.ts'
 import type { PlannedStream, PlannedTopic, RestorePlan } from './plan.ts'
 import { readProgress, streamKey } from './progress.ts'

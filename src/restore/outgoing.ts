@@ -1,5 +1,4 @@
 import type { AbortedTransaction, Segment } from '../archive/manifest.ts'
-import type { RebuiltBatch } from '../batch/batch-builder.ts'
 import type { SourceBatch } from '../batch/compression.ts'
 import type { BatchHeader, Codec } from '../batch/header.ts'
 import { type BatchLimits, hasBound, needsRebuild, type TimeWindow } from '../batch/needs.ts'
@@ -12,42 +11,11 @@ import { mapAhead, readAhead } from '../lib/read-ahead.ts'
 import { freeMemory, giveBackMemory } from '../lib/recycled-memory.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { IdCounts } from './id-counts.ts'
+import { asStored, type Conversion, named, type Outgoing } from './outgoing-batch.ts'
 import type { PatchedBatch } from './patch-ids.ts'
 import { openPatching, type Patching } from './patch-threads.ts'
 import { examinePieces, indexAborted, type Piece, readPieces } from './pieces.ts'
 import type { IdRewriter } from './rewrite-ids.ts'
-
-/** A batch that is ready to be stamped and sent. */
-export interface Outgoing {
-  bytes: Buffer
-  recordCount: number
-  sourcePartition: number
-  /** The source offsets of its records, in order. */
-  runs: readonly OffsetRun[]
-  /** Why it was rebuilt; absent if it is sent as stored. */
-  conversion?: Conversion
-  /** What was found of schema ids in its records, and in others that went into none. */
-  ids?: IdCounts
-}
-
-/**
- * `cut` is by a range, a window, a filter, the start of a log or a restore that resumes inside a batch. Of several reasons the
- * first of these counts.
- */
-export type Conversion =
-  | 'repartitioned'
-  | 'holes'
-  | 'log_append_time'
-  | 'oversize'
-  | 'cut'
-  | 'headers'
-  | 'schema_ids'
-  | 'merged'
-
-export interface OffsetRun {
-  sourceOffset: bigint
-  count: number
-}
 
 export interface OutgoingOptions {
   /** For messages. */
@@ -263,45 +231,7 @@ function conversionOf(
   return counts && counts.key.rewritten + counts.value.rewritten > 0 ? 'schema_ids' : 'merged'
 }
 
-/** The counts are reported with the last one. */
-function* named(
-  batches: readonly RebuiltBatch[],
-  options: OutgoingOptions,
-  conversion: Conversion,
-  counts: IdCounts | undefined,
-): Generator<Outgoing> {
-  for (const batch of batches) {
-    const outgoing = asRebuilt(batch, options, conversion)
-    yield counts && batch === batches.at(-1) ? { ...outgoing, ids: counts } : outgoing
-  }
-}
-
-function asRebuilt(
-  { isOversize, bytes, recordCount, runs }: RebuiltBatch,
-  options: OutgoingOptions,
-  conversion: Conversion,
-): Outgoing {
-  if (isOversize) throw oversize(options, runs[0]?.sourceOffset, bytes.length)
-  return { bytes, recordCount, sourcePartition: options.sourcePartition, runs, conversion }
-}
-
-function asStored({ bytes, header }: SourceBatch, { sourcePartition }: OutgoingOptions): Outgoing {
-  return {
-    bytes: bytes.subarray(header.position, header.position + header.sizeBytes),
-    recordCount: header.recordCount,
-    sourcePartition,
-    runs: [{ sourceOffset: header.baseOffset, count: header.recordCount }],
-  }
-}
-
 function latest(first: bigint, second: bigint): bigint {
   if (second > first) return second
   return first
-}
-
-function oversize({ name, maxBytes }: OutgoingOptions, offset: bigint | undefined, bytes: number): KafkaBackupError {
-  const message = `${name}: the record at offset ${offset} makes a batch of ${bytes} bytes; the target takes ${maxBytes}`
-  return new KafkaBackupError('RESTORE_REFUSED', message, {
-    help: 'Raise `max.message.bytes` of the target topic, by `restore.topic_config` where the restore creates it.',
-  })
 }

@@ -8,7 +8,7 @@ import type { RateLimiter } from '../lib/rate-limiter.ts'
 import { backoffMs } from '../lib/retry.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { BrokerQueue } from './broker-queue.ts'
-import type { Outgoing } from './outgoing.ts'
+import type { Outgoing } from './outgoing-batch.ts'
 import { reconcile } from './reconcile.ts'
 import type { Stream } from './stream.ts'
 

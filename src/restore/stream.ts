@@ -4,7 +4,7 @@ import { KafkaBackupError } from '../errors.ts'
 import type { ProducerIdentity } from '../kafka/produce-lane.ts'
 import { addCounts, type IdTally, noCounts } from './id-counts.ts'
 import type { SourcePosition } from './legs.ts'
-import type { Conversion, Outgoing } from './outgoing.ts'
+import type { Conversion, Outgoing } from './outgoing-batch.ts'
 import type { StreamProgress } from './progress.ts'
 
 interface StreamParts {

@@ -1,7 +1,7 @@
 import type { Manifest, ManifestPartition, ManifestTopic } from '../../src/archive/manifest.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
 import type { SourcePosition } from '../../src/restore/legs.ts'
-import type { Outgoing } from '../../src/restore/outgoing.ts'
+import type { Outgoing } from '../../src/restore/outgoing-batch.ts'
 import type { StreamProgress } from '../../src/restore/progress.ts'
 import { Stream } from '../../src/restore/stream.ts'
 import { draftManifest, topicOf } from '../archive/sample-archive.ts'

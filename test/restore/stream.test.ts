@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { hasValidCrc } from '../../src/batch/crc.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import type { SourcePosition } from '../../src/restore/legs.ts'
-import type { Outgoing } from '../../src/restore/outgoing.ts'
+import type { Outgoing } from '../../src/restore/outgoing-batch.ts'
 import { nextSequence, Stream } from '../../src/restore/stream.ts'
 import { identity, outgoings, sampleStream } from './samples.ts'
 
