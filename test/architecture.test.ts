@@ -25,7 +25,7 @@ const allowed: Record<string, string[]> = {
   backup: ['lib', 'errors', 'batch', 'kafka', 'archive', 'registry', 'type:storage', 'observe'],
   restore: ['lib', 'errors', 'batch', 'kafka', 'archive', 'registry', 'offsets', 'access', 'type:storage', 'observe'],
   inspect: ['lib', 'errors', 'batch', 'archive', 'registry', 'restore', 'type:storage'],
-  export: ['lib', 'errors', 'batch', 'archive', 'registry', 'inspect', 'type:storage'],
+  export: ['lib', 'errors', 'batch', 'archive', 'registry', 'restore', 'inspect', 'type:storage'],
   console: ['lib', 'errors', 'version', 'archive', 'inspect', 'type:storage'],
   offsets: ['lib', 'errors', 'kafka', 'archive', 'type:storage', 'observe'],
   retention: ['lib', 'errors', 'archive', 'type:storage', 'observe'],

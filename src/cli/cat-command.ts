@@ -197,7 +197,7 @@ export const exportCommand: CommandSpec = {
   name: 'export',
   summary: 'write records of a backup to files for other programs',
   description:
-    'Write the records of topics, or those that meet conditions, to files: JSON lines, CSV, Avro or Parquet. Keys and values are decoded with the schemas in the backup; what cannot be decoded is exported as it is stored, with the reason, and counted. Files appear under their names when they are complete, and existing ones are not replaced. `export.json`, written last, lists the files and all counts. It connects to neither Kafka nor a schema registry.',
+    'Write the records of topics, or those that meet conditions, to files: JSON lines, CSV, Avro, Parquet or plain Kafka segments. Keys and values are decoded with the schemas in the backup; what cannot be decoded is exported as it is stored, with the reason, and counted. Files appear under their names when they are complete, and existing ones are not replaced. `export.json`, written last, lists the files and all counts. It connects to neither Kafka nor a schema registry.',
   options: [
     ...placeOptions,
     { ...topicName, isRequired: true },

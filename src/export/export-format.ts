@@ -1,5 +1,5 @@
 /** Without the code that writes them: the command line names them at every start. */
-export const exportFormats = ['jsonl', 'csv', 'avro', 'parquet'] as const
+export const exportFormats = ['jsonl', 'csv', 'avro', 'parquet', 'segments'] as const
 export type ExportFormat = (typeof exportFormats)[number]
 
 export interface FormatOptions {

@@ -2,7 +2,7 @@ import type { Manifest } from '../archive/manifest.ts'
 import { type Tally, totalsOf } from '../inspect/cat.ts'
 import type { ExportedFile } from './export-file.ts'
 import type { ExportFormat } from './export-format.ts'
-import { type ExportTally, missingParts, type TopicCounts } from './export-tally.ts'
+import { type ExportTally, missingParts } from './export-tally.ts'
 
 /** The summary next to the files: it is written last, so a folder without it holds an unfinished export. */
 export const SUMMARY_NAME = 'export.json'
@@ -20,9 +20,10 @@ export interface ExportReport {
   records: number
   /** Records that were compared with the conditions. */
   searched: number
-  tombstones: number
-  keys_not_decoded: number
-  values_not_decoded: number
+  /** This and the next two are null where batches were copied as they are stored. */
+  tombstones: number | null
+  keys_not_decoded: number | null
+  values_not_decoded: number | null
   /** Values that name a schema that does not decode them: conditions were compared with their bytes. */
   searched_as_stored: number
   stopped_at_limit: boolean
@@ -44,19 +45,25 @@ export function describeExport(
   return {
     ...{ backup_id: manifest.backup_id, generation: manifest.generation, generation_created_at: manifest.created_at },
     ...facts,
-    ...{ records, searched: totalsOf(searched).searched, tombstones },
-    ...{ keys_not_decoded: keysNotDecoded, values_not_decoded: valuesNotDecoded },
+    ...{ records, searched: totalsOf(searched).searched },
+    ...known(exported, { tombstones, keys_not_decoded: keysNotDecoded, values_not_decoded: valuesNotDecoded }),
     searched_as_stored: searched.notDecoded,
     stopped_at_limit: searched.isCut,
     reasons: [...exported.reasons].map(([reason, count]) => ({ reason, count })),
     warnings: missingParts(manifest, names),
-    topics: [...searched.topics].map(([topic, counts]) => topicDocument(topic, counts, exported.topics.get(topic))),
+    topics: [...searched.topics].map(([topic, counts]) => topicDocument(topic, counts, exported)),
     files: exported.files,
   }
 }
 
-function topicDocument(topic: string, { searched }: { searched: number }, counts?: TopicCounts): object {
-  const { records = 0, tombstones = 0, keysNotDecoded = 0, valuesNotDecoded = 0 } = counts ?? {}
-  const notDecoded = { keys_not_decoded: keysNotDecoded, values_not_decoded: valuesNotDecoded }
-  return { topic, records, searched, tombstones, ...notDecoded }
+function topicDocument(topic: string, { searched }: { searched: number }, exported: ExportTally): object {
+  const { records = 0, tombstones = 0, keysNotDecoded = 0, valuesNotDecoded = 0 } = exported.topics.get(topic) ?? {}
+  const counts = { tombstones, keys_not_decoded: keysNotDecoded, values_not_decoded: valuesNotDecoded }
+  return { topic, records, searched, ...known(exported, counts) }
+}
+
+type Counts = Pick<ExportReport, 'tombstones' | 'keys_not_decoded' | 'values_not_decoded'>
+
+function known({ isStored }: ExportTally, counts: Counts): Counts {
+  return isStored ? { tombstones: null, keys_not_decoded: null, values_not_decoded: null } : counts
 }

@@ -16,12 +16,17 @@ export interface TopicCounts {
 /** A registry that lost its schemas gives a reason for each ID. */
 const MAX_REASONS = 20
 
+/** Brokers take any bytes as the name of a header. */
+const HEADER_NAME = 'the name of a header has characters that are not valid UTF-8, or U+FFFD itself'
+
 /** Counts what is exported. */
 export class ExportTally {
   readonly files: ExportedFile[] = []
   readonly topics = new Map<string, TopicCounts>()
   /** Why keys and values were not decoded, with the number of each; a few of many. */
   readonly reasons = new Map<string, number>()
+  /** Batches were copied as they are stored: nothing is known of what is in them. */
+  isStored = false
 
   add({ record, key, value }: ShownRecord): void {
     const counts = this.#countsOf(record.topic)
@@ -29,7 +34,13 @@ export class ExportTally {
     if (record.value === null) counts.tombstones++
     if (key.reason !== undefined) counts.keysNotDecoded++
     if (value.reason !== undefined) counts.valuesNotDecoded++
-    for (const reason of [key.reason, value.reason]) if (reason !== undefined) this.#note(reason)
+    const names = record.headers.some(([name]) => name.includes('\ufffd')) ? HEADER_NAME : undefined
+    for (const reason of [key.reason, value.reason, names]) if (reason !== undefined) this.#note(reason)
+  }
+
+  /** Records of batches that were not opened. */
+  addStored(topic: string, records: number): void {
+    this.#countsOf(topic).records += records
   }
 
   get totals(): Omit<TopicCounts, 'topic'> {

@@ -124,7 +124,7 @@ function watchOf(
 export type OnRead = (read: { objects: number; bytes: number; totalObjects: number; totalBytes: number }) => void
 
 /** How far the reading is. Segments that need not be read count as read. */
-class ReadProgress {
+export class ReadProgress {
   readonly #onRead: OnRead | undefined
   readonly #total = { objects: 0, bytes: 0 }
   /** Of partitions that are done. */

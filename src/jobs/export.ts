@@ -1,13 +1,16 @@
+import type { Manifest, ManifestPartition } from '../archive/manifest.ts'
 import { type GenerationChoice, openSelected } from '../archive/select-generation.ts'
-import { usageError } from '../errors.ts'
+import { KafkaBackupError, usageError } from '../errors.ts'
 import { ExportFile, type ExportTarget, refuseExisting } from '../export/export-file.ts'
 import type { FormatOptions } from '../export/export-format.ts'
 import { describeExport, type ExportReport, SUMMARY_NAME } from '../export/export-report.ts'
 import { ExportTally } from '../export/export-tally.ts'
 import { exportTopics } from '../export/export-topics.ts'
 import { fileChooser, lineEncoder } from '../export/formats.ts'
-import { type CatQuery, catRecords, type OnRead, type Tally } from '../inspect/cat.ts'
+import { exportSegments } from '../export/stored-segments.ts'
+import { type CatQuery, catRecords, type OnRead, ReadProgress, type Tally, totalsOf } from '../inspect/cat.ts'
 import type { ShownRecord } from '../inspect/print-format.ts'
+import { selectPartitions } from '../inspect/select-partitions.ts'
 import { formatUtc, systemClock } from '../lib/clock.ts'
 import { formatJson } from '../lib/json.ts'
 import type { OnProgress } from '../observe/progress.ts'
@@ -47,11 +50,66 @@ export async function exportAt(
   return withTarget(storage, to, async target => {
     await refuseExisting(SUMMARY_NAME, target, signal)
     if (target.overwrites) await target.storage.remove(SUMMARY_NAME, signal)
-    await exportTopics(records, fileChooser(options), target, exported, signal)
+    if (options.format === 'segments' && isWhole(query)) {
+      await copySegments(manifest, query, { storage, target, exported, tally, onRead }, signal)
+    } else {
+      await exportTopics(records, fileChooser(options), target, exported, signal)
+    }
+    assertComplete(exported, tally)
     const report = describe(target.storage.location)
     await writeSummary(report, target, signal)
     return report
   })
+}
+
+/** Nothing is asked of the records, so their batches can stay as they are. */
+function isWhole({
+  key,
+  keyPrefix,
+  text,
+  paths = [],
+  headers,
+  extent: { offsets, times },
+  newest,
+  limit,
+}: CatQuery): boolean {
+  const given = [key, keyPrefix, text, newest, limit, offsets.start, offsets.end, times.start, times.end]
+  return given.every(one => one === undefined) && paths.length + headers.length === 0
+}
+
+async function copySegments(
+  manifest: Manifest,
+  query: CatQuery,
+  {
+    tally,
+    onRead,
+    ...parts
+  }: { storage: Storage; target: ExportTarget; exported: ExportTally; tally: Tally; onRead: OnRead | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const progress = new ReadProgress(selectPartitions(manifest, query), onRead)
+  parts.exported.isStored = true
+  const watch = {
+    onRead: (bytes: number) => {
+      tally.bytes += bytes
+      progress.read(bytes)
+    },
+    onRecords: (topic: string, records: number) => {
+      const counts = tally.topics.get(topic) ?? { searched: 0, matched: 0 }
+      tally.topics.set(topic, { searched: counts.searched + records, matched: counts.matched + records })
+      parts.exported.addStored(topic, records)
+    },
+    onPartition: (partition: ManifestPartition) => progress.endPartition(partition),
+  }
+  await exportSegments(manifest, query, { ...parts, ...watch }, signal)
+}
+
+/** Whatever was found is in a file. */
+function assertComplete({ files, totals }: ExportTally, tally: Tally): void {
+  const written = files.reduce((sum, { records }) => sum + records, 0)
+  const { matched } = totalsOf(tally)
+  if (written === matched && totals.records === matched) return
+  throw new KafkaBackupError('INTERNAL', `${matched} records were selected, and ${written} are in files`)
 }
 
 async function* linesOf(

@@ -4,10 +4,20 @@ import { basename, join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
 import type { Segment } from '../../src/archive/manifest.ts'
+import { type CatQuery, newTally } from '../../src/inspect/cat.ts'
+import { exportAt } from '../../src/jobs/export.ts'
+import { openStorage } from '../../src/storage/open-storage.ts'
 import { segmentsOf } from '../oracle/archive.ts'
+import type { ConsumedRecord } from '../servers/driver.ts'
 import { runKafkaTool } from '../servers/kafka-tools.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { useKafka } from './use-kafka.ts'
+
+const never = new AbortController().signal
+const everything: CatQuery = {
+  ...{ topic: 'dumped', headers: [], keyAs: 'auto', valueAs: 'auto' },
+  extent: { offsets: {}, times: {}, withAborted: false },
+}
 
 describe("Kafka's own DumpLogSegments finds in a backup what a consumer finds in the source", () => {
   const kafka = useKafka()
@@ -41,6 +51,32 @@ describe("Kafka's own DumpLogSegments finds in a backup what a consumer finds in
       }))
   }
 
+  test('also in the segments that export writes, whole or selected', () =>
+    withFolder(async path => {
+      const place = { servers: kafka.server.bootstrapServers, path: join(path, 'backups') }
+      await backUp({ ...place, include: ['dumped'], backup: { segment_bytes: '1MiB' } })
+      const storage = openStorage({ backend: 'filesystem', path: place.path })
+      const source = await kafka.driver.consume('dumped', { isolation: 'read_committed' })
+      const isWanted = (key: string | undefined) => key?.endsWith('7') === true
+      const key =
+        source
+          .flat()
+          .find(record => isWanted(record.key?.toString()))
+          ?.key?.toString() ?? ''
+      const files: string[] = []
+      for (const [name, query] of Object.entries({ whole: everything, selected: { ...everything, keyPrefix: key } })) {
+        const to = { location: { backend: 'filesystem' as const, path: join(path, name) }, overwrites: false }
+        const request = { query, tally: newTally(), format: 'segments' as const, keepsFormulas: false, to }
+        const report = await exportAt(storage, 'b1', request, never)
+        files.push(...report.files.map(file => join(path, name, file.name)))
+      }
+      const lines = (records: ConsumedRecord[]) =>
+        records.map(record => `${record.offset} ${record.timestamp} ${record.key} ${record.value}`)
+      const selected = source.map(records => records.filter(record => record.key?.toString().startsWith(key)))
+      assert.ok(selected.flat().length > 0)
+      assert.deepEqual(await dumpFiles(files), [...source, ...selected].flatMap(lines))
+    }))
+
   /** One line a record, as the tool printed it: offset, time, key and value. */
   async function dumpSegments(path: string, segments: Segment[]): Promise<string[]> {
     const folder = await mkdtemp(join(path, 'plain-'))
@@ -51,6 +87,10 @@ describe("Kafka's own DumpLogSegments finds in a backup what a consumer finds in
         return file
       }),
     )
+    return dumpFiles(files)
+  }
+
+  async function dumpFiles(files: readonly string[]): Promise<string[]> {
     const args = ['--deep-iteration', '--print-data-log', '--files', files.join()]
     const { stdout, stderr, exitCode } = await runKafkaTool(kafka.server, 'kafka.tools.DumpLogSegments', args)
     assert.equal(exitCode, 0, stderr)

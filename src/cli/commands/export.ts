@@ -32,7 +32,8 @@ export async function run(session: Session): Promise<number> {
     )
   }
   const summary = `export: ${formatSummary(report)}`
-  const isPartial = report.keys_not_decoded + report.values_not_decoded + report.searched_as_stored > 0
+  const { keys_not_decoded: keys, values_not_decoded: values, searched_as_stored: stored } = report
+  const isPartial = (keys ?? 0) + (values ?? 0) + stored + report.reasons.length > 0
   if (isPrinted || isPartial) {
     if (options.quiet || !session.tell(() => [summary])) session.log.write(isPartial ? 'warn' : 'info', summary)
   }
@@ -53,6 +54,11 @@ function readRequest(session: Session, tally: Tally): ExportRequest {
   const query = { ...readQuery(options), allIncarnations: options.allIncarnations }
   if (!isLineFormat(format) && (options.keyAs ?? 'auto') + (options.valueAs ?? 'auto') !== 'autoauto') {
     throw usageError(`--key-as and --value-as do not apply to --as ${format}, which keeps the stored bytes`)
+  }
+  if (format === 'segments' && options.withAborted) {
+    throw usageError(
+      '--with-aborted does not apply to --as segments: without conditions, every batch is copied as it is stored',
+    )
   }
   const shared = { query, tally, format, keepsFormulas: options.keepFormulas, ...choiceOf(options) }
   const { out = '', overwrite } = options
@@ -80,13 +86,15 @@ function formatReport(report: ExportReport, style: OutputStyle): string[] {
 }
 
 function formatSummary(report: ExportReport): string {
-  const { records, searched, keys_not_decoded: keys, values_not_decoded: values, searched_as_stored: stored } = report
+  const { records, searched, searched_as_stored: stored } = report
+  const [keys, values] = [report.keys_not_decoded ?? 0, report.values_not_decoded ?? 0]
   const [first] = report.reasons
   return [
     `exported ${formatCount(records)} of ${plural(searched, 'record')}`,
     ...(keys + values > 0
       ? [`${plural(keys, 'key')} and ${plural(values, 'value')} not decoded, and exported as stored: ${first?.reason}`]
       : []),
+    ...(first && keys + values === 0 ? [`of ${plural(first.count, 'record')}, ${first.reason}`] : []),
     ...(stored > 0 ? [`conditions were compared with the stored bytes of ${plural(stored, 'value')}`] : []),
     ...(report.stopped_at_limit ? ['it stopped at --limit'] : []),
   ].join('; ')
