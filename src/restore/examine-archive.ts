@@ -1,18 +1,18 @@
 import type { ManifestPartition, Segment } from '../archive/manifest.ts'
-import { findMisfits, gatherSegments, listSizes, type Problem, uniqueProblems } from '../archive/verify-objects.ts'
+import { findMisfits, gatherSegments, type Problem, tabulateSizes, uniqueProblems } from '../archive/verify-objects.ts'
 import type { TimeWindow } from '../batch/needs.ts'
 import { largest } from '../lib/largest.ts'
 import { runPool } from '../lib/pool.ts'
 import { DAMAGE_REMEDY, type Finding } from '../observe/finding.ts'
 import type { Storage } from '../storage/storage.ts'
-import { legsFrom } from './legs.ts'
+import { inListOrder, legsFrom } from './legs.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { type RestoreProgress, streamKey } from './progress.ts'
 import { extentOf, joinExtents, nothingRestored, type RestoredExtent } from './restored-extent.ts'
 
 export interface ExaminedArchive {
   findings: Finding[]
-  /** Of each partition of which something is read. */
+  /** Of each partition of which something is read, where reading them again means reading the store again. */
   segments: ReadonlyMap<ManifestPartition, readonly Segment[]>
   /** By topic of the target: no batch of it is larger, since none of its segments is. */
   largestSegments: ReadonlyMap<string, number>
@@ -38,7 +38,7 @@ export async function examineArchive(
   { verify, progress, timeWindow }: ArchiveQuestion,
   signal: AbortSignal,
 ): Promise<ExaminedArchive> {
-  const wanted = plan.topics.flatMap(topic => {
+  const wanted = inListOrder(plan.topics).flatMap(topic => {
     const starts = startsOf(topic, verify ? undefined : progress)
     return topic.legs.flatMap(leg => {
       const { source, end } = leg
@@ -47,13 +47,14 @@ export async function examineArchive(
     })
   })
   if (wanted.length === 0) return { findings: [], segments: new Map(), largestSegments: new Map(), extents: new Map() }
-  const sizes = await listSizes(storage, plan.backupId, signal)
+  const sizes = await tabulateSizes(storage, plan.backupId, signal)
   const largestSegments = new Map<string, number>()
   const gathered = new Map<ManifestPartition, readonly Segment[]>()
   const extents = new Map<string, RestoredExtent>()
   const found = await runPool(wanted, CONCURRENCY, async ({ topic, leg, source, start, end }) => {
     const { segments, problems } = await gatherSegments(storage, topic.source, source, signal)
-    gathered.set(source, segments)
+    // A list keeps them at hand, in less memory.
+    if (!source.list) gathered.set(source, segments)
     const read = segments.filter(segment => segment.end_offset > start && segment.start_offset < end)
     const bytes = read.map(({ plain_size }) => plain_size)
     largestSegments.set(topic.name, largest(bytes, largestSegments.get(topic.name)))

@@ -1,11 +1,18 @@
+import { incarnationKey } from '../archive/incarnation.ts'
 import { keyPlacer } from '../batch/key-placer.ts'
 import type { EncodedRecord } from '../batch/record-cursor.ts'
-import type { PlannedLeg, PlannedStream } from './plan.ts'
+import type { PlannedLeg, PlannedStream, PlannedTopic } from './plan.ts'
 
 /** The position of a stream in its source: its legs are in the order of their partitions. */
 export interface SourcePosition {
   sourcePartition: number
   sourceOffset: bigint
+}
+
+/** Pure: in the order in which a backup keeps the lists of their segments, for one who reads all of them. */
+export function inListOrder(topics: readonly PlannedTopic[]): PlannedTopic[] {
+  const keyed = topics.map(topic => ({ topic, key: incarnationKey(topic.source) }))
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ topic }) => topic)
 }
 
 /** Pure: before the first record. */

@@ -6,7 +6,7 @@ import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { countStream } from './expected.ts'
 import type { RunMark } from './fill.ts'
-import { type SourcePosition, startOf } from './legs.ts'
+import { inListOrder, type SourcePosition, startOf } from './legs.ts'
 import type { OutgoingOptions } from './outgoing.ts'
 import { type BackupReader, outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
 import { fingerprintOf, orderTopics, type PlannedLeg, type RestorePlan } from './plan.ts'
@@ -76,7 +76,7 @@ async function readAllSegments(
   plan: RestorePlan,
   signal: AbortSignal,
 ): Promise<(source: ManifestPartition) => readonly Segment[]> {
-  const legs = new Set(plan.topics.flatMap(topic => topic.streams.flatMap(stream => stream.legs)))
+  const legs = new Set(inListOrder(plan.topics).flatMap(topic => topic.streams.flatMap(stream => stream.legs)))
   const known = new Map<ManifestPartition, readonly Segment[]>()
   await runPool([...legs], CONCURRENCY, async leg => {
     known.set(leg.source, await readSegments(backup, leg, signal))

@@ -83,9 +83,13 @@ export function olderWarnings(
       .filter(({ which }) => which !== undefined)
       .flatMap(one => selectBy(one, topics)),
   )
+  const replaced = Map.groupBy(
+    topics.filter(({ state }) => state === 'replaced'),
+    ({ name }) => name,
+  )
   return selected
     .filter(topic => topic.state !== 'replaced' && !chosen.has(topic))
-    .flatMap(({ name }) => topics.filter(other => other.name === name && other.state === 'replaced'))
+    .flatMap(({ name }) => replaced.get(name) ?? [])
     .filter(older => !selected.includes(older) && totalsOf([older]).records > 0)
     .map(older => {
       const records = `${formatCount(totalsOf([older]).records)} records`

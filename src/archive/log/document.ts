@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib'
+import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type * as z from 'zod'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { formatJson } from '../../lib/json.ts'
@@ -9,7 +9,6 @@ import { hashOf } from '../hash.ts'
 import { type NamedObject, parseAs } from '../manifest.ts'
 
 const compress = promisify(zstdCompress)
-const decompress = promisify(zstdDecompress)
 const ZSTD_PARAMS = { [constants.ZSTD_c_compressionLevel]: 1 }
 
 /** The newest version of the documents of the log that this program writes, and reads. */
@@ -49,11 +48,12 @@ export async function packDocument(document: object, key: string): Promise<Buffe
 export async function unpackDocument<T>(schema: z.ZodType<T>, bytes: Buffer, key: string): Promise<T> {
   let plain: Buffer
   try {
-    const options = { maxOutputLength: maxPlainBytes(bytes.length) }
-    plain =
-      bytes.length <= SMALL_BYTES
-        ? zstdDecompressSync(bytes, options)
-        : await decompress(bytes, { ...options, chunkSize: CHUNK_BYTES })
+    const options = {
+      maxOutputLength: maxPlainBytes(bytes.length),
+      chunkSize: bytes.length <= SMALL_BYTES ? 16 << 10 : CHUNK_BYTES,
+    }
+    // In this thread: each of the others would keep the memory that it once needed.
+    plain = zstdDecompressSync(bytes, options)
   } catch (cause) {
     throw damaged(key, 'cannot be decompressed', { cause })
   }

@@ -12,17 +12,19 @@ import type { ListRow } from './row-change.ts'
 import { decodeSegment, type SegmentRow } from './segment-row.ts'
 
 /**
- * Text of pages that is kept. Readers ask for partitions in the order of the names of their topics, which is not that of the lists
- * in the pages: without all pages at hand, each topic would have its page read again.
+ * Bytes of pages that are kept: about 150,000 segments. Beyond that, a reader of all lists asks for them in the order of their keys, which
+ * is that of the pages: in the order of the names of topics, each topic would have its page read again.
  */
-const MAX_KEPT_TEXT = 192 << 20
+const MAX_KEPT_BYTES = 32 << 20
 
-/** A page that was checked, as text: it takes a quarter of the memory that its segments would. */
+/** A page that was checked, as text: it takes half of the memory that its segments would, and none of the heap. */
 interface KeptPage {
   packs: readonly PackRef[]
-  /** The rows of each list. */
-  lists: ReadonlyMap<string, string>
-  size: number
+  /** The names of the lists, in their order. */
+  names: readonly string[]
+  /** The rows of each, and where they end. */
+  text: Buffer
+  ends: Uint32Array
 }
 
 /** What it needs of an opened generation: of the rows, only how many segments there are. */
@@ -35,7 +37,7 @@ export class SegmentLists {
   readonly #storage: Storage
   readonly #opened: ListSource
   readonly #pages = new Map<string, { reading: Promise<KeptPage>; signal: AbortSignal; size: number }>()
-  #keptText = 0
+  #keptBytes = 0
 
   constructor(storage: Storage, opened: ListSource) {
     this.#storage = storage
@@ -64,9 +66,11 @@ export class SegmentLists {
   async #readBase(list: string, signal: AbortSignal): Promise<readonly Segment[]> {
     const page = pageOf(this.#opened.checkpoint?.pages ?? [], list)
     if (!page) return []
-    const { packs, lists } = await this.#open(page, signal)
-    const rows = lists.get(list)
-    return rows === undefined ? [] : decodeRows(parseJson(rows) as SegmentRow[], packs, page.key)
+    const { packs, names, text, ends } = await this.#open(page, signal)
+    const at = lowerBound(names, name => name < list)
+    if (names[at] !== list) return []
+    const rows = text.toString('utf8', at === 0 ? 0 : ends[at - 1], ends[at])
+    return decodeRows(parseJson(rows) as SegmentRow[], packs, page.key)
   }
 
   async #open(page: PageRef, signal: AbortSignal): Promise<KeptPage> {
@@ -85,9 +89,9 @@ export class SegmentLists {
     const kept = { reading, signal, size: 0 }
     this.#pages.set(page.key, kept)
     reading.then(
-      ({ size }) => {
-        kept.size = size
-        this.#keptText += size
+      ({ text }) => {
+        kept.size = text.length
+        this.#keptBytes += text.length
         this.#makeRoom(page.key)
       },
       // A failed or aborted read is not kept.
@@ -99,10 +103,10 @@ export class SegmentLists {
   /** The oldest go first. */
   #makeRoom(newest: string): void {
     for (const [key, { size }] of this.#pages) {
-      if (this.#keptText <= MAX_KEPT_TEXT) return
+      if (this.#keptBytes <= MAX_KEPT_BYTES) return
       if (key === newest || size === 0) continue
       this.#pages.delete(key)
-      this.#keptText -= size
+      this.#keptBytes -= size
     }
   }
 }
@@ -126,22 +130,31 @@ function ownerOfList(list: string): { topic: string; partition: string } {
 
 async function readKeptPage(storage: Storage, backupId: string, ref: PageRef, signal: AbortSignal): Promise<KeptPage> {
   const { packs, lists } = await readRows(storage, backupId, ref, signal)
-  const texts = new Map(lists.map(([list, rows]) => [list, formatJson(rows)]))
-  let size = 0
-  for (const text of texts.values()) size += text.length
-  return { packs, lists: texts, size }
+  const texts = lists.map(([, rows]) => Buffer.from(formatJson(rows)))
+  const ends = new Uint32Array(lists.length)
+  let end = 0
+  for (const [i, { length }] of texts.entries()) {
+    end += length
+    ends[i] = end
+  }
+  return { packs, names: lists.map(([list]) => list), text: Buffer.concat(texts), ends }
+}
+
+/** The first place whose item is not before what is looked for. */
+function lowerBound<T>(items: readonly T[], isBefore: (item: T) => boolean): number {
+  let low = 0
+  let high = items.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (isBefore(items[middle] as T)) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** Pure. The page that has the segments of a list, if it has any. Pages are in the order of their lists. */
 export function pageOf(pages: readonly PageRef[], list: string): PageRef | undefined {
-  let low = 0
-  let high = pages.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((pages[middle]?.last ?? '') < list) low = middle + 1
-    else high = middle
-  }
-  const page = pages[low]
+  const page = pages[lowerBound(pages, ({ last }) => last < list)]
   return page && page.first <= list ? page : undefined
 }
 
