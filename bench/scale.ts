@@ -1,7 +1,7 @@
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openGeneration } from '../src/archive/log/open-generation.ts'
-import type { Storage } from '../src/storage/storage.ts'
 import { cli, measureProcess } from './measure.ts'
+import { type Command, type Cost, commands, measureCommands } from './measure-commands.ts'
 import type { Row } from './row.ts'
 import { SimulatedLog } from './simulated-log.ts'
 import { writeWideBackup } from './wide-backup.ts'
@@ -18,7 +18,7 @@ export async function simulateDay(say: (text: string) => void): Promise<Row[]> {
   for (let round = 1; round <= ROUNDS_OF_DAY; round++) {
     await all.round(partitions, signal)
     if (round % ROUNDS_OF_HOUR !== 0) continue
-    await all.sweep(signal)
+    await all.prune(signal)
     say(`hour ${round / ROUNDS_OF_HOUR} of a day with ${partitions} active partitions`)
   }
   const { user, system } = process.cpuUsage(cpu)
@@ -41,7 +41,7 @@ async function simulateFew(partitions: number, active: number): Promise<number> 
   const before = sumsOf(log).metadata
   for (let round = 1; round <= ROUNDS_OF_DAY; round++) {
     await log.round(active, signal)
-    if (round % ROUNDS_OF_HOUR === 0) await log.sweep(signal)
+    if (round % ROUNDS_OF_HOUR === 0) await log.prune(signal)
   }
   return (sumsOf(log).metadata - before) / ROUNDS_OF_DAY
 }
@@ -54,55 +54,64 @@ function sumsOf({ written }: SimulatedLog): { writes: number; segments: number; 
 }
 
 const MEASURED_DAYS = [1, 30, 365]
+const described: Record<Command, string> = {
+  open: 'opening the newest generation',
+  list: '`list`',
+  describe: '`describe`',
+  plan: 'the plan of a restore',
+  prune: 'the `prune` of the day',
+}
+type Measured = { objects: number } & Record<Command, Cost>
 
 /** A year of one-minute rounds in which 20 of 200 partitions get a record. Generations of the last day are kept. */
 export async function simulateYear(say: (text: string) => void): Promise<Row[]> {
   const log = await SimulatedLog.open(200)
   const rows: Row[] = []
-  const found: { objects: number; requests: number; ms: number }[] = []
+  const found: Measured[] = []
   await log.round(200, signal)
   for (let day = 1; day <= 365; day++) {
     for (let round = 0; round < ROUNDS_OF_DAY; round++) await log.round(20, signal)
-    await log.sweep(signal)
     if (day % 30 === 0) say(`day ${day} of a year`)
-    if (!MEASURED_DAYS.includes(day)) continue
-    const opened = { objects: log.storage.objects.size, ...(await measureOpening(log)) }
-    found.push(opened)
-    const name = `20 of 200 partitions, after ${day} ${day === 1 ? 'day' : 'days'}`
-    rows.push(
-      row(name, 'objects in the store', opened.objects, 'objects'),
-      row(name, 'documents read to open the newest generation', opened.requests, 'objects', 30),
-      row(name, 'time to open it', opened.ms, 'ms'),
-    )
+    if (MEASURED_DAYS.includes(day)) {
+      const costs = await measureCommands(log)
+      found.push({ objects: log.storage.objects.size, ...costs })
+      rows.push(...rowsOfDay(day, found.at(-1) as Measured))
+    } else await log.prune(signal)
   }
-  const [first, , last] = found
-  if (!first || !last) throw new Error('the year has ended early')
-  const name = 'the year against its first day'
+  return [...rows, ...compareDays(found)]
+}
+
+function rowsOfDay(day: number, measured: Measured): Row[] {
+  const name = `20 of 200 partitions, after ${day} ${day === 1 ? 'day' : 'days'}`
   return [
-    ...rows,
-    row(name, 'objects in the store', last.objects / first.objects, 'ratio', 2),
-    row(name, 'documents read to open the newest generation', last.requests / first.requests, 'ratio', 2),
+    row(name, 'objects in the store', measured.objects, 'objects'),
+    ...commands.flatMap(command => [
+      row(name, `requests of ${described[command]}`, measured[command].requests, 'requests', limits[command]),
+      row(name, `time of ${described[command]}`, measured[command].ms, 'ms'),
+    ]),
   ]
 }
 
-/** The median of some openings. */
-async function measureOpening(log: SimulatedLog): Promise<{ requests: number; ms: number }> {
-  let requests = 0
-  const counted: Storage = {
-    ...log.storage,
-    read: (...args) => {
-      requests++
-      return log.storage.read(...args)
-    },
-  }
-  const times: number[] = []
-  for (let i = 0; i < 9; i++) {
-    requests = 0
-    const startedAt = performance.now()
-    await openGeneration(counted, 'b', log.generation, signal)
-    times.push(performance.now() - startedAt)
-  }
-  return { requests, ms: times.sort((a, b) => a - b)[4] ?? 0 }
+const limits: Partial<Record<Command, number>> = { open: 30 }
+
+/** A prune of the first day has nothing to remove, so that of the month is what it is compared with. */
+function compareDays([first, month, year]: readonly Measured[]): Row[] {
+  if (!first || !month || !year) throw new Error('the year has ended early')
+  const name = 'the year against its first day'
+  return [
+    row(name, 'objects in the store', year.objects / first.objects, 'ratio', 2),
+    ...commands.flatMap(command => {
+      const [before, than] = command === 'prune' ? [month, ', against that of day 30'] : [first, '']
+      return [
+        row(name, `requests of ${described[command]}${than}`, ratio(year, before, command, 'requests'), 'ratio', 2),
+        row(name, `time of ${described[command]}${than}`, ratio(year, before, command, 'ms'), 'ratio', 2),
+      ]
+    }),
+  ]
+}
+
+function ratio(year: Measured, before: Measured, command: Command, unit: keyof Cost): number {
+  return year[command][unit] / before[command][unit]
 }
 
 /** A backup with 100,000 partitions in a folder, read by processes as users run them. */
@@ -112,12 +121,18 @@ export async function openWide(folder: string): Promise<Row[]> {
   await writeWideBackup(path, partitions)
   const name = `${partitions.toLocaleString('en')} partitions`
   const rows: Row[] = []
-  const reader = join(import.meta.dirname, 'read-lists.ts')
-  const commands: [string, string[]][] = [
-    ['describe', [cli, 'describe', '--path', path, '--backup-id', 'b', '--format', 'json']],
-    ["the state and all lists, as a restore's plan reads them", [reader, path]],
+  const config = join(folder, 'wide.json')
+  const target = { bootstrap_servers: ['localhost:9092'] }
+  await writeFile(
+    config,
+    JSON.stringify({ mode: 'restore', backup_id: 'b', target, storage: { backend: 'filesystem', path } }),
+  )
+  const planner = join(import.meta.dirname, 'plan-restore.ts')
+  const programs: [string, string[]][] = [
+    ['`describe`', [cli, 'describe', '--path', path, '--backup-id', 'b', '--format', 'json']],
+    ['the plan of a restore', [planner, path, String(partitions), config]],
   ]
-  for (const [what, args] of commands) {
+  for (const [what, args] of programs) {
     const { wallMs, peakBytes } = await measureProcess(process.execPath, args)
     rows.push(
       row(name, `${what}: time`, wallMs / 1000, 's', 10),

@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto'
+import { newestState } from '../src/archive/catalog.ts'
 import { type ListChange, noChange, type TopicRow } from '../src/archive/log/change.ts'
 import { LogWriter } from '../src/archive/log/log-writer.ts'
-import { openGeneration } from '../src/archive/log/open-generation.ts'
+import { findNewestCommit } from '../src/archive/log/open-generation.ts'
 import { diffRows, zeroRow } from '../src/archive/log/row-change.ts'
-import { SegmentLists } from '../src/archive/log/segment-lists.ts'
 import type { Segment } from '../src/archive/manifest.ts'
 import { withSegment } from '../src/archive/summary.ts'
+import { runPrune } from '../src/retention/prune.ts'
 import type { Storage } from '../src/storage/storage.ts'
 import { encodeRun } from '../test/fakes/batches.ts'
+import { JumpingClock } from '../test/fakes/jumping-clock.ts'
 import { type MemoryStorage, openMemoryStorage } from '../test/fakes/memory-storage.ts'
 
 const MINUTE = 60_000
@@ -24,23 +26,29 @@ export type Written = Record<string, { objects: number; bytes: number }>
 export class SimulatedLog {
   readonly storage: MemoryStorage
   readonly written: Written = {}
-  #nowMs = Date.parse('2026-11-15T00:00:00Z')
+  readonly clock: JumpingClock
   readonly #lists: string[]
-  readonly #log: LogWriter
-  readonly #createdAt = new Map<string, number>()
+  #log: LogWriter
+  readonly #reopen: () => Promise<LogWriter>
   #names = 0
   #generation = 0
-  #lived = new Set<string>()
-  #sweptMs = 0
 
-  private constructor(storage: MemoryStorage, lists: string[], log: LogWriter) {
+  private constructor(
+    storage: MemoryStorage,
+    clock: JumpingClock,
+    lists: string[],
+    { log, reopen }: { log: LogWriter; reopen: () => Promise<LogWriter> },
+  ) {
     this.storage = storage
+    this.clock = clock
     this.#lists = lists
     this.#log = log
+    this.#reopen = reopen
   }
 
   static async open(partitions: number): Promise<SimulatedLog> {
-    const storage = openMemoryStorage()
+    const clock = new JumpingClock()
+    const storage = openMemoryStorage({ now: clock.now })
     const ids = Array.from({ length: Math.ceil(partitions / PARTITIONS_OF_TOPIC) }, () =>
       randomBytes(16).toString('hex'),
     )
@@ -49,19 +57,11 @@ export class SimulatedLog {
     let simulated: SimulatedLog | undefined
     const pieces = { compression: 'auto' as const, segmentBytes: 128 << 20, mergeAfterMs: 24 * 60 * MINUTE }
     const newRun = () => simulated?.newName() ?? 'none'
-    const options = { backupId: BACKUP, pieces, newRun, nowMs: () => simulated?.nowMs ?? 0 }
-    const log = await LogWriter.open(
-      countWrites(storage, object => simulated?.count(object)),
-      { manifest: undefined },
-      options,
-      signal,
-    )
-    simulated = new SimulatedLog(storage, lists, log)
+    const options = { backupId: BACKUP, pieces, newRun, nowMs: clock.now }
+    const counted = countWrites(storage, object => simulated?.count(object))
+    const reopen = async () => LogWriter.open(counted, await newestState(storage, BACKUP, signal), options, signal)
+    simulated = new SimulatedLog(storage, clock, lists, { log: await reopen(), reopen })
     return simulated
-  }
-
-  get nowMs(): number {
-    return this.#nowMs
   }
 
   get generation(): number {
@@ -76,7 +76,6 @@ export class SimulatedLog {
     const folder = key.split('/')[1] ?? ''
     const before = this.written[folder] ?? { objects: 0, bytes: 0 }
     this.written[folder] = { objects: before.objects + 1, bytes: before.bytes + bytes }
-    this.#createdAt.set(key, this.#nowMs)
   }
 
   /** A round in which so many partitions get a record: always the same. */
@@ -89,7 +88,7 @@ export class SimulatedLog {
       const writer = packs.open(list, true, () => Promise.reject(new Error('one record is a piece')))
       const batch = Buffer.from(template)
       batch.writeBigInt64BE(from, 0)
-      const time = BigInt(this.#nowMs + Math.floor(Math.random() * MINUTE))
+      const time = BigInt(this.clock.now() + Math.floor(Math.random() * MINUTE))
       const times = { firstTimestamp: time, lastTimestamp: time, aborted: [] }
       const counts = { batches: 1, records: 1, abortedRecords: 0 }
       await writer.append([batch], { startOffset: from, endOffset: from + 1n, ...counts, ...times }, signal)
@@ -98,13 +97,13 @@ export class SimulatedLog {
     await packs.flush()
     const lists = new Map<string, ListChange>()
     for (const [list, durable] of appended) lists.set(list, this.#append(list, await durable))
-    const at = new Date(this.#nowMs).toISOString()
+    const at = new Date(this.clock.now()).toISOString()
     const facts = { tool_version: '0', run: 'bench', complete: true, created_at: at, started_at: at }
     const topics = this.generation === 0 ? this.#topics() : noChange.topics
     await this.#log.commit(facts, { ...noChange, topics, lists }, async () => undefined, signal)
     this.#generation++
     await this.#log.tidy(signal)
-    this.#nowMs += MINUTE
+    this.clock.pass(MINUTE)
   }
 
   #append(list: string, segment: Segment): ListChange {
@@ -123,40 +122,16 @@ export class SimulatedLog {
     return new Map(ids.map((id, i) => [id, { name: `topic-${i}`, id, ...common }]))
   }
 
-  /**
-   * Removes what only generations name that are older than the last sweep. Kept are: what the newest generation names, what the one
-   * of the last sweep did, and everything that was written since.
-   */
-  async sweep(signal: AbortSignal): Promise<void> {
-    const live = await this.#namedObjects(signal)
-    for (const key of this.storage.objects.keys()) {
-      const isNew = (this.#createdAt.get(key) ?? 0) >= this.#sweptMs
-      if (isNew || live.has(key) || this.#lived.has(key)) continue
-      await this.storage.remove(key, signal)
-      this.#createdAt.delete(key)
-    }
-    this.#lived = live
-    this.#sweptMs = this.#nowMs
-  }
-
-  async #namedObjects(signal: AbortSignal): Promise<Set<string>> {
-    const read = new Set<string>()
-    const watched = new Proxy(this.storage, {
-      get: (target, name) =>
-        name === 'read'
-          ? (key: string) => {
-              read.add(key)
-              return target.read(key, signal)
-            }
-          : Reflect.get(target, name),
-    })
-    const opened = await openGeneration(watched, BACKUP, this.generation, signal)
-    const lists = new SegmentLists(watched, opened)
-    for (const list of [...opened.state.lists.keys()].sort()) {
-      for (const { key } of await lists.read(list, signal)) read.add(key)
-    }
-    for (const key of this.storage.objects.keys()) if (key.includes('/manifests/')) read.add(key)
-    return read
+  /** As a job without rules does: generations of the last day are kept, and what nothing needs any more goes. */
+  async prune(signal: AbortSignal, storage: Storage = this.storage): Promise<void> {
+    const counted = countWrites(storage, object => this.count(object))
+    const identity = { newRun: () => this.newName(), toolVersion: '0', host: 'bench', pid: 1 }
+    const parts = { storage: counted, clock: this.clock, ...identity, onProgress: () => undefined }
+    await runPrune({ match: ['*'], graceMs: 24 * 60 * MINUTE }, parts, { isDryRun: false }, signal)
+    const newest = await findNewestCommit(this.storage, BACKUP, signal)
+    if (newest === undefined || newest === this.#generation) return
+    this.#generation = newest
+    this.#log = await this.#reopen()
   }
 }
 
@@ -168,7 +143,7 @@ function randomOffset(): bigint {
 const template = encodeRun(0n, 1, { valueBytes: 60 })
 
 /** The same store; reports what is created. */
-function countWrites(storage: MemoryStorage, onWrite: (object: { key: string; bytes: number }) => void): Storage {
+function countWrites(storage: Storage, onWrite: (object: { key: string; bytes: number }) => void): Storage {
   return {
     ...storage,
     create: async (key, body, signal) => {
@@ -177,11 +152,16 @@ function countWrites(storage: MemoryStorage, onWrite: (object: { key: string; by
     },
     openWriter: async (key, signal) => {
       const writer = await storage.openWriter(key, signal)
+      let bytes = 0
       return {
         ...writer,
+        write: async (chunks, writeSignal) => {
+          bytes += chunks.reduce((sum, { length }) => sum + length, 0)
+          await writer.write(chunks, writeSignal)
+        },
         commit: async commitSignal => {
           await writer.commit(commitSignal)
-          onWrite({ key, bytes: storage.objects.get(key)?.length ?? 0 })
+          onWrite({ key, bytes })
         },
       }
     },
