@@ -44,16 +44,17 @@ export async function packDocument(document: object, key: string): Promise<Buffe
   })
 }
 
+/** In this thread: each of the others would keep the memory that it once needed. */
+function decompress(bytes: Buffer, maxOutputLength: number): Buffer {
+  const chunkSize = bytes.length <= SMALL_BYTES ? SMALL_BYTES : CHUNK_BYTES
+  return zstdDecompressSync(bytes, { maxOutputLength, chunkSize })
+}
+
 /** Refuses what is larger than a document may be, has another hash than it claims, or is not of the schema. */
 export async function unpackDocument<T>(schema: z.ZodType<T>, bytes: Buffer, key: string): Promise<T> {
   let plain: Buffer
   try {
-    const options = {
-      maxOutputLength: maxPlainBytes(bytes.length),
-      chunkSize: bytes.length <= SMALL_BYTES ? 16 << 10 : CHUNK_BYTES,
-    }
-    // In this thread: each of the others would keep the memory that it once needed.
-    plain = zstdDecompressSync(bytes, options)
+    plain = decompress(bytes, maxPlainBytes(bytes.length))
   } catch (cause) {
     throw damaged(key, 'cannot be decompressed', { cause })
   }
@@ -80,17 +81,17 @@ export async function createDocument(
   } catch (error) {
     if (!hasCode(error, 'STORAGE_EXISTS')) throw error
     const existing = await storage.read(key, signal)
-    if (!(await hasSameContent(existing, bytes))) throw error
+    if (!hasSameContent(existing, bytes)) throw error
     return nameDocument(key, existing)
   }
   return nameDocument(key, bytes)
 }
 
-async function hasSameContent(existing: Buffer, bytes: Buffer): Promise<boolean> {
+function hasSameContent(existing: Buffer, bytes: Buffer): boolean {
   if (existing.equals(bytes)) return true
-  const plain = await decompress(bytes, { maxOutputLength: maxPlainBytes(bytes.length) })
+  const plain = decompress(bytes, maxPlainBytes(bytes.length))
   try {
-    return (await decompress(existing, { maxOutputLength: plain.length })).equals(plain)
+    return decompress(existing, plain.length).equals(plain)
   } catch {
     return false
   }
