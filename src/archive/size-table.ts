@@ -1,4 +1,4 @@
-/** At most so many slots of the table are in use, since a search goes on to the next free one. */
+/** At most so many slots of the table are in use, since a lookup tries the next slot until one is free. */
 const MAX_LOAD = 0.6
 
 /**

@@ -76,7 +76,7 @@ export function findMisfits(segments: readonly Segment[], sizes: { get(key: stri
   return segments.flatMap(({ key, size: own, piece }) => {
     const size = sizes.get(key)
     const expected = piece?.pack.size ?? own
-    // One that is not known is found out by whoever reads the object.
+    // Where the size is not known, reading the object shows what is wrong.
     if (size === expected || Number.isNaN(size)) return []
     return [
       { key, problem: size === undefined ? 'the object is missing' : `it has ${size} bytes instead of ${expected}` },

@@ -243,6 +243,6 @@ export class Session {
 }
 
 async function* asLine(pieces: Iterable<string>): AsyncGenerator<Buffer> {
-  for (const piece of pieces) yield Buffer.from(piece)
+  for (const piece of pieces) yield Buffer.from(terminalText(piece))
   yield Buffer.from('\n')
 }
