@@ -36,6 +36,15 @@ export function giveBackMemory({ buffer }: Buffer): void {
 }
 
 /**
+ * For who has received bytes of `takeMemory` and hands parts of them to others, or keeps them: the others may give them back as if
+ * they had them alone, and nothing happens.
+ */
+export function keepMemory(bytes: Buffer): Buffer {
+  lent.delete(bytes.buffer)
+  return bytes
+}
+
+/**
  * Frees the memory at once, for who received it alone: the collector runs late, because it sees small objects only, and often,
  * because it counts what they refer to. Memory that small buffers share stays.
  */

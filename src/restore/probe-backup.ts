@@ -3,6 +3,7 @@ import { readSegment } from '../archive/segment-reader.ts'
 import type { Clock } from '../lib/clock.ts'
 import { runPool } from '../lib/pool.ts'
 import { readAhead } from '../lib/read-ahead.ts'
+import { keepMemory } from '../lib/recycled-memory.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readOutgoing } from './outgoing.ts'
 import type { Outgoing } from './outgoing-batch.ts'
@@ -147,7 +148,8 @@ class RangeRecorder implements RangeReader {
   }
 
   async readRange(key: string, start: number, length: number, signal: AbortSignal): Promise<Buffer> {
-    const bytes = await this.#storage.readRange(key, start, length, signal)
+    // The reader gives back what it has unpacked.
+    const bytes = keepMemory(await this.#storage.readRange(key, start, length, signal))
     this.bytes += bytes.length
     this.#ranges.set(`${key} ${start} ${length}`, bytes)
     return bytes

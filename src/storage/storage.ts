@@ -32,7 +32,7 @@ export interface Storage {
   /** The signal covers opening only; the key is not taken before `commit`. */
   openWriter(key: string, signal: AbortSignal): Promise<ObjectWriter>
   read(key: string, signal: AbortSignal): Promise<Buffer>
-  /** Exactly `length` bytes from `start` on; STORAGE_SHORT if the object ends before that. */
+  /** Exactly `length` bytes from `start` on, which are the caller's alone (`lib/recycled-memory.ts`); STORAGE_SHORT if the object ends before that. */
   readRange(key: string, start: number, length: number, signal: AbortSignal): Promise<Buffer>
   stat(key: string, signal: AbortSignal): Promise<StoredObject | undefined>
   list(prefix: string, signal: AbortSignal): AsyncIterable<StoredObject>

@@ -1,4 +1,5 @@
 import { KafkaBackupError } from '../../src/errors.ts'
+import { takeMemory } from '../../src/lib/recycled-memory.ts'
 import { assertKey, parsePrefix } from '../../src/storage/key.ts'
 import { refuseLargeRead, refuseLargeWrite } from '../../src/storage/object-limits.ts'
 import type { ObjectWriter, Storage } from '../../src/storage/storage.ts'
@@ -72,7 +73,10 @@ export function openMemoryStorage({
       enter(key, signal)
       const body = find(key)
       if (start + length > body.length) throw new KafkaBackupError('STORAGE_SHORT', `${key} ends at ${body.length}`)
-      return Buffer.from(body.subarray(start, start + length))
+      // As the backends of the program do: readers may give it back, and it is used again.
+      const bytes = takeMemory(length)
+      body.copy(bytes, 0, start, start + length)
+      return bytes
     },
     stat: async (key, signal) => {
       enter(key, signal)

@@ -1,4 +1,5 @@
 import { hasCode } from '../../errors.ts'
+import { keepMemory } from '../../lib/recycled-memory.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Segment } from '../manifest.ts'
 
@@ -51,7 +52,9 @@ export class PackWindows implements Pick<Storage, 'readRange'> {
     if (kept && kept.start <= start && end <= kept.end) return kept
     const window = this.#windows.get(key)?.find(one => one.start <= start && end <= one.end)
     if (!window) return undefined
-    const bytes = this.#storage.readRange(key, window.start, window.end - window.start, signal)
+    const length = window.end - window.start
+    // Its pieces share the memory, and readers of pieces give back what they have read.
+    const bytes = this.#storage.readRange(key, window.start, length, signal).then(keepMemory)
     const read = { ...window, bytes }
     this.#kept.set(key, read)
     return read

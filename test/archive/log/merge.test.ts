@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { mergePieces } from '../../../src/archive/log/merge-pieces.ts'
 import { PackSet, storePiece } from '../../../src/archive/log/pack-set.ts'
@@ -9,7 +10,7 @@ import type { Segment } from '../../../src/archive/manifest.ts'
 import { readSegment } from '../../../src/archive/segment-reader.ts'
 import { type ChunkFacts, SegmentWriter } from '../../../src/archive/segment-writer.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
-import { encodeRun } from '../../fakes/batches.ts'
+import { encodeBatch, encodeRun } from '../../fakes/batches.ts'
 import { openMemoryStorage } from '../../fakes/memory-storage.ts'
 import { randomFrom } from './random-state.ts'
 
@@ -239,6 +240,43 @@ test('near ranges are read at once, far and large ones for themselves', () => {
   assert.deepEqual(planWindows([...near, far]), [{ start: 0, end: 30 }, far])
   const large = { start: 30, end: 5 << 20 }
   assert.deepEqual(planWindows([...near, large]), [{ start: 0, end: 30 }, large])
+})
+
+test('pieces that lie in one window of a pack are read intact, although the memory of others is given back', async () => {
+  const memory = openMemoryStorage()
+  const now = () => new Date(start).toISOString()
+  const packs = (run: string) => new PackSet(memory, { backupId: 'b', run, maxPieceBytes: 1e6, now }, signal)
+  const lists = Array.from({ length: 8 }, (_, i) => `list${i}`)
+  const expected = new Map<string, Buffer[]>()
+  const sources = new Map<string, Segment[]>()
+  for (let round = 0; round < 3; round++) {
+    const set = packs(`r${round}`)
+    const added = lists.map(async list => {
+      const batch = encodeBatch({ baseOffset: BigInt(round), records: [{ value: randomBytes(60_000) }] })
+      expected.set(list, [...(expected.get(list) ?? []), batch])
+      const piece = { list, level: 0, batches: [batch], facts: factsFor(BigInt(round), 1), compressed: true }
+      return { list, durable: (await storePiece(set, piece)).durable }
+    })
+    const handed = await Promise.all(added)
+    await set.flush()
+    for (const { list, durable } of handed) sources.set(list, [...(sources.get(list) ?? []), await durable])
+  }
+  const merges = lists.map(
+    (list): Merge => ({ list, from: 0, to: 3, sources: sources.get(list) ?? [], into: { kind: 'segment' } }),
+  )
+  const openSegment = ({ list }: Merge) => SegmentWriter.open(memory, `b/kafka/t/${list}`, true, signal)
+  const parts = { storage: memory, packs: packs('m'), compression: 'auto' as const, openSegment }
+  const { merged, damaged } = await mergePieces(merges, parts, signal)
+  assert.deepEqual(
+    damaged.map(({ error }) => error.message),
+    [],
+  )
+  for (const { list, result } of merged) {
+    const found: Buffer[] = []
+    for await (const bytes of readSegment(memory, result, signal)) found.push(Buffer.from(bytes))
+    assert.ok(Buffer.concat(found).equals(Buffer.concat(expected.get(list) ?? [])), list)
+  }
+  assert.equal(merged.length, lists.length)
 })
 
 test('two sets of packs with the same short name of a run write different objects', async () => {
