@@ -7,7 +7,7 @@ import { type Estimate, estimateRestore, type OtherWork, type Rates } from './es
 import { type ProbeScope, probeRates } from './probe.ts'
 import type { SchemaTarget } from './schema-step.ts'
 import type { RestoreSurvey } from './survey-restore.ts'
-import { type Workload, workloadOf } from './workload.ts'
+import { readWorkload, type Workload } from './workload.ts'
 
 /** A request to measure before anything is estimated. */
 export interface ProbeRequest {
@@ -31,7 +31,7 @@ export async function estimateSurvey(
   parts: EstimateParts,
   signal: AbortSignal,
 ): Promise<Estimate> {
-  const work = workloadOf(survey.records)
+  const work = await readWorkload(survey.records, parts.storage, signal)
   const others = otherWork(survey)
   const rates = await findRates(survey, work, others, parts, signal)
   return estimateRestore(work, others, rates)

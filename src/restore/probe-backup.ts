@@ -10,7 +10,7 @@ import type { Outgoing } from './outgoing-batch.ts'
 import { outgoingOptions } from './outgoing-options.ts'
 import type { PlannedLeg } from './plan.ts'
 import type { RecordsSurvey } from './survey-records.ts'
-import type { OpenStream } from './workload.ts'
+import { type OpenStream, readOpenSegments } from './workload.ts'
 
 export interface ProbeLimits {
   maxBytes: number
@@ -48,12 +48,16 @@ const KEPT_BYTES = 32 << 20
  * Then it prepares what was read for the target a second time, from memory: so much of the time is not the store's.
  */
 export async function probeBackup(
-  { options, plan }: Pick<RecordsSurvey, 'options' | 'plan'>,
-  streams: readonly OpenStream[],
+  { options, plan, segments }: Pick<RecordsSurvey, 'options' | 'plan' | 'segments'>,
+  open: readonly OpenStream[],
   { storage, clock }: ProbeParts,
   limits: ProbeLimits,
   signal: AbortSignal,
 ): Promise<BackupProbe> {
+  const streams = await runPool(open, Math.max(1, open.length), async one => ({
+    ...one,
+    parts: await readOpenSegments(one, { storage, segments }, signal),
+  }))
   const recorder = new RangeRecorder(storage)
   const startedAt = clock.monotonic()
   const mayContinue = () => recorder.bytes < limits.maxBytes && clock.monotonic() - startedAt < limits.maxMs
@@ -98,12 +102,16 @@ interface SampledSegment {
   segment: Segment
 }
 
-function* segmentsOf({ legs }: OpenStream): Generator<SampledSegment> {
-  for (const { leg, segments } of legs) for (const segment of segments) yield { leg, segment }
+interface SampledStream extends OpenStream {
+  parts: Awaited<ReturnType<typeof readOpenSegments>>
+}
+
+function* segmentsOf({ parts }: SampledStream): Generator<SampledSegment> {
+  for (const { leg, segments } of parts) for (const segment of segments) yield { leg, segment }
 }
 
 async function readSome(
-  stream: OpenStream,
+  stream: SampledStream,
   recorder: RangeRecorder,
   mayContinue: () => boolean,
   signal: AbortSignal,
@@ -117,7 +125,7 @@ async function readSome(
 /** Up to the end of what was read. */
 async function* prepareAgain(
   { options, plan }: Pick<RecordsSurvey, 'options' | 'plan'>,
-  stream: OpenStream,
+  stream: SampledStream,
   recorder: RangeRecorder,
   signal: AbortSignal,
 ): AsyncGenerator<Outgoing> {

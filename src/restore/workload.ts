@@ -1,7 +1,10 @@
-import type { Segment } from '../archive/manifest.ts'
+import type { ManifestPartition, Segment } from '../archive/manifest.ts'
 import { hasBound, type TimeWindow } from '../batch/needs.ts'
+import { runPool } from '../lib/pool.ts'
+import type { Storage } from '../storage/storage.ts'
 import { isOutside, shareOf } from './expected.ts'
-import { legsFrom, ownShare, startOf } from './legs.ts'
+import { inListOrder, legsFrom, ownShare, startOf } from './legs.ts'
+import { type BackupReader, readSegments } from './outgoing-options.ts'
 import type { PlannedLeg, PlannedStream, PlannedTopic } from './plan.ts'
 import { type StreamProgress, streamKey } from './progress.ts'
 import type { RecordsSurvey } from './survey-records.ts'
@@ -25,7 +28,7 @@ export interface Workload {
 export interface OpenStream {
   topic: PlannedTopic
   stream: PlannedStream
-  legs: { leg: PlannedLeg; segments: readonly Segment[] }[]
+  legs: readonly PlannedLeg[]
   bytes: number
   records: number
   storeBytes: number
@@ -33,15 +36,25 @@ export interface OpenStream {
 
 type Surveyed = Pick<RecordsSurvey, 'plan' | 'progress' | 'segments' | 'options' | 'isComplete'>
 
-/** Pure: from the indexes of the backup. What earlier runs have written does not count. */
-export function workloadOf({ plan, progress, segments, options, isComplete }: Surveyed): Workload {
-  const topics = isComplete ? [] : plan.topics
-  const streams = topics.flatMap(topic =>
-    topic.streams.flatMap(stream => {
+const TOPICS_AT_ONCE = 4
+const LEGS_AT_ONCE = 8
+
+/** From the indexes and lists of the backup, of few topics at a time. What earlier runs have written does not count. */
+export async function readWorkload(
+  { plan, progress, segments, options, isComplete }: Surveyed,
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<Workload> {
+  const topics = isComplete ? [] : inListOrder(plan.topics)
+  const found = await runPool(topics, TOPICS_AT_ONCE, async topic => {
+    const open = topic.streams.flatMap(stream => {
       const noted = progress?.streams.get(streamKey({ topic: topic.name, partition: stream.partition }))
-      return isFilled(noted) ? [] : [openStream(topic, stream, noted, { segments, timeWindow: options.timeWindow })]
-    }),
-  )
+      return isFilled(noted) ? [] : [{ topic, stream, legs: legsFrom(stream, noted ?? startOf(stream)) }]
+    })
+    const bySource = await readLegs(open, { storage, segments }, signal)
+    return open.map(one => measureStream(one, bySource, options.timeWindow))
+  })
+  const streams = found.flat()
   const [largest] = streams.toSorted((a, b) => b.bytes - a.bytes)
   return {
     bytes: sum(streams, one => one.bytes),
@@ -60,17 +73,42 @@ function isFilled(noted: StreamProgress | undefined): boolean {
   return noted !== undefined && (noted.isFilled || noted.isDone || noted.isFilledByShard === true)
 }
 
-function openStream(
-  topic: PlannedTopic,
-  stream: PlannedStream,
-  noted: StreamProgress | undefined,
-  { segments, timeWindow }: Pick<RecordsSurvey, 'segments'> & { timeWindow: TimeWindow },
+type SegmentsBySource = ReadonlyMap<ManifestPartition, readonly Segment[]>
+
+/** Each partition of the source once: where keys decide, all partitions of the target need it. */
+async function readLegs(
+  open: readonly Pick<OpenStream, 'legs'>[],
+  backup: BackupReader,
+  signal: AbortSignal,
+): Promise<SegmentsBySource> {
+  const bySource = new Map(open.flatMap(({ legs }) => legs.map(leg => [leg.source, leg] as const)))
+  const read = await runPool([...bySource.values()], LEGS_AT_ONCE, async leg => {
+    return [leg.source, await readSegments(backup, leg, signal)] as const
+  })
+  return new Map(read)
+}
+
+/** The segments of an open partition of which something is left. */
+export async function readOpenSegments(
+  stream: Pick<OpenStream, 'legs'>,
+  backup: BackupReader,
+  signal: AbortSignal,
+): Promise<{ leg: PlannedLeg; segments: readonly Segment[] }[]> {
+  const bySource = await readLegs([stream], backup, signal)
+  return stream.legs.map(leg => ({ leg, segments: leftOf(leg, bySource) }))
+}
+
+function leftOf(leg: PlannedLeg, bySource: SegmentsBySource): Segment[] {
+  const segments = bySource.get(leg.source) ?? []
+  return segments.filter(one => one.end_offset > leg.start && one.start_offset < leg.end)
+}
+
+function measureStream(
+  { topic, stream, legs }: Pick<OpenStream, 'topic' | 'stream' | 'legs'>,
+  bySource: SegmentsBySource,
+  timeWindow: TimeWindow,
 ): OpenStream {
-  const legs = legsFrom(stream, noted ?? startOf(stream)).map(leg => ({
-    leg,
-    segments: (segments.get(leg.source) ?? []).filter(one => one.end_offset > leg.start && one.start_offset < leg.end),
-  }))
-  const parts = legs.flatMap(({ leg, segments: some }) => some.map(segment => expect(segment, leg, timeWindow)))
+  const parts = legs.flatMap(leg => leftOf(leg, bySource).map(segment => expect(segment, leg, timeWindow)))
   return {
     topic,
     stream,

@@ -4,7 +4,9 @@ import type { Segment } from '../../src/archive/manifest.ts'
 import { planRestore } from '../../src/restore/plan.ts'
 import type { RestoreProgress, StreamProgress } from '../../src/restore/progress.ts'
 import type { RestoreOptions } from '../../src/restore/restore-options.ts'
-import { workloadOf } from '../../src/restore/workload.ts'
+import { readWorkload, type Workload } from '../../src/restore/workload.ts'
+import { never } from '../archive/sample-archive.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { plainOptions } from './plain-options.ts'
 import { identity, manifestOf, sampleTopic } from './samples.ts'
 
@@ -31,45 +33,77 @@ function workOf(changes: Partial<RestoreOptions> = {}, notes: Partial<StreamProg
           ...{ identity, generation: 1, fingerprint: 'f', runs: new Set<string>() },
           streams: new Map(streams.map(one => [`${one.topic}/${one.partition}`, one])),
         }
-  return workloadOf({ plan, options, progress, segments: known, isComplete })
+  return readWorkload({ plan, options, progress, segments: known, isComplete }, openMemoryStorage(), never)
 }
-const amounts = ({ bytes, records, storeBytes }: ReturnType<typeof workOf>) => [bytes, records, storeBytes]
+const amounts = ({ bytes, records, storeBytes }: Workload) => [bytes, records, storeBytes]
 
 describe('the work that is left for a restore', () => {
-  test('is everything before it has begun', () => {
-    const work = workOf()
+  test('is everything before it has begun', async () => {
+    const work = await workOf()
     assert.deepEqual([amounts(work), work.streams.length, work.isMost], [[4000, 200, 400], 2, false])
     assert.deepEqual(work.largest, { name: 'orders/0', bytes: 2000 })
   })
 
-  test('is what a resumed restore has not written; a partition that is filled is none', () => {
-    assert.deepEqual(amounts(workOf({}, [{ sourceOffset: 175n }])), [2500, 125, 300])
+  test('is read from the lists of a backup that keeps them, since no survey does', async () => {
+    const options = plainOptions({})
+    const topic = sampleTopic('orders', 2)
+    const reads = new Map<number, number>()
+    const partitions = topic.partitions.map(one => {
+      const read = async () => {
+        reads.set(one.partition, (reads.get(one.partition) ?? 0) + 1)
+        return segments
+      }
+      return { ...one, indexes: [], list: { read } }
+    })
+    const repartition = { repartition: 'by_key' as const, partitionCount: new Map([['orders', 4]]) }
+    for (const changes of [{}, repartition]) {
+      reads.clear()
+      const wanted = { ...options, ...changes }
+      const plan = planRestore(manifestOf([{ ...topic, partitions }]), wanted)
+      const survey = { plan, options: wanted, progress: undefined, segments: new Map(), isComplete: false }
+      const work = await readWorkload(survey, openMemoryStorage(), never)
+      assert.deepEqual(
+        [work.bytes, work.records, [...reads]],
+        [
+          4000,
+          200,
+          [
+            [0, 1],
+            [1, 1],
+          ],
+        ],
+      )
+    }
+  })
+
+  test('is what a resumed restore has not written; a partition that is filled is none', async () => {
+    assert.deepEqual(amounts(await workOf({}, [{ sourceOffset: 175n }])), [2500, 125, 300])
     for (const done of [{ isFilled: true }, { isFilledByShard: true }, { isDone: true }]) {
-      const { largest, ...work } = workOf({}, [done])
+      const { largest, ...work } = await workOf({}, [done])
       assert.deepEqual([amounts({ ...work, largest }), largest?.name], [[2000, 100, 200], 'orders/1'])
     }
   })
 
-  test('is nothing after a complete restore, nor where a range has no records', () => {
-    const done = workOf({}, [], true)
+  test('is nothing after a complete restore, nor where a range has no records', async () => {
+    const done = await workOf({}, [], true)
     assert.deepEqual([amounts(done), done.largest, done.streams], [[0, 0, 0], undefined, []])
     const empty = { timeWindow: { start: 9000n } }
-    assert.deepEqual([amounts(workOf(empty)), workOf(empty).largest], [[0, 0, 400], undefined])
+    assert.deepEqual([amounts(await workOf(empty)), (await workOf(empty)).largest], [[0, 0, 400], undefined])
   })
 
-  test('is the most that there can be in a time window, of segments that may have such records; all are read', () => {
-    const work = workOf({ timeWindow: { start: 1500n } })
+  test('is the most that there can be in a time window, of segments that may have such records; all are read', async () => {
+    const work = await workOf({ timeWindow: { start: 1500n } })
     assert.deepEqual([amounts(work), work.isMost], [[2000, 100, 400], true])
-    assert.deepEqual(amounts(workOf({ timeWindow: { end: 1500n } })), [4000, 200, 400])
+    assert.deepEqual(amounts(await workOf({ timeWindow: { end: 1500n } })), [4000, 200, 400])
   })
 
-  test('is a share of a segment where a range cuts it, which is read as a whole', () => {
+  test('is a share of a segment where a range cuts it, which is read as a whole', async () => {
     const offsetRanges = new Map([['orders/0', { start: 140n, end: 150n }]])
-    assert.deepEqual(amounts(workOf({ offsetRanges, partitions: new Map([['orders', [0]]]) })), [200, 10, 100])
+    assert.deepEqual(amounts(await workOf({ offsetRanges, partitions: new Map([['orders', [0]]]) })), [200, 10, 100])
   })
 
-  test('reads the backup once for each partition where keys decide', () => {
-    const work = workOf({ repartition: 'by_key', partitionCount: new Map([['orders', 4]]) })
+  test('reads the backup once for each partition where keys decide', async () => {
+    const work = await workOf({ repartition: 'by_key', partitionCount: new Map([['orders', 4]]) })
     assert.deepEqual(amounts(work), [4000, 200, 1600])
   })
 })
