@@ -159,7 +159,9 @@ function plainSize(key: string, storedSize: number): number {
   throw damaged(key, `has ${storedSize} bytes, which no encrypted object has: it was cut, or is not encrypted`)
 }
 
+/** A copy: a restore changes batches where they lie, and the frame is kept for the next range. */
 function cut(frames: readonly Buffer[], start: number, length: number): Buffer {
-  const whole = frames.length === 1 && frames[0] ? frames[0] : Buffer.concat(frames)
-  return whole.subarray(start, start + length)
+  const [only] = frames
+  if (frames.length === 1 && only) return Buffer.from(only.subarray(start, start + length))
+  return Buffer.concat(frames).subarray(start, start + length)
 }

@@ -12,6 +12,7 @@ import { readOutgoing } from '../../src/restore/outgoing.ts'
 import { IdRewriter } from '../../src/restore/rewrite-ids.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { never, storeSegment } from '../archive/sample-archive.ts'
+import { encryptEverything } from '../encryption/samples.ts'
 import { encodeBatch } from '../fakes/batches.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { framed } from '../registry/ids/sample-schemas.ts'
@@ -40,9 +41,19 @@ async function openSegments(id = 5) {
     return bytes
   }
   const storage: Storage = { ...memory, readRange }
-  const fixed = { name: 't/0', sourcePartition: 0, openAborted: [], start: 0n, end: 10_000n, timeWindow: {} }
-  return { storage, used, batches, options: { ...fixed, segments, maxBytes: 1 << 20, batchBytes: 1 } }
+  return { storage, used, batches, options: { ...range, segments } }
 }
+
+const range = {
+  ...{ name: 't/0', sourcePartition: 0, openAborted: [], start: 0n, end: 10_000n, timeWindow: {} },
+  ...{ maxBytes: 1 << 20, batchBytes: 1 },
+}
+
+const rewriteTo = (...pairs: [source: number, target: number][]) => ({
+  ...{ schemas: indexSchemas([]), topic: 't', judged: {}, writes: true, reasons: new Map(), context: '.' },
+  idMap: createIdMap(pairs.map(([source, target]) => ({ context: '.', source, target }))),
+  ...{ parts: ['value'] as const, unknownIds: 'fail' as const },
+})
 
 const recordsOf = (bytes: Buffer) => walkBatches(bytes, 0, bytes.length).flatMap(one => decodeRecords(bytes, one))
 
@@ -62,13 +73,8 @@ describe('the memory of batches that go out', () => {
 
   test('is used again also where schema IDs are rewritten, here or on threads', async () => {
     const { storage, used, batches, options } = await openSegments()
-    const rewrite = {
-      ...{ schemas: indexSchemas([]), topic: 't', judged: {}, writes: true, reasons: new Map(), context: '.' },
-      ...{ idMap: createIdMap([{ context: '.', source: 5, target: 500 }]), parts: ['value'] as const },
-      unknownIds: 'fail' as const,
-    }
     let i = 0
-    const ids = new IdRewriter(rewrite, 't/0')
+    const ids = new IdRewriter(rewriteTo([5, 500]), 't/0')
     for await (const { bytes } of readOutgoing(storage, { ...options, ids, givesBack: true }, never)) {
       for (let turns = 0; turns < 5; turns++) await turn()
       const [expected] = recordsOf(batches[i] ?? Buffer.alloc(0))
@@ -78,6 +84,26 @@ describe('the memory of batches that go out', () => {
     }
     assert.equal(i, SEGMENTS * BATCHES)
     assert.ok(used.size < SEGMENTS / 2, `${used.size} buffers for ${SEGMENTS} pieces`)
+  })
+
+  test('of an encrypted backup holds the IDs of the backup again when a partition is read again', async () => {
+    const storage = encryptEverything(openMemoryStorage())
+    const batch = encodeBatch({ records: [{ value: framed(5, 'a') }] })
+    const segments = [await storeSegment(storage, 'b1/k', [batch], false)]
+    const read = async () => {
+      const found: (number | undefined)[] = []
+      const options = {
+        ...range,
+        segments,
+        ids: new IdRewriter(rewriteTo([5, 6], [6, 7]), 't/0'),
+        givesBack: true as const,
+      }
+      for await (const { bytes } of readOutgoing(storage, options, never)) {
+        found.push(...recordsOf(bytes).map(({ value }) => value?.readInt32BE(1)))
+      }
+      return found
+    }
+    assert.deepEqual([await read(), await read()], [[6], [6]])
   })
 
   test('stays with who keeps the batches', async () => {

@@ -248,6 +248,24 @@ function describeWriters(storage: StorageOf): void {
     }
   })
 
+  test('what was read is the memory of who read it: another reader never sees what became of it', async () => {
+    const body = bytes(600_000)
+    await storage().create('own/a', body, signal)
+    const ranges: [number, number][] = [
+      [0, 1000],
+      [500, 1000],
+      [262_000, 1000],
+      [300_000, 300_000],
+      [0, 600_000],
+      [599_000, 1000],
+    ]
+    for (const [start, length] of [...ranges, ...ranges]) {
+      const range = await storage().readRange('own/a', start, length, signal)
+      assert.ok(range.equals(body.subarray(start, start + length)), `${length} bytes from ${start} on`)
+      range.fill(0)
+    }
+  })
+
   test('an object that is being written cannot be seen before its commit', async () => {
     const writer = await storage().openWriter('unfinished/a', signal)
     await writer.write([bytes(100_000)], signal)
