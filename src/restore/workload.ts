@@ -20,7 +20,7 @@ export interface Workload {
   largest: { name: string; bytes: number } | undefined
   /** Partitions that are not filled. */
   streams: OpenStream[]
-  /** A time window may leave less. */
+  /** A time window or a filter may leave less. */
   isMost: boolean
 }
 
@@ -65,7 +65,7 @@ export async function readWorkload(
         ? { name: streamKey({ topic: largest.topic.name, partition: largest.stream.partition }), bytes: largest.bytes }
         : undefined,
     streams,
-    isMost: hasBound(options.timeWindow),
+    isMost: hasBound(options.timeWindow) || options.filter !== undefined,
   }
 }
 

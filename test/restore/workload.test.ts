@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Segment } from '../../src/archive/manifest.ts'
+import { restoreFilter } from '../../src/inspect/restore-filter.ts'
 import { planRestore } from '../../src/restore/plan.ts'
 import type { RestoreProgress, StreamProgress } from '../../src/restore/progress.ts'
 import type { RestoreOptions } from '../../src/restore/restore-options.ts'
@@ -95,6 +96,12 @@ describe('the work that is left for a restore', () => {
     const work = await workOf({ timeWindow: { start: 1500n } })
     assert.deepEqual([amounts(work), work.isMost], [[2000, 100, 400], true])
     assert.deepEqual(amounts(await workOf({ timeWindow: { end: 1500n } })), [4000, 200, 400])
+  })
+
+  test('is the most that there can be where a filter selects records', async () => {
+    const conditions = { keys: ['a'], keyPrefixes: [], headers: [], paths: [], notDecoded: 'fail' as const }
+    const work = await workOf({ filter: restoreFilter(conditions) })
+    assert.deepEqual([amounts(work), work.isMost], [[4000, 200, 400], true])
   })
 
   test('is a share of a segment where a range cuts it, which is read as a whole', async () => {
