@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { giveBackMemory, takeMemory } from '../../src/lib/recycled-memory.ts'
+import { giveBackMemory, keepMemory, takeMemory } from '../../src/lib/recycled-memory.ts'
 
 const MIB = 1 << 20
 
@@ -36,4 +36,11 @@ test('small and very large memory, and more than 32 MiB of it, is not kept', () 
   for (const one of many) giveBackMemory(one)
   const again = new Set(Array.from({ length: 10 }, () => takeMemory(4 * MIB).buffer))
   assert.equal(many.filter(({ buffer }) => again.has(buffer)).length, 8)
+})
+
+test('what someone keeps is lent to no one, although a reader of a part of it gives it back', () => {
+  const kept = keepMemory(takeMemory(300_000))
+  giveBackMemory(kept.subarray(0, 1000))
+  const others = Array.from({ length: 200 }, () => takeMemory(300_000))
+  assert.ok(others.every(({ buffer }) => buffer !== kept.buffer))
 })
