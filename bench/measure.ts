@@ -16,10 +16,16 @@ export interface Measured {
   stderr: string
 }
 
-/** Wall time and peak memory of a whole process, from its start to its end. It must succeed. */
-export async function measureProcess(command: string, args: readonly string[]): Promise<Measured> {
+/** Wall time and peak memory of a whole process, from its start to its end. It must succeed. One that does not end is asked to after `stop`. */
+export async function measureProcess(
+  command: string,
+  args: readonly string[],
+  stop?: Promise<void>,
+): Promise<Measured> {
   const startedAt = performance.now()
   const running = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const kill = () => void running.kill('SIGTERM')
+  stop?.then(kill, kill)
   const output = { stdout: '', stderr: '' }
   running.stdout.on('data', chunk => {
     // A consumer prints the whole topic: only what a report needs is kept.

@@ -12,7 +12,7 @@ export interface BenchResult {
 }
 
 /** The parts of the benchmark, each measured in one run; the figures of two may be of different ones. */
-export const benchParts = ['backup', 'restore', 'schemas', 'search', 'registry', 'scale'] as const
+export const benchParts = ['backup', 'restore', 'schemas', 'search', 'registry', 'scale', 'continuous'] as const
 export type BenchPart = (typeof benchParts)[number]
 
 const page = join(import.meta.dirname, '../docs/benchmarks.md')
