@@ -2,6 +2,7 @@ import type { ShownRecord } from '../inspect/print-format.ts'
 import type { FoundRecord } from '../inspect/read-records.ts'
 import type { EncodedPart, UsedSchema, WriterSchema } from '../inspect/schema-decoder.ts'
 import type { ShownPart } from '../inspect/show-record.ts'
+import { formatJson } from '../lib/json.ts'
 import { avroFile, bytesOf, long, optional } from './avro-file.ts'
 import { inlineSchema } from './avro-schema-text.ts'
 import type { ChooseFile, FileChoice } from './export-topics.ts'
@@ -12,19 +13,46 @@ import { partText } from './part-text.ts'
  * tombstones, are in a file of bytes, with their text where they have one.
  */
 export function avroChooser(): ChooseFile {
-  const schemas = new Map<WriterSchema, unknown>()
+  const files = new SchemaFiles()
   return ({ record, value }) => {
     const { schema, encoded } = value
-    if (!schema || !encoded || schema.type !== 'AVRO') return bytesChoice(record.topic)
-    if (!schemas.has(encoded.writer)) schemas.set(encoded.writer, inlineSchema(encoded.writer))
-    const writer = schemas.get(encoded.writer)
-    return writer === undefined ? bytesChoice(record.topic) : schemaChoice(record.topic, schema, writer)
+    const file = schema && encoded && schema.type === 'AVRO' ? files.of(schema, encoded.writer) : undefined
+    return schema && file ? schemaChoice(record.topic, schema, file) : bytesChoice(record.topic)
   }
 }
 
-function schemaChoice(topic: string, { id, subject, version }: UsedSchema, writer: unknown): FileChoice {
+interface SchemaFile {
+  suffix: string
+  /** In one piece. */
+  writer: unknown
+}
+
+/** IDs count in their context only, and a GUID names a schema of any: another schema with the same ID has another file. */
+class SchemaFiles {
+  /** Undefined where it is not a schema. */
+  readonly #known = new Map<WriterSchema, SchemaFile | undefined>()
+  /** The texts of the schemas with an ID. */
+  readonly #texts = new Map<number, string[]>()
+
+  of({ id }: UsedSchema, writer: WriterSchema): SchemaFile | undefined {
+    if (!this.#known.has(writer)) this.#known.set(writer, this.#make(id, inlineSchema(writer)))
+    return this.#known.get(writer)
+  }
+
+  #make(id: number, writer: unknown): SchemaFile | undefined {
+    if (writer === undefined) return undefined
+    const texts = this.#texts.get(id) ?? []
+    this.#texts.set(id, texts)
+    const text = formatJson(writer)
+    if (!texts.includes(text)) texts.push(text)
+    const number = texts.indexOf(text) + 1
+    return { suffix: `.schema-${id}${number === 1 ? '' : `-${number}`}.avro`, writer }
+  }
+}
+
+function schemaChoice(topic: string, { id, subject, version }: UsedSchema, { suffix, writer }: SchemaFile): FileChoice {
   return {
-    suffix: `.schema-${id}.avro`,
+    suffix,
     open: () =>
       avroFile(
         recordSchema(writer, []),

@@ -148,6 +148,34 @@ describe('an Avro file', () => {
     assert.deepEqual([...files.keys()].length, 4)
   })
 
+  test('has values of one schema only, also where two contexts have the same ID and records name GUIDs', async () => {
+    const guids = ['11111111-2222-3333-4444-555555555555', '99999999-2222-3333-4444-555555555555']
+    const byGuid = (guid: string, payload: number[]) =>
+      Buffer.from([1, ...Buffer.from(guid.replaceAll('-', ''), 'hex'), ...payload])
+    const schemas: SampleSchema[] = [
+      { id: 1, subject: 'orders-value', type: 'AVRO', schema: '"long"', guid: guids[0] ?? '' },
+      { id: 1, subject: ':.eu:orders-value', type: 'AVRO', schema: '"string"', guid: guids[1] ?? '' },
+      { id: 1, subject: 'same-value', type: 'AVRO', schema: ' "long" ', guid: guids[0] ?? '' },
+    ]
+    const samples = [
+      { value: byGuid(guids[0] ?? '', [84]) },
+      { value: byGuid(guids[1] ?? '', [4, 104, 105]) },
+      { value: framed(1, Buffer.from([86])) },
+    ]
+    const files = await filesOf(samples, schemas)
+    assert.deepEqual(
+      [...files].map(([suffix, { records, metadata }]) => [
+        suffix,
+        String(metadata['kafka_backup.subject']),
+        records.map(({ value }) => value),
+      ]),
+      [
+        ['.schema-1.avro', 'orders-value', [42n, 43n]],
+        ['.schema-1-2.avro', ':.eu:orders-value', ['hi']],
+      ],
+    )
+  })
+
   test('has more than one block of records', async () => {
     const samples = Array.from({ length: 2000 }, (_, at) => ({ value: `${at}${'x'.repeat(500)}` }))
     const files = await filesOf(samples, [])

@@ -15,6 +15,7 @@ export interface SampleSchema {
   type: 'AVRO' | 'JSON' | 'PROTOBUF'
   schema: string
   references?: { name: string; subject: string; version: number }[]
+  guid?: string
 }
 
 /** The parts of a record that matter to a test. */
@@ -28,8 +29,8 @@ export async function showAll(
   samples: readonly SampleRecord[],
   schemas: readonly SampleSchema[] = [],
 ): Promise<ShownRecord[]> {
-  const versions = schemas.map(({ id, subject, type, schema, references = [] }) =>
-    versionOf(subject, 1, id, { schemaType: type, schema, references }),
+  const versions = schemas.map(({ id, subject, type, schema, references = [], guid = null }) =>
+    versionOf(subject, 1, id, { schemaType: type, schema, references, guid }),
   )
   const source: SchemaSource = { ofId: async () => versions, all: async () => versions }
   const decoder = new SchemaDecoder(source)
