@@ -22,12 +22,13 @@ export async function exportTopics(
   signal: AbortSignal,
 ): Promise<void> {
   let files: TopicFiles | undefined
+  const names = new Set<string>()
   try {
     for await (const shown of records) {
       const { topic } = shown.record
       if (files?.topic !== topic) {
         await files?.close(tally, signal)
-        files = new TopicFiles(topic, target)
+        files = new TopicFiles(topic, target, names)
       }
       await files.add(shown, choose(shown), tally, signal)
       tally.add(shown)
@@ -54,10 +55,13 @@ class TopicFiles {
   readonly #open = new Map<string, OpenFile>()
   /** How many files of a suffix there are. */
   readonly #parts = new Map<string, number>()
+  /** Of the files of all topics. */
+  readonly #names: Set<string>
 
-  constructor(topic: string, target: ExportTarget) {
+  constructor(topic: string, target: ExportTarget, names: Set<string>) {
     this.topic = topic
     this.#target = target
+    this.#names = names
   }
 
   async add(shown: ShownRecord, choice: FileChoice, tally: ExportTally, signal: AbortSignal): Promise<void> {
@@ -80,13 +84,22 @@ class TopicFiles {
   async #openFile({ suffix, open }: FileChoice, tally: ExportTally, signal: AbortSignal): Promise<OpenFile> {
     const [oldest] = this.#open.keys()
     if (oldest !== undefined && this.#open.size >= MAX_OPEN) await this.#close(oldest, tally, signal)
-    const part = (this.#parts.get(suffix) ?? 0) + 1
-    this.#parts.set(suffix, part)
-    const name = `${fileNameOf(this.topic)}${part === 1 ? '' : `.part-${part}`}${suffix}`
+    const name = this.#freeName(suffix)
+    this.#names.add(name)
     const opened = { file: await ExportFile.open(name, this.#target, signal), encoder: open() }
     this.#open.set(suffix, opened)
     await opened.file.write(opened.encoder.start(), signal)
     return opened
+  }
+
+  /** The next part of the suffix. A topic may be named like a part of another one, which must not be replaced. */
+  #freeName(suffix: string): string {
+    for (;;) {
+      const part = (this.#parts.get(suffix) ?? 0) + 1
+      this.#parts.set(suffix, part)
+      const name = `${fileNameOf(this.topic)}${part === 1 ? '' : `.part-${part}`}${suffix}`
+      if (!this.#names.has(name)) return name
+    }
   }
 
   async #close(suffix: string, tally: ExportTally, signal: AbortSignal): Promise<void> {
