@@ -4,6 +4,7 @@ import { KafkaBackupError } from '../errors.ts'
 import { type BatchHeader, type Codec, codecOf, HEADER_BYTES } from './header.ts'
 import { compressLz4, decompressLz4 } from './lz4.ts'
 import { compressSnappy, decompressSnappy } from './snappy.ts'
+import { splitZstdFrames } from './zstd-frame.ts'
 import { QUICK_ZSTD } from './zstd-writer.ts'
 
 /** Brokers take requests of 100 MiB unless told otherwise. A hostile producer can make 32 GB out of one megabyte. */
@@ -26,7 +27,7 @@ export function decompress(codec: Codec, bytes: Buffer, maxBytes = MAX_PLAIN_BYT
     case 'lz4':
       return decompressLz4(bytes, maxBytes)
     case 'zstd':
-      return unpack(bytes, maxBytes, zstdDecompressSync)
+      return unpackZstd(bytes, maxBytes)
     default:
       return codec satisfies never
   }
@@ -37,10 +38,23 @@ const zstdAside = promisify(zstdDecompress)
 
 /** On another thread if the codec supports it; the others are fast. */
 async function decompressAside(codec: Codec, bytes: Buffer, maxBytes = MAX_PLAIN_BYTES): Promise<Buffer> {
-  if (codec !== 'gzip' && codec !== 'zstd') return decompress(codec, bytes, maxBytes)
+  const isQuick = codec !== 'gzip' && codec !== 'zstd'
+  if (isQuick || (codec === 'zstd' && splitZstdFrames(bytes))) return decompress(codec, bytes, maxBytes)
   const plain = await (codec === 'gzip' ? gunzipAside : zstdAside)(bytes, roomFor(bytes, maxBytes))
   lastRatio = plain.length / bytes.length
   return plain
+}
+
+function unpackZstd(bytes: Buffer, maxBytes: number): Buffer {
+  const frames = splitZstdFrames(bytes)
+  if (!frames) return unpack(bytes, maxBytes, zstdDecompressSync)
+  let room = maxBytes
+  const plain = frames.map(frame => {
+    const some = unpack(frame, Math.max(room, 1), zstdDecompressSync)
+    room -= some.length
+    return some
+  })
+  return Buffer.concat(plain)
 }
 
 type Unpack = (bytes: Buffer, options: { maxOutputLength: number; chunkSize: number }) => Buffer

@@ -21,6 +21,38 @@ export interface ZstdFrame {
  * Undefined where the bytes are not one complete frame without a dictionary, with nothing behind it.
  */
 export function readZstdFrame(bytes: Buffer): ZstdFrame | undefined {
+  const first = readFirst(bytes)
+  return first?.end === bytes.length ? first.frame : undefined
+}
+
+const SKIPPABLE_MAGIC = 0x184d2a5
+const SKIPPABLE_HEADER_BYTES = 8
+
+/**
+ * The frames of bytes that hold several, one behind the other: clients read them as one, and the runtime stops silently behind the
+ * first one. Undefined for a single frame, and for what is not made of complete frames.
+ */
+export function splitZstdFrames(bytes: Buffer): Buffer[] | undefined {
+  const frames: Buffer[] = []
+  let position = 0
+  while (position < bytes.length) {
+    const rest = bytes.subarray(position)
+    const skipped = skippableBytes(rest)
+    const end = skipped ?? readFirst(rest)?.end
+    if (end === undefined || end > rest.length || end === bytes.length) return undefined
+    if (skipped === undefined) frames.push(rest.subarray(0, end))
+    position += end
+  }
+  return frames
+}
+
+/** A frame that decoders pass over. */
+function skippableBytes(bytes: Buffer): number | undefined {
+  if (bytes.length < SKIPPABLE_HEADER_BYTES || bytes.readUInt32LE(0) >>> 4 !== SKIPPABLE_MAGIC) return undefined
+  return SKIPPABLE_HEADER_BYTES + bytes.readUInt32LE(4)
+}
+
+function readFirst(bytes: Buffer): { frame: ZstdFrame; end: number } | undefined {
   if (bytes.length < 6 || bytes.readUInt32LE(0) !== MAGIC) return undefined
   const descriptor = bytes.readUInt8(4)
   const isSingleSegment = (descriptor & 0x20) !== 0
@@ -31,10 +63,11 @@ export function readZstdFrame(bytes: Buffer): ZstdFrame | undefined {
   const start = 5 + (isSingleSegment ? 0 : 1) + sizeBytes
   if (hasDictionary || isReserved || start > bytes.length) return undefined
   const blocks = walkBlocks(bytes, start)
-  if (!blocks || blocks.end + ((descriptor & 0x04) !== 0 ? 4 : 0) !== bytes.length) return undefined
+  if (!blocks) return undefined
   // A single segment is its own window: all that it holds.
   const windowBytes = isSingleSegment ? plainSizeAt(bytes, 5, sizeBytes) : windowOf(bytes.readUInt8(5))
-  return { windowBytes, maxPlainBytes: blocks.count * Math.min(MAX_BLOCK_BYTES, windowBytes) }
+  const frame = { windowBytes, maxPlainBytes: blocks.count * Math.min(MAX_BLOCK_BYTES, windowBytes) }
+  return { frame, end: blocks.end + ((descriptor & 0x04) !== 0 ? 4 : 0) }
 }
 
 function windowOf(descriptor: number): number {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { compressSync } from 'snappy'
-import { decompress } from '../../src/batch/compression.ts'
-import { codecNames } from '../../src/batch/header.ts'
-import { compress } from '../fakes/batches.ts'
+import { decompress, openBody, openBodyAside } from '../../src/batch/compression.ts'
+import { codecNames, readHeader } from '../../src/batch/header.ts'
+import { compress, encodeBatch, encodeRecord } from '../fakes/batches.ts'
 
 const plain = Buffer.from('the quick brown fox jumps over the lazy dog. '.repeat(5000))
 
@@ -61,6 +61,27 @@ describe('lz4', () => {
   test('a body without a frame is refused, not taken for an empty one', () => {
     assert.throws(() => decompress('lz4', Buffer.alloc(0)))
     assert.throws(() => decompress('lz4', Buffer.from('no frame')))
+  })
+})
+
+describe('zstd', () => {
+  const pack = (from: number, to?: number) => zstdCompressSync(plain.subarray(from, to))
+  const skippable = Buffer.from([0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3])
+
+  test('frames one behind the other come back as one, as clients read them', async () => {
+    const frames = Buffer.concat([pack(0, 10), skippable, pack(10, 10), pack(10, 200_000), pack(200_000), skippable])
+    assert.ok(decompress('zstd', frames).equals(plain))
+    assert.ok(decompress('zstd', Buffer.concat([skippable, pack(0)])).equals(plain))
+    const body = Buffer.concat([zstdCompressSync(encodeRecord({ value: plain }, 0)), pack(0, 0)])
+    const batch = encodeBatch({ codec: 'zstd', body, records: [{}] })
+    const header = readHeader(batch, 0)
+    assert.deepEqual(await openBodyAside(batch, header), openBody(batch, header))
+  })
+
+  test('several frames together stop at the limit', () => {
+    const frames = Buffer.concat([pack(0, 1000), pack(1000, 2000), pack(2000, 3000)])
+    assert.equal(decompress('zstd', frames, 3000).length, 3000)
+    for (const limit of [1, 1000, 1999, 2000, 2999]) assert.throws(() => decompress('zstd', frames, limit))
   })
 })
 
