@@ -174,10 +174,11 @@ function needlesOf({ key, keyPrefix, text, paths = [], headers }: Conditions, ke
     bytes: Buffer.from(content, 'utf8'),
   })
   // A number has many forms, and so have bytes that are not text.
-  const isFixed = (one: string) => !HEX.test(one) && !NUMBER.test(one) && !one.includes('\ufffd')
+  const isText = (one: string) => one !== '' && !one.includes('\ufffd')
+  const isFixed = (one: string) => isText(one) && !HEX.test(one) && !NUMBER.test(one)
   const keys = [key ?? '', keyPrefix ?? ''].filter(isFixed)
   const values = paths.flatMap(({ test }) => (test?.operator === '=' ? [test.value] : []))
-  const names = headers.flatMap(({ name, value = '' }) => [...(name === '' ? [] : [name]), ...[value].filter(isFixed)])
+  const names = headers.flatMap(({ name, value = '' }) => [...[name].filter(isText), ...[value].filter(isFixed)])
   return [
     ...names.map(one => needle(undefined, one)),
     ...(keyAs === 'auto' ? keys.map(one => needle('key', one)) : []),

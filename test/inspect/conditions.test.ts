@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { zstdCompressSync } from 'node:zlib'
 import { openBody } from '../../src/batch/compression.ts'
 import { readHeader } from '../../src/batch/header.ts'
 import { decodeRecords } from '../../src/batch/records.ts'
 import { type Conditions, RecordMatcher } from '../../src/inspect/conditions.ts'
 import { parsePathCondition } from '../../src/inspect/json-path.ts'
 import { SchemaDecoder } from '../../src/inspect/schema-decoder.ts'
-import { encodeBatch } from '../fakes/batches.ts'
+import { encodeBatch, encodeRecord } from '../fakes/batches.ts'
 import { versionOf } from '../fakes/registry-snapshots.ts'
 
 const never = new AbortController().signal
@@ -170,6 +171,29 @@ describe('records are found', () => {
     assert.ok(await matches({ paths }, Buffer.concat([frame(99), json])))
     assert.ok(await matches({ headers: [{ name: 'h', value: '00ff12' }] }, json, [['h', Buffer.from([0, 255, 18])]]))
     assert.ok(await matches({ headers: [{ name: 'h', value: 'a\ufffd' }] }, json, [['h', Buffer.from([0x61, 0xff])]]))
+  })
+
+  test('in every frame of a batch, and by names of headers that are not text', async () => {
+    const records = [encodeRecord({ value: Buffer.from('v') }, 0), encodeRecord({ headers: [['trace', null]] }, 1)]
+    const split = encodeBatch({
+      codec: 'zstd',
+      records: [{}, {}],
+      body: Buffer.concat(records.map(one => zstdCompressSync(one))),
+    })
+    const broken = encodeRecord({ headers: [['tr\ufffd', null]] }, 0)
+    broken.write('\xff\xff\xff', broken.indexOf('\ufffd'), 'latin1')
+    const cases: [Buffer, { name: string }][] = [
+      [split, { name: 'trace' }],
+      [encodeBatch({ body: broken }), { name: 'tr\ufffd\ufffd\ufffd' }],
+    ]
+    for (const [bytes, wanted] of cases) {
+      const header = readHeader(bytes, 0)
+      const matcher = new RecordMatcher({ headers: [wanted] }, 'auto', new SchemaDecoder(schemas))
+      const record = decodeRecords(bytes, header).at(-1)
+      assert(record)
+      assert.ok(await matcher.matches({ topic: 't', partition: 0, transaction: 'plain', ...record }, never))
+      assert.ok(matcher.mayMatch(openBody(bytes, header), header))
+    }
   })
 
   test('and a batch that is not what it claims is refused as such', () => {
