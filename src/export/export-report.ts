@@ -32,12 +32,24 @@ export interface ExportReport {
   warnings: string[]
   topics: object[]
   files: ExportedFile[]
+  /** Files of an earlier export of the same topics that were not replaced; absent where there are none. */
+  left_over?: EarlierFile[]
+}
+
+/** A file that an earlier export has written, as its summary lists it. */
+export interface EarlierFile {
+  name: string
+  topic: string
 }
 
 /** Pure. */
 export function describeExport(
   manifest: Manifest,
-  { exported, searched }: { exported: ExportTally; searched: Tally },
+  {
+    exported,
+    searched,
+    left = [],
+  }: { exported: ExportTally; searched: Tally; left?: readonly EarlierFile[] | undefined },
   facts: Pick<ExportReport, 'format' | 'location' | 'exported_at' | 'tool_version'>,
 ): ExportReport {
   const { records, tombstones, keysNotDecoded, valuesNotDecoded } = exported.totals
@@ -50,10 +62,22 @@ export function describeExport(
     searched_as_stored: searched.notDecoded,
     stopped_at_limit: searched.isCut,
     reasons: [...exported.reasons].map(([reason, count]) => ({ reason, count })),
-    warnings: missingParts(manifest, names),
+    warnings: [...missingParts(manifest, names), ...warnOfLeftOver(left)],
     topics: [...searched.topics].map(([topic, counts]) => topicDocument(topic, counts, exported)),
     files: exported.files,
+    ...(left.length > 0 && { left_over: [...left] }),
   }
+}
+
+const NAMED_FILES = 5
+
+function warnOfLeftOver(left: readonly EarlierFile[]): string[] {
+  if (left.length === 0) return []
+  const named = left.slice(0, NAMED_FILES).map(({ name }) => name)
+  const list = `${named.join(', ')}${left.length > NAMED_FILES ? ` and ${left.length - NAMED_FILES} more` : ''}`
+  return [
+    `files of an earlier export of the same topics were not replaced and are not part of this one: ${list}; remove them`,
+  ]
 }
 
 function topicDocument(topic: string, { searched }: { searched: number }, exported: ExportTally): object {

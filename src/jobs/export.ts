@@ -3,10 +3,11 @@ import { type GenerationChoice, openSelected } from '../archive/select-generatio
 import { KafkaBackupError, usageError } from '../errors.ts'
 import { ExportFile, type ExportTarget, refuseExisting } from '../export/export-file.ts'
 import type { FormatOptions } from '../export/export-format.ts'
-import { describeExport, type ExportReport, SUMMARY_NAME } from '../export/export-report.ts'
+import { describeExport, type EarlierFile, type ExportReport, SUMMARY_NAME } from '../export/export-report.ts'
 import { ExportTally } from '../export/export-tally.ts'
 import { exportTopics } from '../export/export-topics.ts'
 import { fileChooser, lineEncoder } from '../export/formats.ts'
+import { findLeftOver, readEarlier } from '../export/left-over.ts'
 import { exportSegments } from '../export/stored-segments.ts'
 import { type CatQuery, catRecords, type OnRead, ReadProgress, type Tally, totalsOf } from '../inspect/cat.ts'
 import type { ShownRecord } from '../inspect/print-format.ts'
@@ -39,9 +40,9 @@ export async function exportAt(
   const exported = new ExportTally()
   const onRead = onProgress && ((read: Parameters<OnRead>[0]) => onProgress({ type: 'checked', ...read }))
   const records = catRecords(storage, manifest, query, { tally, onRead }, signal)
-  const describe = (location: string | null) => {
+  const describe = (location: string | null, left?: readonly EarlierFile[]) => {
     const facts = { format: options.format, location, exported_at: formatUtc(systemClock.now()), tool_version: version }
-    return describeExport(manifest, { exported, searched: tally }, facts)
+    return describeExport(manifest, { exported, searched: tally, left }, facts)
   }
   if ('print' in to) {
     await to.print(linesOf(records, options, exported))
@@ -49,6 +50,7 @@ export async function exportAt(
   }
   return withTarget(storage, to, async target => {
     await refuseExisting(SUMMARY_NAME, target, signal)
+    const earlier = target.overwrites ? await readEarlier(target.storage, signal) : []
     if (target.overwrites) await target.storage.remove(SUMMARY_NAME, signal)
     if (options.format === 'segments' && isWhole(query)) {
       await copySegments(manifest, query, { storage, target, exported, tally, onRead }, signal)
@@ -56,7 +58,8 @@ export async function exportAt(
       await exportTopics(records, fileChooser(options), target, exported, signal)
     }
     assertComplete(exported, tally)
-    const report = describe(target.storage.location)
+    const own = { names: new Set(exported.files.map(({ name }) => name)), topics: new Set(tally.topics.keys()) }
+    const report = describe(target.storage.location, await findLeftOver(earlier, own, target.storage, signal))
     await writeSummary(report, target, signal)
     return report
   })

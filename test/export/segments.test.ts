@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { listSegments } from '../../src/archive/indexes.ts'
@@ -22,8 +22,8 @@ const everything: CatQuery = {
   extent: { offsets: {}, times: {}, withAborted: false },
 }
 
-function exportTo(path: string, query: CatQuery) {
-  const to = { location: { backend: 'filesystem' as const, path }, overwrites: false }
+function exportTo(path: string, query: CatQuery, overwrites = false) {
+  const to = { location: { backend: 'filesystem' as const, path }, overwrites }
   return exportAt(golden, 'golden', { query, tally: newTally(), format: 'segments', keepsFormulas: false, to }, never)
 }
 
@@ -80,6 +80,30 @@ describe('segments', () => {
         found,
         own.map(({ offset, timestamp, key, value, headers }) => ({ offset, timestamp, key, value, headers })),
       )
+    }
+  })
+
+  test('of an earlier export that are not replaced are reported, also by later exports, until they are removed', async () => {
+    using folder = temporaryFolder()
+    const some = { ...everything, extent: { ...everything.extent, offsets: { start: 2n } } }
+    const old = (await exportTo(folder.path, some)).files.map(({ name }) => name)
+    for (const _ of [1, 2]) {
+      const report = await exportTo(folder.path, everything, true)
+      const left = old.filter(name => !report.files.some(file => file.name === name))
+      assert.ok(left.length > 0)
+      assert.deepEqual(
+        report.left_over,
+        left.map(name => ({ name, topic: 'golden' })),
+      )
+      assert.match(report.warnings.join(), /earlier export.*golden-0\/0+2\.log.*remove them/)
+      assert.deepEqual(JSON.parse(readFileSync(join(folder.path, 'export.json'), 'utf8')).left_over, report.left_over)
+    }
+    for (const name of old) rmSync(join(folder.path, name), { force: true })
+    const { left_over: left, warnings } = await exportTo(folder.path, everything, true)
+    assert.deepEqual([left, warnings], [undefined, []])
+    for (const text of ['no JSON', '[]', '{"files":[null,{"name":"../x","topic":"golden"}],"left_over":7}']) {
+      writeFileSync(join(folder.path, 'export.json'), text)
+      assert.equal((await exportTo(folder.path, everything, true)).left_over, undefined)
     }
   })
 
