@@ -75,8 +75,8 @@ class ConditionFilter implements OpenFilter {
   readonly #keys: ReadonlySet<string>
   readonly #decoderOf: (topic: string) => SchemaDecoder
   readonly #parts = new RecordParts()
-  /** The last offset of each partition that was counted: several readers may go through one. */
-  readonly #counted = new Map<string, bigint>()
+  /** By partition: several readers may go through one, and of a restore that continues each from another offset on. */
+  readonly #counted = new Map<string, SeenOffsets>()
 
   constructor(conditions: FilterConditions, decoderOf: (topic: string) => SchemaDecoder) {
     this.#conditions = conditions
@@ -119,10 +119,11 @@ class ConditionFilter implements OpenFilter {
     })
   }
 
-  #count(offset: bigint, { label, partition }: RecordPlace, isSelected: boolean, isUnclear: boolean): void {
-    const key = `${label}/${partition}`
-    if (offset <= (this.#counted.get(key) ?? -1n)) return
-    this.#counted.set(key, offset)
+  #count(offset: bigint, place: RecordPlace, isSelected: boolean, isUnclear: boolean): void {
+    const key = `${place.label}/${place.partition}`
+    const seen = this.#counted.get(key) ?? new SeenOffsets()
+    this.#counted.set(key, seen)
+    if (!seen.add(offset, place)) return
     this.counts.examined++
     if (isSelected) this.counts.selected++
     if (isUnclear) this.counts.notDecoded++
@@ -144,6 +145,24 @@ class ConditionFilter implements OpenFilter {
       value: bytes(parts.valueStart, parts.valueEnd),
       headers,
     }
+  }
+}
+
+/** What readers have seen of a partition. Each goes through it in the order of offsets, so a few ranges tell it. */
+class SeenOffsets {
+  readonly #ranges: { from: bigint; to: bigint }[] = []
+  readonly #last = new WeakMap<object, bigint>()
+
+  /** False for a record that was seen before. */
+  add(offset: bigint, reader: object): boolean {
+    const last = this.#last.get(reader)
+    this.#last.set(reader, offset)
+    if (this.#ranges.some(({ from, to }) => from <= offset && offset <= to)) return false
+    // There is no record between the last one of the reader and this one.
+    const own = this.#ranges.find(({ to }) => to === last && to < offset)
+    if (own) own.to = offset
+    else this.#ranges.push({ from: offset, to: offset })
+    return true
   }
 }
 

@@ -111,6 +111,36 @@ describe('a filter of a restore', () => {
     assert.deepEqual(counts, { examined: 2, selected: 1, notDecoded: 0 })
   })
 
+  test('counts every record once where readers begin at different offsets, as in a restore that continues', async () => {
+    using folder = temporaryFolder()
+    const filter = restoreFilter({ ...everything, keys: ['a'] })
+    const opened = await filter.open(openLocation(folder.path), { ...manifest, topics: [] }, never)
+    const offsets = [0, 1, 4, 5, 6, 9, 10, 12]
+    const records = offsets.map(offsetDelta => ({ key: Buffer.from(offsetDelta % 2 === 0 ? 'a' : 'b'), offsetDelta }))
+    const bytes = encodeBatch({ baseOffset: 0n, records })
+    const [header] = walkBatches(bytes, 0, bytes.length)
+    assert(header)
+    const read = (start: bigint, end: bigint) => {
+      const reader = { ...place }
+      const selects = (record: Parameters<typeof opened.selects>[0]) => opened.selects(record, reader)
+      const rebuilder = new Rebuilder({ maxBytes: 1 << 20, targetBytes: 1 << 20, codec: 'none', selects }, 1 << 20)
+      rebuilder.add({ bytes, header }, { start, end })
+      return opened.counts.examined
+    }
+    const ranges = [
+      [9n, 11n],
+      [4n, 6n],
+      [0n, 5n],
+      [0n, 20n],
+      [5n, 20n],
+    ] as const
+    assert.deepEqual(
+      ranges.map(([start, end]) => read(start, end)),
+      [2, 4, 6, 8, 8],
+    )
+    assert.deepEqual(opened.counts, { examined: 8, selected: 5, notDecoded: 0 })
+  })
+
   test('is the same request in any order of keys, and another one for another condition', async () => {
     const requestOf = async (conditions: Partial<FilterConditions>) =>
       JSON.stringify((await selected(conditions, [])).request)
