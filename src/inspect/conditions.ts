@@ -98,7 +98,7 @@ export class RecordMatcher {
     const bytes = record.key
     const { forms } = keyForms(record, this.#keyAs, this.#decoder)
     const isKey = (text: string) => bytes.equals(Buffer.from(text, 'utf8')) || forms.includes(text)
-    const begins = (text: string) => bytes.indexOf(text, 0, 'utf8') === 0 || forms.some(form => form.startsWith(text))
+    const begins = (text: string) => startsWith(bytes, text) || forms.some(form => form.startsWith(text))
     return (key === undefined || isKey(key)) && (keyPrefix === undefined || begins(keyPrefix))
   }
 
@@ -122,6 +122,12 @@ export class RecordMatcher {
     if (text === undefined || decoded.kind !== 'decoded' || decoded.schema.type === 'JSON') return false
     return textOfPart({ encoding: 'json', value: decoded.value }).includes(text)
   }
+}
+
+/** `indexOf` with a text would search all of the key, and ends the process at half of a surrogate pair. */
+function startsWith(bytes: Buffer, text: string): boolean {
+  const prefix = Buffer.from(text, 'utf8')
+  return bytes.subarray(0, prefix.length).equals(prefix)
 }
 
 type Contents = Pick<FoundRecord, 'key' | 'value' | 'headers'>
@@ -174,7 +180,7 @@ function needlesOf({ key, keyPrefix, text, paths = [], headers }: Conditions, ke
     bytes: Buffer.from(content, 'utf8'),
   })
   // A number has many forms, and so have bytes that are not text.
-  const isText = (one: string) => one !== '' && !one.includes('\ufffd')
+  const isText = (one: string) => one !== '' && one.isWellFormed() && !one.includes('\ufffd')
   const isFixed = (one: string) => isText(one) && !HEX.test(one) && !NUMBER.test(one)
   const keys = [key ?? '', keyPrefix ?? ''].filter(isFixed)
   const values = paths.flatMap(({ test }) => (test?.operator === '=' ? [test.value] : []))

@@ -103,6 +103,7 @@ describe('records are found', () => {
     assert.deepEqual((await found({ keyPrefix: 'customer-' })).names, ['text', 'tombstone'])
     assert.deepEqual((await found({ keyPrefix: 'Ad' })).names, ['avro key'])
     assert.deepEqual((await found({ keyPrefix: 'ff0' })).names, ['binary'])
+    assert.deepEqual((await found({ keyPrefix: '\ud83d' })).names, [])
     assert.deepEqual((await found({ key: '' })).names, [])
   })
 
