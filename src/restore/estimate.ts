@@ -31,8 +31,15 @@ export interface Rates {
   records?: number
   /** Requests a second that the registry answers. */
   registry?: number
+  /** That a probe has created. */
+  probeTopic?: ProbeTopic
   /** What could not be measured, in words. */
   problems: string[]
+}
+
+export interface ProbeTopic {
+  name: string
+  isDeleted: boolean
 }
 
 export type RateSource =
@@ -77,6 +84,7 @@ export interface Estimate {
   /** Work whose time is not in the estimate. */
   notIncluded: ('target_write' | 'registry' | 'verification' | 'consumer_groups')[]
   source: RateSource | null
+  probeTopic?: ProbeTopic
   /** Why there is no estimate, or what it lacks. */
   problems: string[]
 }
@@ -102,7 +110,10 @@ export function estimateRestore(work: Workload, others: OtherWork, rates: Rates 
   const ofRegistry = steps.find(({ name }) => name === 'registry')
   // A rate limit alone is the job's own, and not a measurement.
   const isMeasured = steps.some(({ name }) => name !== 'rate_limit')
-  const base = { ...amounts, steps, notIncluded: [...notIncluded, ...after], source: rates?.source ?? null }
+  const base = {
+    ...{ ...amounts, steps, notIncluded: [...notIncluded, ...after], source: rates?.source ?? null },
+    ...(rates?.probeTopic && { probeTopic: rates.probeTopic }),
+  }
   if (!isMeasured) {
     const problems = rates ? rates.problems : [NOTHING_MEASURED]
     return { ...base, seconds: null, precision: 'about', limitedBy: null, problems }

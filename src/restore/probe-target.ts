@@ -18,8 +18,6 @@ export interface TargetProbe {
   targetWrite: number
   /** And into one, from memory. */
   onePartition: number
-  /** The topic that could not be deleted, and why. */
-  left?: string
 }
 
 interface TargetParts {
@@ -29,6 +27,8 @@ interface TargetParts {
   requestTimeoutMs: number
   /** Called before anything is created. */
   onBegin: (what: { topic: string; partitions: number }) => void
+  /** Called when the topic is deleted, or with the reason why it is not. */
+  onRemoved: (topic: string, left: string | undefined) => void
 }
 
 export const PROBE_TOPICS = '__kafka-backup.probe.'
@@ -48,7 +48,7 @@ export async function probeTarget(
   limits: ProbeLimits,
   signal: AbortSignal,
 ): Promise<TargetProbe> {
-  const { cluster, onBegin } = parts
+  const { cluster, onBegin, onRemoved } = parts
   const name = `${PROBE_TOPICS}${randomBytes(8).toString('hex')}`
   // One more, to measure one partition alone.
   const partitions = streams.length + 1
@@ -56,7 +56,6 @@ export async function probeTarget(
   await assertDeletable(cluster, name, signal)
   onBegin({ topic: name, partitions })
   const id = await create(parts, probeTopic(like, name, partitions, batches))
-  let left: string | undefined
   const measure = async () => {
     signal.throwIfAborted()
     const [topic] = await waitForTopics(cluster, [{ name, partitions }], signal)
@@ -75,16 +74,7 @@ export async function probeTarget(
     )
     return { targetWrite, onePartition }
   }
-  try {
-    const measured = await measure().finally(async () => {
-      left = await remove(parts, { name, id })
-    })
-    return { ...measured, ...(left !== undefined && { left }) }
-  } catch (error) {
-    if (left === undefined) throw error
-    const message = `${error instanceof Error ? error.message : error}; ${left}`
-    throw new KafkaBackupError(error instanceof KafkaBackupError ? error.code : 'INTERNAL', message, { cause: error })
-  }
+  return measure().finally(async () => onRemoved(name, await remove(parts, { name, id })))
 }
 
 function scale({ maxBytes, maxMs }: ProbeLimits, share: number): ProbeLimits {

@@ -65,10 +65,15 @@ export async function probeRates(
       const { streams = [], ...ofBackup } = read ?? {}
       Object.assign(rates, ofBackup)
       if (scope === 'target' && streams.length > 0) {
-        const write = () => writeSample(survey, sampled, streams, { ...parts, limits }, signal)
-        const { left, ...ofTarget } = (await attempt('the target', write)) ?? {}
-        Object.assign(rates, ofTarget)
-        if (left !== undefined) rates.problems.push(left)
+        const onRemoved = (name: string, left: string | undefined) => {
+          rates.probeTopic = { name, isDeleted: left === undefined }
+          if (left === undefined) return
+          rates.problems.push(left)
+          // Also where the run is interrupted and has no report.
+          onStep(left)
+        }
+        const write = () => writeSample(survey, sampled, streams, { ...parts, limits, onRemoved }, signal)
+        Object.assign(rates, await attempt('the target', write))
       }
     } finally {
       patching.close()
@@ -92,11 +97,13 @@ function sample({ options }: RecordsSurvey, streams: readonly OpenStream[]): Ope
   return open.toSorted((a, b) => b.bytes - a.bytes).slice(0, Math.min(countActive(options), MAX_STREAMS))
 }
 
+type Removal = Pick<Parameters<typeof probeTarget>[2], 'onRemoved'>
+
 function writeSample(
   { options }: RecordsSurvey,
   [largest]: readonly OpenStream[],
   streams: readonly ProbedStream[],
-  { cluster, clock, requestTimeoutMs, onStep, limits }: ProbeParts & { limits: ProbeLimits },
+  { cluster, clock, requestTimeoutMs, onStep, limits, onRemoved }: ProbeParts & Removal & { limits: ProbeLimits },
   signal: AbortSignal,
 ): ReturnType<typeof probeTarget> {
   if (!largest) throw new KafkaBackupError('INTERNAL', 'there is nothing to write')
@@ -106,7 +113,7 @@ function writeSample(
       `creating topic ${topic} with ${partitions} partitions on the target, writing up to ${formatBytes(limits.maxBytes)} to it for up to ` +
         `${formatDuration(limits.maxMs)}, and deleting it`,
     )
-  const parts = { cluster, clock, requestTimeoutMs, connectionsPerBroker, onBegin }
+  const parts = { cluster, clock, requestTimeoutMs, connectionsPerBroker, onBegin, onRemoved }
   return probeTarget(largest.topic, streams, parts, limits, signal)
 }
 

@@ -44,6 +44,7 @@ export async function restoreBackup(
   const surveyMs = parts.clock.monotonic() - startedAt
   refuseBlocked(survey.findings)
   const estimate = parts.probe && (await estimateSurvey(survey, parts, signal))
+  warn(parts, estimate?.problems ?? [])
   return runSurveyed(survey, { surveyMs, ...(estimate && { estimate }) }, parts, signal)
 }
 
@@ -84,6 +85,7 @@ export async function runSurveyed(
     ...report,
     durationMs: surveyMs + report.durationMs,
     warnings: [
+      ...(estimate?.problems ?? []),
       ...(schemas?.warnings ?? []),
       ...report.warnings,
       ...survey.groups.findings.map(describeFinding),

@@ -84,12 +84,19 @@ describe('restore --dry-run', () => {
     assert.equal(time, '  Time         about 1m 40s, limited by writing records')
   })
 
-  test('says that a probe has written to the target', async () => {
-    const probing = await run(['--dry-run', '--probe-target'], dryRunWith(estimateRestore(work, others, probed)))
+  test('says that a probe has written to the target, and whether its topic is still there', async () => {
+    const written = (isDeleted: boolean, rates = probed) => {
+      const probeTopic = { name: '__kafka-backup.probe.1', isDeleted }
+      return run(['--dry-run', '--probe-target'], dryRunWith(estimateRestore(work, others, { ...rates, probeTopic })))
+    }
+    const probing = await written(true)
     assert.match(
       probing.out,
       /^Dry run of the restore of orders: nothing is restored; the topic of the probe is deleted$/m,
     )
+    const left = /^Dry run of the restore of orders: .* is still there: delete __kafka-backup\.probe\.1$/m
+    const { targetWrite: _, onePartition: __, ...unmeasured } = probed
+    for (const rates of [probed, unmeasured]) assert.match((await written(false, rates)).out, left)
     assert.match((await run(['--dry-run'])).out, /^Dry run of the restore of orders: nothing is written$/m)
   })
 
@@ -101,6 +108,7 @@ describe('restore --dry-run', () => {
       ...{ seconds: 240, precision: 'about', limited_by: 'target_write', partition: null },
       ...{ bytes: 3000 * MiB, records: 1_500_000, store_bytes: 900 * MiB },
       ...{ not_included: ['verification', 'consumer_groups'], source: { kind: 'probe', at }, problems: [] },
+      probe_topic: null,
     })
     assert.deepEqual(steps[2], {
       ...{ name: 'target_write', amount: 3000 * MiB, unit: 'bytes', per_second: 12.5 * MiB, seconds: 240 },

@@ -34,7 +34,7 @@ export interface FakeTarget {
   isGuarded: boolean
   /** Called before each request is answered; what it returns is the answer. It may hold the request up. */
   before: (request: BrokerRequest) => BrokerAnswer | Promise<undefined> | undefined
-  restore(changes?: Partial<RestoreOptions>): Promise<RestoreReport>
+  restore(changes?: Partial<RestoreOptions>, others?: Partial<RestoreParts>): Promise<RestoreReport>
   /** For so many shards, as this version of the program. */
   prepare(count: number, changes?: Partial<RestoreOptions>, version?: string): Promise<PreparedRestore>
   /** `1/4` is the second of four. */
@@ -78,7 +78,8 @@ export async function withFakeTarget(
         batch => [batch.readInt32BE(53), batch.readInt32BE(57)] satisfies [number, number],
       ),
     append: (name, batch, partition = 0) => void store(target, name, partition, batch),
-    restore: changes => begin(changes, (request, parts) => restoreBackup(request, parts, never)),
+    restore: (changes, others) =>
+      begin(changes, (request, parts) => restoreBackup(request, { ...parts, ...others }, never)),
     prepare: (count, changes, version = '1') =>
       begin(changes, (request, parts) => prepareRestore(request, { count, version }, parts, never)),
     shard: (which, changes, run, signal = never) =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { hasCode } from '../../src/errors.ts'
+import { Writer } from '../../src/kafka/wire/writer.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
 import { fakeTopic } from '../fakes/fake-cluster.ts'
@@ -159,4 +160,40 @@ describe('a restore as a whole', () => {
         message: 'the backup b1 has no generation 9; its newest is 1',
       }),
     ))
+})
+
+describe('a restore with a probe', () => {
+  const CLUSTER_AUTHORIZATION_FAILED = 31
+  const deleted = (errorCode: number) => {
+    const writer = new Writer().int32(0)
+    const topic = (code: number) => writer.string(null).uuid('0'.repeat(32)).int16(code).string(null).noTags()
+    return writer.array([errorCode], topic).noTags()
+  }
+
+  test('warns of what it could not measure, and continues', () =>
+    withFakeTarget(two(), async target => {
+      target.before = ({ key }) => (key === API.deleteTopics ? deleted(CLUSTER_AUTHORIZATION_FAILED) : undefined)
+      const probe = { scope: 'target' as const, requestTimeoutMs: 1000, onStep: () => undefined }
+      const { warnings } = await target.restore({}, { probe })
+      assert.match(warnings.join(), /the target could not be measured: .*__kafka-backup\.probe\./)
+      assert.deepEqual(target.warned, warnings)
+      assert.deepEqual(target.log('orders'), [[0, 7]])
+    }))
+
+  test('names a topic of the probe that it could not delete, at once and in its warnings', () =>
+    withFakeTarget(two(), async target => {
+      let requests = 0
+      target.before = ({ key }) =>
+        key === API.deleteTopics ? deleted(requests++ === 0 ? 0 : CLUSTER_AUTHORIZATION_FAILED) : undefined
+      const steps: string[] = []
+      const probe = {
+        scope: 'target' as const,
+        requestTimeoutMs: 1000,
+        onStep: (step: string) => void steps.push(step),
+      }
+      const { warnings } = await target.restore({}, { probe })
+      const left = /^the topic __kafka-backup\.probe\.[0-9a-f]{16} could not be deleted; delete it: /
+      assert.match(warnings.find(text => left.test(text)) ?? '', left)
+      assert.match(steps.at(-1) ?? '', left)
+    }))
 })

@@ -114,8 +114,10 @@ function formatPlan(plan: RestoreDryRun, job: RestoreJob, style: OutputStyle): s
 }
 
 function formatEffect({ estimate }: RestoreDryRun): string {
-  const hasWritten = estimate?.steps.some(({ name }) => name === 'target_write')
-  return hasWritten ? 'nothing is restored; the topic of the probe is deleted' : 'nothing is written'
+  const topic = estimate?.probeTopic
+  if (!topic) return 'nothing is written'
+  if (topic.isDeleted) return 'nothing is restored; the topic of the probe is deleted'
+  return `nothing is restored, but the topic of the probe is still there: delete ${topic.name}`
 }
 
 function formatTopics(topics: readonly RestoreDryRunTopic[], style: OutputStyle): string[] {

@@ -110,6 +110,9 @@ export function estimateDocument(estimate: Estimate) {
     })),
     not_included: estimate.notIncluded,
     source: estimate.source && sourceDocument(estimate.source),
+    probe_topic: estimate.probeTopic
+      ? { name: estimate.probeTopic.name, deleted: estimate.probeTopic.isDeleted }
+      : null,
     problems: estimate.problems,
   }
 }
