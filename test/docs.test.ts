@@ -237,6 +237,16 @@ test('files named in the docs exist', () => {
   assert.deepEqual(dead, [])
 })
 
+test('files that docs/architecture.md names by their last part exist', () => {
+  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).map(name => `/${name}`)
+  const named = [...read('docs/architecture.md').matchAll(/`((?:[\w-]+\/)*[\w-]+\.ts)`/g)].map(([, path]) => path ?? '')
+  const dead = named.filter(
+    path => !path.startsWith('test/') && !files.some(file => `/src${file}`.endsWith(`/${path}`)),
+  )
+  assert.deepEqual(dead, [])
+  assert.ok(named.length > 50, `${named.length} files`)
+})
+
 function markdownBelow(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter(name => name.endsWith('.md'))

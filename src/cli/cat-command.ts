@@ -77,7 +77,7 @@ const limit: OptionSpec = {
 }
 const withAborted: OptionSpec = {
   name: 'with-aborted',
-  description: 'show also records of aborted transactions, and transaction markers',
+  description: 'include records of aborted transactions, and transaction markers',
 }
 
 const placeOptions: readonly OptionSpec[] = [

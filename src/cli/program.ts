@@ -58,7 +58,7 @@ const firstSteps = [
 
 const exitCodes = [
   'Exit codes: 0 success, 1 failure, 2 wrong command line or job file, 3 damage or a difference found,',
-  '4 partial success, 5 conflict with another writer, 130/143 interrupted.',
+  '4 partial success, 5 conflict with another writer, 6 no record found (search), 130/143 interrupted.',
 ]
 
 function buildCommand(spec: CommandSpec, style: OutputStyle, onChosen: OnChosen): Command {

@@ -1,5 +1,6 @@
 import type { ManifestPartition } from '../archive/manifest.ts'
 import { usageError } from '../errors.ts'
+import { parseHeaderCondition } from '../inspect/conditions.ts'
 import { parsePathCondition } from '../inspect/json-path.ts'
 import type { RecordQuery } from './find-records.ts'
 import { type FoundTopic, findPartition } from './find-topic.ts'
@@ -38,15 +39,11 @@ function partitionsOf(
 function readConditions(query: URLSearchParams): Pick<RecordQuery, 'key' | 'keyPrefix' | 'text' | 'paths' | 'headers'> {
   const [key, text, where, header] = ['key', 'text', 'where', 'header'].map(name => textIn(query, name))
   const isPrefix = query.get('prefix') === '1'
-  const at = header?.indexOf('=') ?? -1
   return {
     ...(isPrefix ? { keyPrefix: key } : { key }),
     text,
-    paths: where === undefined ? [] : [parsePathCondition(where)],
-    headers:
-      header === undefined
-        ? []
-        : [at < 0 ? { name: header } : { name: header.slice(0, at), value: header.slice(at + 1) }],
+    paths: where === undefined ? [] : [parsePathCondition(where, 'The condition')],
+    headers: header === undefined ? [] : [parseHeaderCondition(header)],
   }
 }
 

@@ -26,7 +26,7 @@ const WHOLE = /^[+-]?\d+$/
 export function parsePathCondition(text: string, label = '--where', fault = usageError): PathCondition {
   const wrong = (why: string) =>
     fault(
-      `${label} ${JSON.stringify(text)} ${why}; it has the form path, path=value, path!=value, path<value or path>value, such as customer.id=42 or items[*].sku=A1`,
+      `${label} ${JSON.stringify(text)} ${why}; it is a path alone, or a path, one of = != < <= > >=, and a value, such as customer.id=42 or items[*].sku=A1`,
     )
   const path: Step[] = []
   let at = /^\$(?=[.[]|$)/.test(text) ? 1 : 0

@@ -115,7 +115,9 @@ class ConditionFilter implements OpenFilter {
     const message = `${label}/${partition}: restore.filter cannot tell whether the record at offset ${offset} is meant: ${why}`
     throw new KafkaBackupError('RESTORE_REFUSED', message, {
       details: { topic, partition, offset },
-      help: 'Set restore.filter.not_decoded to skip or take for such records, which the report counts, or leave out the topic.',
+      help:
+        'Set restore.filter.not_decoded: skip and run the same command to continue without such records, which the report counts. To restore ' +
+        'them, set it to take and delete the topics first, because that is another restore.',
     })
   }
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { type ConsoleOptions, type ConsoleServer, openConsoleServer } from '../console/open-console-server.ts'
 import { isLoopbackHost } from '../console/request-gate.ts'
-import { KafkaBackupError, usageError } from '../errors.ts'
+import { KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 
 export interface ServedConsole extends Omit<ConsoleOptions, 'locations' | 'tls' | 'limits'> {
@@ -18,7 +18,9 @@ const MIN_TOKEN_CHARS = 16
 export async function openConsole({ storages, tls, ...options }: ServedConsole): Promise<ConsoleServer> {
   refuseOpenAddress(options.host, { hasToken: options.token !== undefined, hasTls: tls !== undefined })
   if (options.token !== undefined && options.token.length < MIN_TOKEN_CHARS) {
-    throw usageError(`the token of the console has fewer than ${MIN_TOKEN_CHARS} characters`)
+    throw new KafkaBackupError('USAGE', `the token of the console has fewer than ${MIN_TOKEN_CHARS} characters`, {
+      help: 'Create one with `openssl rand -hex 24`, and set the environment variable that --token-env names.',
+    })
   }
   const files = tls && { cert: await readPem('--tls-cert', tls.cert), key: await readPem('--tls-key', tls.key) }
   const locations = storages.map(storage => ({ name: storage.location, storage }))

@@ -103,7 +103,7 @@ describe('--generation and --as-of', () => {
     [['--generation', '4', '--as-of', time], /pass either --generation or --as-of, not both/],
     [['--generation', '0'], /--generation 0 is not a generation: use a whole number from 1/],
     [['--as-of', '2026-01-31'], /--as-of 2026-01-31 is a day without a time/],
-    [['--as-of', 'yesterday'], /--as-of yesterday is not a time/],
+    [['--as-of', 'yesterday'], /--as-of yesterday is not a time; write it as 2026-01-31T08:00:00Z/],
   ]
   for (const [argv, message] of wrong) {
     test(`refuses ${argv.join(' ')}`, async () => {

@@ -28,6 +28,8 @@ const pages: readonly (readonly [path: string, shows: RegExp])[] = [
   ['/at/0/shop/groups', /mail&lt;b&gt;/],
   ['/at/0/shop/groups/group?name=billing', /orders/],
   ['/at/0/shop/restore?include=orders&rename=orders%3Dback', /topic_mapping:\n {4}orders: back/],
+  ['/at/0/shop/restore', /restores no schemas.*<code>enterprise\.schema_registry<\/code>/],
+  ['/at/0/sealed/restore', /the key of the encrypted backup/],
 ]
 
 describe('every page', () => {

@@ -91,6 +91,7 @@ describe('a filter of a restore', () => {
       code: 'RESTORE_REFUSED',
       message:
         /^orders\/0: restore\.filter cannot tell whether the record at offset 1 is meant: its value cannot be decoded/,
+      help: /not_decoded: skip and run the same command to continue.*take and delete the topics first/,
     })
     assert.deepEqual((await selected({ ...where('a=1'), keys: ['a'] }, samples)).offsets, [0])
     const skipped = await selected({ ...where('a=1'), notDecoded: 'skip' }, samples)

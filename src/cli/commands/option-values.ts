@@ -9,7 +9,8 @@ export function timeOption(name: string, text: string | undefined): bigint | und
   if (text === undefined) return undefined
   const time = parseTime(text)
   if (typeof time === 'bigint') return time
-  throw usageError(`--${name} ${text} ${time.wrong}`)
+  const form = time.wrong.includes(';') ? '' : '; write it as 2026-01-31T08:00:00Z, or as milliseconds since 1970'
+  throw usageError(`--${name} ${text} ${time.wrong}${form}`)
 }
 
 /** Offsets of Kafka are 64-bit integers. */

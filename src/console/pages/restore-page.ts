@@ -45,12 +45,13 @@ ${facts([
   ['Groups', manifest.consumer_groups?.state === 'taken' ? plural(manifest.consumer_groups.groups, 'group') : 'none'],
 ])}
 <h2>Job file</h2>
-<p>Save it as <code>restore.yaml</code>, add the logins of the cluster and of the location, then run:</p>
+<p>Save it as <code>restore.yaml</code>, add the logins of the cluster and of the location${manifest.encryption ? html`, and the key of the encrypted backup (<code>encryption</code>)` : nothing}, then run:</p>
 <pre tabindex="0" class="text">kafka-backup check --config restore.yaml
 kafka-backup restore --config restore.yaml --dry-run
 kafka-backup restore --config restore.yaml</pre>
 <pre tabindex="0" id="job">${job}</pre>
 <p><button type="button" data-copy="job" hidden>Copy the job file</button></p>
+${manifest.schema_registry ? html`<p class="notice warn">This job file restores no schemas. To restore those of the backup and give records their IDs, add the registry of the target (<code>enterprise.schema_registry</code>).</p>` : nothing}
 <h2>Selected topics</h2>
 ${showTable({ ...request, name: 'selected', caption: 'Selected topics', rows: topics, columns, empty: 'No topic is selected.' })}`
   return showPage({ title: 'Restore', body, backup, tab: 'Restore', trail: [] })
