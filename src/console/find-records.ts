@@ -51,11 +51,11 @@ export interface FoundRecords {
 }
 
 /** What one request may read. */
-export interface ReadBudget {
+interface ReadBudget {
   maxBytes: number
   maxMs: number
 }
-export const defaultBudget: ReadBudget = { maxBytes: 1 << 30, maxMs: 8000 }
+const defaultBudget: ReadBudget = { maxBytes: 1 << 30, maxMs: 8000 }
 
 /** Headers of a record, of which there may be many. */
 const MAX_HEADERS = 100

@@ -11,7 +11,7 @@ export interface GateOptions {
 }
 
 /** What of a request decides whether it is answered. */
-export interface GateRequest {
+interface GateRequest {
   method: string
   headers: Readonly<Record<string, string | string[] | undefined>>
 }

@@ -3,7 +3,7 @@ import type { ShownRecord } from '../inspect/print-format.ts'
 import type { ExportedFile } from './export-file.ts'
 
 /** What became of the records of a topic. */
-export interface TopicCounts {
+interface TopicCounts {
   topic: string
   records: number
   /** Without a value. */

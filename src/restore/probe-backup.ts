@@ -17,7 +17,7 @@ export interface ProbeLimits {
   maxMs: number
 }
 
-export interface BackupProbe {
+interface BackupProbe {
   /** Stored bytes a second; undefined where there is nothing to read. */
   storeRead?: number
   prepare?: number

@@ -13,7 +13,7 @@ import { type ProbedStream, type ProbeLimits, perSecond } from './probe-backup.t
 import { Replay } from './replay.ts'
 import { Stream } from './stream.ts'
 
-export interface TargetProbe {
+interface TargetProbe {
   /** Bytes a second into all partitions at a time, prepared while they are written. */
   targetWrite: number
   /** And into one, from memory. */
@@ -31,7 +31,7 @@ interface TargetParts {
   onRemoved: (topic: string, left: string | undefined) => void
 }
 
-export const PROBE_TOPICS = '__kafka-backup.probe.'
+const PROBE_TOPICS = '__kafka-backup.probe.'
 
 const TIMEOUT_MS = 30_000
 /** A topic that a killed probe leaves behind loses its records by itself. */

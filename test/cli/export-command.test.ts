@@ -82,6 +82,7 @@ describe('export', () => {
     [['--out', '-', '--format', 'json'], /--format json needs a folder/],
     [['--out', '/x', '--as', 'avro', '--value-as', 'hex'], /do not apply to --as avro/],
     [['--out', '/x', '--as', 'segments', '--with-aborted'], /--with-aborted does not apply to --as segments/],
+    [['--out', '/x', '--keep-formulas'], /--keep-formulas applies to --as csv only/],
     [['--out', '/x', '--where', 'a=='], /--where "a==" has two equals signs/],
     [['--out', 'ftp://x'], /unsupported location scheme/],
   ] as const) {

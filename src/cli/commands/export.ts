@@ -55,6 +55,7 @@ function readRequest(session: Session, tally: Tally): ExportRequest {
   if (!isLineFormat(format) && (options.keyAs ?? 'auto') + (options.valueAs ?? 'auto') !== 'autoauto') {
     throw usageError(`--key-as and --value-as do not apply to --as ${format}, which keeps the stored bytes`)
   }
+  if (format !== 'csv' && options.keepFormulas) throw usageError('--keep-formulas applies to --as csv only')
   if (format === 'segments' && options.withAborted) {
     throw usageError(
       '--with-aborted does not apply to --as segments: without conditions, every batch is copied as it is stored',

@@ -14,7 +14,7 @@ import { topicColumns } from './topic-table.ts'
 /** The history of a backup with more topics is read when the page is shown already: it takes several manifests of megabytes. */
 const MAX_TOPICS_AT_ONCE = 1000
 
-export interface BackupData {
+interface BackupData {
   backup: OpenedBackup
   description: Description
   /** Undefined where the history was not read yet. */
@@ -40,7 +40,7 @@ export async function backupPage(reader: ArchiveReader, backup: OpenedBackup, re
 type Shown = Pick<PageRequest, 'query' | 'rawPath' | 'clock'>
 
 /** Pure. */
-export function showBackup(data: BackupData, request: Shown): Html {
+function showBackup(data: BackupData, request: Shown): Html {
   const { backup, description, listing } = data
   const { query, rawPath, clock } = request
   const filter = textIn(query, 'topics-filter')

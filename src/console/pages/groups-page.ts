@@ -39,7 +39,7 @@ async function groupsOf(
 type Shown = Pick<PageRequest, 'query' | 'rawPath'>
 
 /** Pure. */
-export function showGroups(backup: OpenedBackup, groups: readonly StoredGroup[], request: Shown): Html {
+function showGroups(backup: OpenedBackup, groups: readonly StoredGroup[], request: Shown): Html {
   const { consumer_groups: section } = backup.manifest
   const filter = textIn(request.query, 'groups-filter')
   const rows = groups.filter(({ group }) => fitsFilter(group, filter))
@@ -95,7 +95,7 @@ function topicsOf({ positions }: StoredGroup): number {
 }
 
 /** Pure. */
-export function showGroup(backup: OpenedBackup, group: StoredGroup, request: Shown): Html {
+function showGroup(backup: OpenedBackup, group: StoredGroup, request: Shown): Html {
   const { place } = backup
   const body = html`<h1>${group.group === '' ? '(no name)' : group.group}</h1>
 ${facts([

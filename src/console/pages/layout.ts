@@ -5,7 +5,7 @@ import { type Html, html, nothing } from '../html.ts'
 import { backupLink, groupsLink, homeLink, newestLink, restoreLink, schemasLink } from '../links.ts'
 import { plural, showTime } from './words.ts'
 
-export interface PageContent {
+interface PageContent {
   title: string
   body: Html
   /** Pages between that of the backup and this one; absent for that of the backup itself. */

@@ -27,7 +27,7 @@ interface ShownRecords {
 }
 
 /** Pure. */
-export function showRecords(
+function showRecords(
   backup: OpenedBackup,
   found: FoundTopic,
   { query, result }: ShownRecords,

@@ -19,7 +19,7 @@ export async function restorePage(reader: ArchiveReader, backup: OpenedBackup, r
 type Shown = Pick<PageRequest, 'query' | 'rawPath'>
 
 /** Pure. */
-export function showRestore({ backup, problem }: Chosen, choice: RestoreChoice, request: Shown): Html {
+function showRestore({ backup, problem }: Chosen, choice: RestoreChoice, request: Shown): Html {
   const { manifest, location } = backup
   const { topics, problems } = planTopics(manifest, choice)
   const totals = totalsOf(topics.map(({ topic }) => topic))

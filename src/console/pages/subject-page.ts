@@ -33,7 +33,7 @@ interface SubjectData {
 }
 
 /** Pure. */
-export function showSubject(backup: OpenedBackup, { versions, shown, other, graph }: SubjectData): Html {
+function showSubject(backup: OpenedBackup, { versions, shown, other, graph }: SubjectData): Html {
   const { place } = backup
   const { subject } = shown
   const body = html`<h1>${subject} <small>version ${shown.version}</small></h1>

@@ -3,7 +3,7 @@ import { type Html, html } from '../html.ts'
 /** Longer texts are compared line by line only where they begin and end alike. */
 const MAX_CELLS = 4_000_000
 
-export interface DifferentLine {
+interface DifferentLine {
   kind: 'same' | 'added' | 'removed'
   text: string
 }

@@ -24,7 +24,7 @@ export function place({ fromMs, toMs }: TimeSpan, ms: number, width: number): nu
   return Math.round(Math.min(1, Math.max(0, share)) * width * 10) / 10
 }
 
-export interface TimelinePoint {
+interface TimelinePoint {
   atMs: number
   value: number
   kind: 'good' | 'warn' | 'bad'
@@ -32,7 +32,7 @@ export interface TimelinePoint {
   label: string
 }
 
-export interface TimelineMark {
+interface TimelineMark {
   atMs: number
   label: string
 }
