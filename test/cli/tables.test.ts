@@ -6,7 +6,16 @@ import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
 import type { OffsetsSession } from '../../src/jobs/offsets.ts'
 import { lossNote } from '../../src/registry/restore/plan/restore-step.ts'
-import { backupReport, fakeActions, gap, manifest, summaries, verifyReport } from './fake-actions.ts'
+import {
+  backupReport,
+  exportReport,
+  fakeActions,
+  gap,
+  manifest,
+  repairReport,
+  summaries,
+  verifyReport,
+} from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 import { accessReport, carried, differing, findings, restoreDryRun, restoreReport } from './restore-samples.ts'
 import { backupSource, registryProbe, registrySource, schemaRestoreDryRun } from './schema-samples.ts'
@@ -86,6 +95,14 @@ const commands: Record<string, [argv: string[], answers?: Partial<Actions>]> = {
   check: [['check', ...config]],
   verify: [['verify', ...path], { verifyBackup: async () => ({ ...verifyReport, ok: false, problems: [damage] }) }],
   prune: [['prune', '--path', '/backups', '--keep-last', '1', '--dry-run']],
+  export: [
+    ['export', ...path, '--topic', 'orders', '--out', '/exported'],
+    { exportAt: async () => lengthen(exportReport) },
+  ],
+  'repair --dry-run': [
+    ['repair', ...path, '--dry-run'],
+    { repairAt: async () => lengthen({ ...repairReport, problems: [damage] }) },
+  ],
   'backup with gaps': [
     ['backup', ...config],
     {

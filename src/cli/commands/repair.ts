@@ -4,7 +4,7 @@ import { writerTermOf } from '../../jobs/prune.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
-import { formatTable } from '../table.ts'
+import { formatTable, formatText } from '../table.ts'
 import { plural, printable } from '../text.ts'
 import { agrees, refuseDryRunWithYes } from './agree.ts'
 import { withBackup } from './backups-at.ts'
@@ -71,17 +71,23 @@ function show(session: Session, report: RepairReport): number {
 }
 
 function formatRepair(report: RepairReport, style: OutputStyle): string[] {
-  const { needed, unreadable, problems, lost } = report
-  const lines = [`${style.bold(printable(report.backup_id))}: ${verdictOf(report)}`]
-  if (unreadable.length > 0) lines.push(`  generations that cannot be read: ${formatRanges(unreadable)}`)
-  if (needed && report.generation !== undefined) lines.push(`  begins with generation ${report.base}`)
-  if (report.lost_commits.length > 0)
-    lines.push(
-      `  lost commits: ${formatRanges(report.lost_commits)}; the next run copies what they had added and no other one names`,
-    )
-  if (needed && report.from_older.length > 0)
-    lines.push(`  taken from older generations: ${formatOffsets(report.from_older)}`)
-  return [...lines, ...formatProblems(problems, style), ...formatLost(lost, style)]
+  const { needed, unreadable, problems, lost, lost_commits: commits, from_older: older } = report
+  const facts = [
+    ...(unreadable.length > 0 ? [`generations that cannot be read: ${formatRanges(unreadable)}`] : []),
+    ...(needed && report.generation !== undefined ? [`based on generation ${report.base}`] : []),
+    ...(commits.length > 0
+      ? [
+          `lost commits: ${formatRanges(commits)}; the next run copies what only they had added, if the source still has it`,
+        ]
+      : []),
+    ...(needed && older.length > 0 ? [`taken from older generations: ${formatOffsets(older)}`] : []),
+  ]
+  return [
+    ...formatText(`${printable(report.backup_id)}: ${verdictOf(report)}`, style),
+    ...facts.flatMap(fact => formatText(fact, style, '  ')),
+    ...formatProblems(problems, style),
+    ...formatLost(lost, style),
+  ]
 }
 
 /** Ranges that a line names. */
@@ -121,7 +127,7 @@ function formatLost(lost: readonly LostOffsets[], style: OutputStyle): string[] 
   if (lost.length === 0) return []
   const rows = formatTable<LostOffsets>(
     [
-      { title: 'TOPIC', cell: one => one.topic },
+      { title: 'TOPIC', cell: one => one.topic, shrinks: true },
       { title: 'PARTITION', cell: one => String(one.partition) },
       { title: 'FROM', cell: one => String(one.from) },
       { title: 'TO', cell: one => String(one.to) },
