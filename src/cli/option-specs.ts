@@ -259,7 +259,8 @@ const format: OptionSpec = {
   name: 'format',
   short: 'f',
   value: { kind: 'choice', label: 'format', choices: ['text', 'json'] },
-  description: 'output format; `json` prints one document to standard output, and `cat` and `search` one line for each record',
+  description:
+    'output format; `json` prints one document to standard output, and `cat` and `search` one line for each record',
   fallback: 'text',
 }
 
