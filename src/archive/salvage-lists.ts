@@ -42,6 +42,8 @@ export interface SalvagedLists {
   lost: LostOffsets[]
   /** What the newest generation has lost, and older ones still hold. */
   fromOlder: OffsetRange[]
+  /** Rereads that have lost something, and are left out. */
+  droppedRereads: number
 }
 
 interface Place {
@@ -75,7 +77,7 @@ export async function salvageLists(
 ): Promise<SalvagedLists> {
   const { state } = salvaged
   const place = { storage, backupId, sizes: await listSizes(storage, backupId, signal) }
-  const found: SalvagedLists = { lists: new Map(), problems: [], lost: [], fromOlder: [] }
+  const found: SalvagedLists = { lists: new Map(), problems: [], lost: [], fromOlder: [], droppedRereads: 0 }
   const short: CheckedList[] = []
   let checked = 0
   for (const [list, row] of state.lists) {
@@ -86,6 +88,7 @@ export async function salvageLists(
     const result = salvageOne(one, one.left, salvaged, options.foundAt)
     if (result.lost.length > 0 && !isReread && state.topics.has(topic)) short.push(one)
     else if (result.lost.length === 0 || !isReread) keepList(found, salvaged, list, result)
+    else found.droppedRereads++
   }
   const lists = new Set(short.map(({ list }) => list))
   const older =

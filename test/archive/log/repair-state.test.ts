@@ -42,10 +42,10 @@ async function writeLog(storage: Storage, commits: readonly (readonly Step[])[])
     const topics = new Map<string, TopicRow>()
     const lists = new Map()
     for (const { list, aborted, row } of steps) {
-      const [id = ''] = list.split('/')
+      const [id = ''] = list.replace('reread/', '').split('/')
       const before = log.state.lists.get(list) ?? zeroRow
       const from = before.end_offset
-      const key = `b/kafka/${id}/0/${String(from).padStart(20, '0')}.${newRun()}.log`
+      const key = `b/kafka/topic-${id}/0/${String(from).padStart(20, '0')}.${newRun()}.log`
       const plainSegment = await storeSegment(storage, key, [encodeRun(from, 10)], false)
       const segment = { ...plainSegment, ...(aborted && { aborted }) }
       stored.set(`${list}#${before.segments}`, segment)
@@ -245,6 +245,21 @@ describe('a repair', () => {
         [],
       )
     }
+  })
+
+  test('drops a reread that has lost something, though nothing else is lost, so that it begins again', async () => {
+    const storage = openMemoryStorage()
+    const stored = await writeLog(storage, [
+      [{ list: 'a/0', row: { compaction } }],
+      [{ list: 'reread/a/0' }],
+      [{ list: 'reread/a/0' }],
+    ])
+    await storage.remove(stored.get('reread/a/0#0')?.key ?? '', never)
+    const { needed, generation, problems } = await repair(storage)
+    assert.deepEqual([needed, generation, problems.length], [true, 4, 1])
+    const { reread, records } = await partitionOf(storage, 'a')
+    assert.deepEqual([reread, records], [undefined, 10])
+    assert.equal((await repair(storage)).needed, false)
   })
 
   test('of a copy says that a copied generation is lost, though its commit can be read', async () => {
