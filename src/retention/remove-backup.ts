@@ -1,6 +1,7 @@
 import { backupNotFound, newestNumber, scanManifests } from '../archive/catalog.ts'
 import { manifestCopyKey, prunedMarkKey } from '../archive/layout.ts'
-import { listCommits } from '../archive/log/open-generation.ts'
+import { parseLogKey } from '../archive/log/keys.ts'
+import { findNewestCommit } from '../archive/log/open-generation.ts'
 import { withLease } from '../archive/writer-lease.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { formatUtc } from '../lib/clock.ts'
@@ -12,7 +13,7 @@ import { findUsers, type PruneContext, type PruneParts, pruneClaim } from './pru
 /**
  * A backup that goes. First it is marked, and no command finds it any more; `prune --keep` still keeps it. When the grace
  * period is over its manifests go, the newest last, then all else, and the mark in the end: whenever this is cut short,
- * no manifest refers to removed objects, and the next prune continues.
+ * no manifest refers to removed objects, and the next prune continues. In version 2 the newest commit is what the newest manifest is.
  */
 export async function removeBackup(
   context: PruneContext,
@@ -35,15 +36,16 @@ export async function removeBackup(
     outcome.waiting = amountOf(objects.filter(object => isRemovable(backupId, object)))
     return
   }
-  await removeManifests(context, signal)
+  const { gone, isProtected } = await removeManifests(context, objects, signal)
   if ((await context.users(signal)).length > 0) {
     outcome.notes.push('another process has started to use it; a later prune removes what is left of it')
     return
   }
   // What the store protects may be a manifest; then all that it names has to stay with it.
   const left = isDryRun ? 0 : (await scanManifests(parts.storage, backupId, signal)).manifests.size
-  if (left > 0) outcome.waiting = amountOf(objects.filter(object => isRemovable(backupId, object)))
-  else await removeRest(context, objects, signal)
+  const rest = objects.filter(object => isRemovable(backupId, object) && !gone.has(object))
+  if (left > 0 || isProtected) outcome.waiting = amountOf(rest)
+  else await removeRest(context, objects, rest, signal)
 }
 
 /** False if another process started to use the backup at the same moment: the mark is removed again. */
@@ -51,6 +53,7 @@ async function mark(context: PruneContext, reason: string, signal: AbortSignal):
   const { parts, backupId, lease, run, outcome } = context
   lease.assertHeld()
   const { host, toolVersion, clock } = parts
+  const newestCommit = await findNewestCommit(parts.storage, backupId, signal)
   await writePrunedMark(
     parts.storage,
     {
@@ -62,6 +65,7 @@ async function mark(context: PruneContext, reason: string, signal: AbortSignal):
       tool_version: toolVersion,
       marked_at: formatUtc(clock.now()),
       reason,
+      ...(newestCommit !== undefined && { newest_commit: newestCommit }),
     },
     signal,
   )
@@ -71,20 +75,55 @@ async function mark(context: PruneContext, reason: string, signal: AbortSignal):
   return false
 }
 
-/** Oldest first: as long as the newest exists, the complete backup can be kept. */
-async function removeManifests(context: PruneContext, signal: AbortSignal): Promise<void> {
-  const { parts, backupId, outcome } = context
-  const { manifests } = await scanManifests(parts.storage, backupId, signal)
-  const commits = await listCommits(parts.storage, backupId, signal)
-  const copy = await parts.storage.stat(manifestCopyKey(backupId), signal)
-  for (const object of [...(copy ? [copy] : []), ...manifests.values()]) await context.remove([object], signal)
-  // With commits, the last of the manifests is their marker; without the key of the backup it cannot be read.
-  outcome.generationsRemoved = manifests.size + (commits.length > 0 ? commits.length - 1 : 0)
+interface RemovedManifests {
+  /** Commits that went as well. */
+  gone: Set<StoredObject>
+  /** The store protects a generation of a backup of version 2, so that nothing else of it may go. */
+  isProtected: boolean
 }
 
-async function removeRest(context: PruneContext, objects: readonly StoredObject[], signal: AbortSignal): Promise<void> {
+/**
+ * Oldest first: as long as the newest exists, the complete backup can be kept. Of version 2 the newest commit goes before the marker and before
+ * all that it needs: a store that protects objects for some time releases it last.
+ */
+async function removeManifests(
+  context: PruneContext,
+  objects: readonly StoredObject[],
+  signal: AbortSignal,
+): Promise<RemovedManifests> {
+  const { parts, backupId, outcome } = context
+  const manifests = [...(await scanManifests(parts.storage, backupId, signal)).manifests.values()]
+  const copy = await parts.storage.stat(manifestCopyKey(backupId), signal)
+  if (copy) await context.remove([copy], signal)
+  const ofKind = (kind: 'commit' | 'kept') => objects.filter(({ key }) => parseLogKey(backupId, key)?.kind === kind)
+  const [commits, kept] = [ofKind('commit'), ofKind('kept')]
+  const newest = commits.toSorted((a, b) => (a.key < b.key ? -1 : 1)).slice(-1)
+  // With commits, the last of the manifests is their marker; without the key of the backup it cannot be read.
+  const marker = newest.length > 0 ? manifests.splice(-1) : []
+  const gone = new Set<StoredObject>()
+  const areGone = async (some: readonly StoredObject[]) => {
+    for (const object of some) if ((await context.remove([object], signal)).length === 0) gone.add(object)
+    return some.every(object => gone.has(object))
+  }
+  const isOver = (await areGone([...manifests, ...kept])) && (await areGone(newest))
+  if (!isOver && newest.length > 0) {
+    outcome.generationsRemoved = gone.size
+    return { gone, isProtected: true }
+  }
+  await areGone(marker)
+  const numbers = new Set([...commits, ...kept].map(({ key }) => parseLogKey(backupId, key)?.to))
+  outcome.generationsRemoved = manifests.length + numbers.size
+  return { gone, isProtected: false }
+}
+
+async function removeRest(
+  context: PruneContext,
+  objects: readonly StoredObject[],
+  removable: readonly StoredObject[],
+  signal: AbortSignal,
+): Promise<void> {
   const { parts, backupId, outcome, isDryRun } = context
-  const rest = objects.filter(object => isRemovable(backupId, object) && classify(backupId, object.key) !== 'manifest')
+  const rest = removable.filter(({ key }) => classify(backupId, key) !== 'manifest')
   const isKept = ({ key }: StoredObject) => classify(backupId, key) === 'kept'
   await context.remove(
     rest.filter(object => !isKept(object)),
@@ -109,7 +148,7 @@ function isRemovable(backupId: string, { key }: StoredObject): boolean {
   return ['manifest', 'data', 'shard', 'log', 'kept'].includes(classify(backupId, key))
 }
 
-/** Marks a backup as expired. The content is for people: only its existence counts. */
+/** Marks a backup as expired. Its existence counts; the content is for people, and for who wants to keep the backup. */
 interface PrunedMark {
   format: 'kafka-backup-pruned'
   format_version: 1
@@ -120,6 +159,8 @@ interface PrunedMark {
   marked_at: string
   /** Why it expired. */
   reason: string
+  /** Of a backup of version 2: without it the removal has begun. */
+  newest_commit?: number
 }
 
 /**
@@ -143,7 +184,8 @@ export async function keepExpired(backupId: string, parts: PruneParts, signal: A
       })
     }
     const { manifests, mark } = await scanManifests(storage, backupId, signal)
-    if (mark && manifests.size > 0) return storage.remove(mark.key, signal)
+    if (mark && manifests.size > 0 && !(await hasLostNewest(storage, backupId, mark, signal)))
+      return storage.remove(mark.key, signal)
     if (!mark && manifests.size === 0) throw await backupNotFound(storage, backupId, signal)
     const [why, help] = mark
       ? ['its removal has begun', 'It cannot be restored any more; use another backup, or a copy of it.']
@@ -153,4 +195,15 @@ export async function keepExpired(backupId: string, parts: PruneParts, signal: A
       details: { backup_id: backupId },
     })
   })
+}
+
+/** Whether the removal of a backup of version 2 has begun, of which the marker may be left. */
+async function hasLostNewest(
+  storage: Storage,
+  backupId: string,
+  { key }: StoredObject,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const stated = /"newest_commit": (\d+)/.exec((await storage.read(key, signal)).toString('utf8'))?.[1]
+  return stated !== undefined && ((await findNewestCommit(storage, backupId, signal)) ?? 0) < Number(stated)
 }

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { verifyBackup } from '../../src/archive/verify.ts'
-import { KafkaBackupError } from '../../src/errors.ts'
+import { hasCode, KafkaBackupError } from '../../src/errors.ts'
+import { deleteBackup } from '../../src/retention/delete-backup.ts'
 import type { BackupOutcome } from '../../src/retention/outcome.ts'
 import type { RetentionPolicy } from '../../src/retention/policy.ts'
+import { keepExpired } from '../../src/retention/remove-backup.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { never } from '../archive/sample-archive.ts'
+import { Death, dying, momentsToTry } from './dying.ts'
 import { LogRun, readAllGenerations } from './log-world.ts'
 import { HOUR, World } from './world.ts'
 
@@ -115,5 +118,99 @@ describe('a prune of a backup of version 2 in a store that protects objects', ()
     const left = [...(await readAllGenerations(world.storage, 'a')).keys()]
     assert.ok(left.includes(2) && left.includes(10) && !left.includes(1) && !left.includes(11), `${left}`)
     await isWhole(world)
+  })
+})
+
+describe('the removal of a whole backup of version 2', () => {
+  const remove = (world: World, storage: Storage = world.storage) =>
+    deleteBackup('a', world.partsAt(storage), { isDryRun: false }, never)
+
+  test('leaves what the store protects restorable, with its data, and goes on when the protection has ended', async () => {
+    for (const before of [0, 3]) {
+      const world = await grown(30, before)
+      const all = await readAllGenerations(world.storage, 'a')
+      const { outcome } = await remove(world, lockedFor(world, 2 * HOUR))
+      assert.deepEqual([outcome.state, outcome.generationsRemoved], ['given_up', before])
+      await keepExpired('a', world.partsAt(), never)
+      const left = await readAllGenerations(world.storage, 'a')
+      assert.deepEqual([...left], [...all].slice(before))
+      await isWhole(world)
+      world.clock.pass(3 * HOUR)
+      // The mark is new.
+      await remove(
+        world,
+        protecting(world, key => key.endsWith('/pruned.json')),
+      )
+      assert.deepEqual(world.keys('a/'), ['a/manifests/pruned.json'])
+      await remove(world)
+      assert.deepEqual(world.keys('a/'), [])
+    }
+  })
+
+  test('leaves a protected commit of a kept generation restorable', async () => {
+    const world = await grown(30)
+    await world.storage.create('a/holds/000000000010.json', Buffer.from('{}'), never)
+    await prune(world, world.storage)
+    await world.storage.remove('a/holds/000000000010.json', never)
+    await remove(
+      world,
+      protecting(world, key => key.includes('/kept/')),
+    )
+    await keepExpired('a', world.partsAt(), never)
+    assert.equal((await readAllGenerations(world.storage, 'a')).get(10), 200)
+    await remove(world)
+    assert.deepEqual(world.keys('a/'), [])
+  })
+
+  test('counts in a dry run what it removes', async () => {
+    const world = await grown(30, 2)
+    await world.storage.create('a/holds/000000000010.json', Buffer.from('{}'), never)
+    await prune(world, world.storage)
+    await world.storage.remove('a/holds/000000000010.json', never)
+    const objects = world.keys('a/').length
+    const plan = await deleteBackup('a', world.partsAt(), { isDryRun: true }, never)
+    const { outcome } = await remove(world)
+    assert.deepEqual(plan.outcome.removed, outcome.removed)
+    assert.equal(plan.outcome.generationsRemoved, outcome.generationsRemoved)
+    assert.equal(outcome.removed.objects, objects)
+  })
+
+  test('cannot be taken back once the newest commit has gone, though the marker is left', async () => {
+    const world = await grown(12)
+    const kill = async (key: string, signal: AbortSignal) => {
+      if (key.endsWith('/manifests/00000001.json')) throw new Death()
+      return world.storage.remove(key, signal)
+    }
+    await assert.rejects(remove(world, { ...world.storage, remove: kill }), Death)
+    world.clock.pass(HOUR)
+    await assert.rejects(keepExpired('a', world.partsAt(), never), /its removal has begun/)
+    await remove(world)
+    assert.deepEqual(world.keys('a/'), [])
+  })
+
+  test('one that dies at any call to the store leaves the newest generation whole, or cannot be taken back', async () => {
+    const whole = await grown(12)
+    const counted = dying(whole.storage, 0, 'kill-before')
+    await remove(whole, counted.storage)
+    let [kept, begun] = [0, 0]
+    for (const [nth, moment] of momentsToTry(counted.calls.length)) {
+      const world = await grown(12)
+      await remove(world, dying(world.storage, nth, moment).storage).catch(error => assert.ok(error instanceof Death))
+      world.clock.pass(HOUR)
+      const isKept = await keepExpired('a', world.partsAt(), never).then(
+        () => true,
+        error => {
+          assert.ok(hasCode(error, 'BACKUP_NOT_FOUND'), String(error))
+          return /has not expired/.test(error.message)
+        },
+      )
+      if (isKept) {
+        assert.equal((await readAllGenerations(world.storage, 'a')).get(12), 240, `${moment} ${nth}`)
+        kept++
+      } else begun++
+      await remove(world)
+      assert.deepEqual(world.keys('a/'), [], `${moment} ${nth}`)
+    }
+    assert.ok(kept > 3 && begun > 3, `${kept} ${begun}`)
   })
 })
