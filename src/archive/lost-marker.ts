@@ -46,12 +46,21 @@ export async function findLostMarker(
   const [oldest = newest] = await listCommits(storage, backupId, signal)
   const isThere = kind === 'damaged' || isChanged
   const generation = isThere ? last : Math.max(oldest, last)
-  const isRepairable = isThere ? last <= oldest : last < oldest
+  const isRepairable = isThere ? last <= oldest || isOfMarker(manifests, oldest) : last < oldest
   const state = isRepairable ? (isThere ? 'is damaged' : 'is missing') : 'is not the marker of format version 2'
   const predicate = `${state}: it has to say that the generations up to ${newest} are commits of format version 2`
   const key = manifestKey(backupId, generation)
   const error = errorOf(key, predicate, isRepairable)
   return { generation, key, newest, predicate, isThere, isRepairable, error }
+}
+
+/**
+ * Whether the newest object, which is damaged, was the marker although commits have lower numbers: a copy that was killed leaves one for a
+ * generation that a later copy may not bring. Manifests of version 1 are larger, and one of them would follow others.
+ */
+function isOfMarker(manifests: Manifests, oldest: number): boolean {
+  const [newest, before] = [...manifests].reverse()
+  return newest !== undefined && newest[1].size <= MAX_MARKER_BYTES && (before?.[0] ?? 0) < oldest
 }
 
 async function isOfVersion2(

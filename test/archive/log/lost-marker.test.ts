@@ -6,13 +6,16 @@ import { describeBackup, listBackups } from '../../../src/archive/describe.ts'
 import { manifestKey } from '../../../src/archive/layout.ts'
 import { packDocument } from '../../../src/archive/log/document.ts'
 import { commitKey } from '../../../src/archive/log/keys.ts'
+import { logMarker } from '../../../src/archive/log/marker.ts'
 import { planRepair, type RepairReport } from '../../../src/archive/repair.ts'
 import { openSelected } from '../../../src/archive/select-generation.ts'
 import { verifyBackup } from '../../../src/archive/verify.ts'
+import { copyBackup } from '../../../src/copy/copy-backup.ts'
 import { withEncryption } from '../../../src/encryption/encrypted-storage.ts'
 import { hasCode } from '../../../src/errors.ts'
 import { deleteBackup } from '../../../src/retention/delete-backup.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
+import { plain } from '../../copy/copies.ts'
 import { keyOf, ownKeys } from '../../encryption/samples.ts'
 import { openMemoryStorage } from '../../fakes/memory-storage.ts'
 import { Death, dying } from '../../retention/dying.ts'
@@ -114,6 +117,28 @@ describe('the marker of version 2', () => {
     assert.deepEqual(await readAllGenerations(world.storage, 'a'), readable)
     await (await LogRun.open(world, 'a')).rounds(1, HOUR)
     assert.equal((await openBackup(world.storage, 'a', never)).generation, Math.max(...readable.keys()) + 1)
+  })
+
+  test('is written again where it has a higher number than the commits, as a copy that was killed leaves it', async () => {
+    for (const [name, bytes] of Object.entries(losses).filter(([, one]) => one && one.length < 100)) {
+      const world = await grown(0)
+      const target = openMemoryStorage()
+      await target.create(manifestKey('a', 9), logMarker, never)
+      for (const generation of [5, 7]) {
+        await copyBackup({ source: world.storage, target }, 'a', { ...plain, generation }, never)
+        const readable = await readAllGenerations(target, 'a')
+        target.objects.set(manifestKey('a', 9), bytes ?? assert.fail())
+        // What looks like a newer version, behind all commits, may be one.
+        if (name.includes('newer')) {
+          assert.equal((await repair(target, 'a')).needed, false)
+          target.objects.set(manifestKey('a', 9), logMarker)
+          continue
+        }
+        assert.equal((await repair(target, 'a')).marker, manifestKey('a', 9), name)
+        assert.deepEqual(target.objects.get(manifestKey('a', 9)), logMarker)
+        assert.deepEqual(await readAllGenerations(target, 'a'), readable)
+      }
+    }
   })
 
   test('is written again encrypted where the backup is', async () => {
