@@ -21,7 +21,7 @@ export interface LeftGenerations {
   cut: LogCut
   /** From the cut on. */
   commits: number[]
-  /** Those before the cut that are kept for longer. */
+  /** Those whose commit has gone and that are kept for longer. */
   kept: number[]
   /** Of version 1. */
   manifests: number[]
@@ -73,11 +73,15 @@ export async function removeGenerations(
   noteRefused(context, commitsGone, numbers, [...keptStay, ...manifestsStay])
   const gone = [...commitsGone.removed].filter(one => !stays.has(one)).length
   outcome.generationsRemoved = gone + old.kept.length + old.manifests.length - keptStay.size - manifestsStay.size
-  const { generation: first } = commitsGone.cut
+  const left = numbers.filter(one => one >= commitsGone.cut.generation && !commitsGone.removed.has(one))
+  const hasCommit = new Set(left)
   return {
     cut: commitsGone.cut,
-    commits: numbers.filter(one => one >= first && !commitsGone.removed.has(one)),
-    kept: [...new Set([...kept.keys(), ...before])].filter(one => one < first && (stays.has(one) || keptStay.has(one))),
+    commits: left,
+    // The cut may lie before them, too, where the store protects an older commit.
+    kept: [...new Set([...kept.keys(), ...before])].filter(
+      one => !hasCommit.has(one) && (stays.has(one) || keptStay.has(one)),
+    ),
     manifests: [...manifests.keys()].filter(one => !superseded.has(one) || manifestsStay.has(one)),
     freed,
     isStuck: cut.generation < firstRecent && firstRecent > oldest,

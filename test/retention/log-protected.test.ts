@@ -106,6 +106,27 @@ describe('a prune of a backup of version 2 in a store that protects objects', ()
     }
   })
 
+  test('keeps a held generation readable that lies behind a protected one, and whose own commit has gone', async () => {
+    for (const [refused, held] of [
+      [8, 17],
+      [17, 8],
+    ]) {
+      const world = await grown(30)
+      const all = await readAllGenerations(world.storage, 'a')
+      await world.storage.create(`a/holds/${String(held).padStart(12, '0')}.json`, Buffer.from('{}'), never)
+      const storage = protecting(world, key =>
+        key.endsWith(`commits/000000000/${String(refused).padStart(12, '0')}.json.zst`),
+      )
+      for (let i = 0; i < 2; i++) {
+        await prune(world, storage)
+        const left = await readAllGenerations(world.storage, 'a')
+        for (const one of [refused ?? 0, held ?? 0]) assert.equal(left.get(one), all.get(one), `generation ${one}`)
+        await isWhole(world)
+        await (await LogRun.open(world, 'a')).rounds(12, HOUR / 6)
+      }
+    }
+  })
+
   test('keeps what a protected manifest of version 1 names, and what a protected commit of a kept generation names', async () => {
     const world = await grown(24, 3)
     await world.storage.create('a/holds/000000000010.json', Buffer.from('{}'), never)
