@@ -82,10 +82,11 @@ export async function planRepair(
       ...(await salvageLists(storage, backupId, salvaged, { ...options, generations: { manifests, commits } }, signal)),
     }
   })
-  const { salvaged, lists, problems, lost, fromOlder, droppedRereads } = found.reduce((a, b) => (isBetter(b, a) ? b : a))
+  const best = found.reduce((a, b) => (isBetter(b, a) ? b : a))
+  const { salvaged, lists, problems, lost, fromOlder } = best
   const state = { ...salvaged.state, lists: rowsOf(lists) }
   // A run that finished a damaged reread would put it in the place of records that are intact.
-  const isShort = lost.length + fromOlder.length + salvaged.lostCommits.length + droppedRereads > 0
+  const isShort = lost.length + fromOlder.length + salvaged.lostCommits.length + best.droppedRereads > 0
   const isDamaged = isShort || survey.unreadable.includes(newest)
   const report: RepairReport = {
     ...facts,

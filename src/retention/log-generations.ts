@@ -55,11 +55,8 @@ export async function removeGenerations(
   const found = await findCut(parts.storage, backupId, objects, firstRecent, signal)
   const cut = found ?? { generation: oldest, checkpoint: 0 }
   const before = numbers.filter(one => one < cut.generation)
-  await keep(
-    context,
-    before.filter(one => stays.has(one) && !kept.has(one)),
-    signal,
-  )
+  const toKeep = before.filter(one => stays.has(one) && !kept.has(one))
+  await keep(context, toKeep, signal)
   const old = {
     manifests: [...manifests.keys()].filter(one => superseded.has(one)),
     kept: [...kept.keys()].filter(one => !stays.has(one)),
@@ -73,15 +70,13 @@ export async function removeGenerations(
   noteRefused(context, commitsGone, numbers, [...keptStay, ...manifestsStay])
   const gone = [...commitsGone.removed].filter(one => !stays.has(one)).length
   outcome.generationsRemoved = gone + old.kept.length + old.manifests.length - keptStay.size - manifestsStay.size
-  const left = numbers.filter(one => one >= commitsGone.cut.generation && !commitsGone.removed.has(one))
-  const hasCommit = new Set(left)
+  const left = new Set(numbers.filter(one => one >= commitsGone.cut.generation && !commitsGone.removed.has(one)))
+  // The cut may lie before them, too, where the store protects an older commit.
+  const isKept = (one: number) => !left.has(one) && (stays.has(one) || keptStay.has(one))
   return {
     cut: commitsGone.cut,
-    commits: left,
-    // The cut may lie before them, too, where the store protects an older commit.
-    kept: [...new Set([...kept.keys(), ...before])].filter(
-      one => !hasCommit.has(one) && (stays.has(one) || keptStay.has(one)),
-    ),
+    commits: [...left],
+    kept: [...new Set([...kept.keys(), ...before])].filter(isKept),
     manifests: [...manifests.keys()].filter(one => !superseded.has(one) || manifestsStay.has(one)),
     freed,
     isStuck: cut.generation < firstRecent && firstRecent > oldest,
