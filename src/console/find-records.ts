@@ -65,7 +65,7 @@ const MAX_SHOWN_CHARS = 2 << 20
 /** Ends the reading where the budget is used up. */
 class Stop extends Error {}
 
-interface ScanParts {
+export interface ScanParts {
   backup: OpenedBackup
   found: FoundTopic
   clock: Clock
@@ -167,8 +167,10 @@ class Scan {
       onSearched: count => {
         this.#result.searched += count
       },
-      onRead: bytes => {
+      onRead: (bytes, end) => {
         this.#result.bytes += bytes
+        // Also where nothing of it is wanted: the next request would read the same again, and never end.
+        if (end > this.#reached.offset) this.#reached.offset = end
         this.#spend()
       },
     }

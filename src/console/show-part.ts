@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FoundRecord } from '../inspect/read-records.ts'
 import type { SchemaDecoder, UsedSchema } from '../inspect/schema-decoder.ts'
-import { formatJson } from '../lib/json.ts'
+import { formatJsonStart } from '../lib/json.ts'
 import { formatBytes } from '../lib/units.ts'
 
 /** The beginning of a key or value, of bounded size and independent of the batch that it was read from. */
@@ -42,7 +42,7 @@ export function viewPart(
   if (bytes.length > limits.maxDecodedBytes) return viewLarge(bytes, limits)
   const decoded = decoder.decode(record, part)
   if (decoded.kind === 'decoded') {
-    const text = formatJson(decoded.value, limits.isIndented ? 2 : undefined) ?? 'null'
+    const text = formatJsonStart(decoded.value, limits.maxChars, limits.isIndented ? 2 : 0)
     return { form: 'json', ...cut(text, limits.maxChars), size: bytes.length, schema: decoded.schema }
   }
   const view = viewBytes(bytes, limits)

@@ -37,7 +37,8 @@ export interface BatchWatch {
   ahead: SiftAhead | undefined
   /** So many records of the extent were looked at. */
   onSearched(records: number): void
-  onRead(bytes: number): void
+  /** So many bytes were read, and everything before the offset was looked at. */
+  onRead(bytes: number, end: bigint): void
 }
 
 /** A list of segments of one partition, of which something may be wanted. */
@@ -116,6 +117,8 @@ function detached(record: FoundRecord): FoundRecord {
 interface ExtentPiece extends SiftedPiece {
   segment: Segment
   headers: readonly BatchHeader[]
+  /** Behind the last of its batches, whether or not they are in the extent. */
+  end: bigint
 }
 
 async function* readSegments(
@@ -130,7 +133,7 @@ async function* readSegments(
   for await (const { piece, verdicts } of ahead ? ahead.over(pieces) : asTheyCome(pieces)) {
     const opened = yield* openPiece(piece, verdicts, source, extent)
     ahead?.note(opened, verdicts.size)
-    onRead(piece.bytes.length)
+    onRead(piece.bytes.length, piece.end)
     // Records that were found may be a part of it.
     if (opened === 0) giveBackMemory(piece.bytes)
   }
@@ -159,7 +162,7 @@ async function* readPieces(
       next = (all.at(-1)?.lastOffset ?? next - 1n) + 1n
       const headers = all.filter(header => !isBeyond(header) && mayHold(header, extent) && isShown(header))
       const whole = headers.filter(header => isWhole(header, extent, segment))
-      yield { segment, bytes, headers, whole }
+      yield { segment, bytes, headers, whole, end: next }
       if (all.some(isBeyond)) break
     }
   }

@@ -27,6 +27,41 @@ function formatBigJson(value: unknown, indent?: number): string {
   )
 }
 
+/**
+ * The beginning of what `formatJson` returns; longer than `maxLength` where that is, but not much. Indents and names can make a text
+ * a thousand times as long as the bytes that it was decoded from.
+ */
+export function formatJsonStart(value: unknown, maxLength: number, indent = 0): string {
+  const line = (level: number) => (indent === 0 ? '' : `\n${' '.repeat(indent * level)}`)
+  let text = ''
+  const write = (item: unknown, level: number): void => {
+    if (!isNode(item) || JSON.isRawJSON(item)) {
+      const start = typeof item === 'string' ? item.slice(0, maxLength + 1) : item
+      text += formatJson(start ?? null)
+      return
+    }
+    const isList = Array.isArray(item)
+    let before = isList ? '[' : '{'
+    for (const [name, one] of isList ? item.entries() : ownEntries(item)) {
+      if (text.length > maxLength) return
+      text += `${before}${line(level + 1)}`
+      if (!isList) text += `${JSON.stringify(name)}:${indent === 0 ? '' : ' '}`
+      write(one, level + 1)
+      before = ','
+    }
+    text += before === ',' ? `${line(level)}${isList ? ']' : '}'}` : isList ? '[]' : '{}'
+  }
+  write(value, 0)
+  return text
+}
+
+function* ownEntries(item: object): Generator<[string, unknown]> {
+  for (const name of Object.keys(item)) {
+    const one = (item as Record<string, unknown>)[name]
+    if (one !== undefined) yield [name, one]
+  }
+}
+
 /** About the length of a piece; shorter documents are one. */
 const PIECE_LENGTH = 1 << 16
 

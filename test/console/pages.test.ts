@@ -4,7 +4,8 @@ import { parseTarget } from '../../src/console/page-request.ts'
 import { highlightJson, highlightProto } from '../../src/console/pages/highlight.ts'
 import { pageOf, showTable, type TableSpec } from '../../src/console/pages/table.ts'
 import { compareLines } from '../../src/console/pages/text-difference.ts'
-import { hexDump, viewBytes } from '../../src/console/show-part.ts'
+import { hexDump, recordLimits, viewBytes, viewPart } from '../../src/console/show-part.ts'
+import type { SchemaDecoder } from '../../src/inspect/schema-decoder.ts'
 
 function spec(query: string): TableSpec<{ name: string; size: bigint | null }> {
   const rows = [3n, 1n, null, 2n].map((size, at) => ({ name: `row ${at}`, size }))
@@ -90,6 +91,30 @@ describe('colors', () => {
       assert.equal(plain(String(highlightProto(text))), text)
     }
   })
+})
+
+describe('texts that are not closed', () => {
+  test('are one token, also with an escaped end of a line: trying each of their quotes would take minutes', () => {
+    for (const end of ['\n', '\r', '\u2028']) {
+      const text = `${'\\"'.repeat(1000)}\\${end}`
+      assert.equal(String(highlightJson(text)).match(/hl-string/g)?.length, 1)
+      assert.equal(String(highlightProto(text)).match(/hl-string/g)?.length, 1)
+    }
+  })
+})
+
+test('a value whose text would be longer than any string is shown up to its limit', () => {
+  let value: unknown = new Array(1_500_000).fill(0)
+  for (let depth = 0; depth < 190; depth++) value = [value]
+  const schema = { id: 1, subject: 's', version: 1, type: 'JSON' as const }
+  const decoder = { decode: () => ({ kind: 'decoded', schema, value }) } as unknown as SchemaDecoder
+  const { form, text, isCut } = viewPart(
+    { key: null, value: Buffer.from('x'), headers: [] },
+    'value',
+    decoder,
+    recordLimits,
+  )
+  assert.deepEqual([form, text.length, isCut], ['json', recordLimits.maxChars, true])
 })
 
 describe('bytes', () => {

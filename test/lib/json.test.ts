@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatJson, formatJsonPieces, parseJson } from '../../src/lib/json.ts'
+import { formatJson, formatJsonPieces, formatJsonStart, parseExactJson, parseJson } from '../../src/lib/json.ts'
 
 const beyond = [2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n), 2n ** 63n - 1n, -(2n ** 63n), 10n ** 30n]
 
@@ -62,5 +62,21 @@ test('the pieces of a document are its text with an indent of two', () => {
     const pieces = [...formatJsonPieces(document)]
     assert.equal(pieces.join(''), formatJson(document, 2))
     assert.ok(pieces.every(piece => piece.length < 70_000))
+  }
+})
+
+test('the beginning of a text is that of the complete one, in every form', () => {
+  const exact = parseExactJson('{"a":[],"b":{},"c":[1,[2,{"d":null}]],"e":"x\\n\\"","f":0.12345678901234567890123}')
+  const values = [exact, { u: undefined, v: 5n, w: [undefined] }, [], {}, null, 'text', 7n, false, [[[]]]]
+  for (const value of values) {
+    for (const indent of [0, 2]) {
+      const full = formatJson(value, indent)
+      assert.equal(formatJsonStart(value, 1000, indent), full)
+      for (const length of [0, 1, 5, 20]) {
+        const start = formatJsonStart(value, length, indent)
+        assert.equal(start.slice(0, length), full.slice(0, length))
+        assert.equal(start.length > length, full.length > length)
+      }
+    }
   }
 })

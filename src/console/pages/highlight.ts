@@ -9,15 +9,18 @@ type Kind = 'name' | 'string' | 'number' | 'word' | 'comment'
 type Rule = readonly [pattern: RegExp, kind: Kind]
 
 const jsonRules: readonly Rule[] = [
-  [/"[^"\\]*(?:\\.[^"\\]*)*"(?=\s*:)/y, 'name'],
-  [/"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)/y, 'string'],
+  [/"[^"\\]*(?:\\.[^"\\]*)*"(?=\s*:)/sy, 'name'],
+  [/"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)/sy, 'string'],
   [/-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y, 'number'],
   [/\b(?:true|false|null)\b/y, 'word'],
 ]
 
 const protoRules: readonly Rule[] = [
   [/\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y, 'comment'],
-  [/"[^"\\\n]*(?:\\.[^"\\\n]*)*(?:"|\\?$|\\?(?=\n))|'[^'\\\n]*(?:\\.[^'\\\n]*)*(?:'|\\?$|\\?(?=\n))/y, 'string'],
+  [
+    /"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*(?:"|\\?$|\\?(?=\n))|'[^'\\\n]*(?:\\[^\n][^'\\\n]*)*(?:'|\\?$|\\?(?=\n))/y,
+    'string',
+  ],
   [
     /\b(?:syntax|package|import|option|message|enum|service|rpc|returns|oneof|map|repeated|optional|required|reserved|extend|extensions|stream|to|max|public|weak)\b/y,
     'word',

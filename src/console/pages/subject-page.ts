@@ -1,5 +1,5 @@
 import type { SchemaVersion } from '../../archive/registry-model.ts'
-import { formatJson, parseJson } from '../../lib/json.ts'
+import { formatJson, formatJsonStart, isTooDeep, parseJson } from '../../lib/json.ts'
 import type { OpenedBackup } from '../archive-reader.ts'
 import { type Html, html, nothing } from '../html.ts'
 import { backupLink, schemasLink, subjectLink } from '../links.ts'
@@ -76,7 +76,9 @@ ${before && !other ? html` <a href="${subjectLink(place, shown.subject, { versio
 function readable({ schemaType, schema }: SchemaVersion): string {
   if (schemaType === 'PROTOBUF' || schema.length > MAX_FORMATTED_CHARS) return schema
   try {
-    return formatJson(parseJson(schema), 2)
+    const parsed = parseJson(schema)
+    const text = isTooDeep(parsed) ? schema : formatJsonStart(parsed, MAX_FORMATTED_CHARS, 2)
+    return text.length > MAX_FORMATTED_CHARS ? schema : text
   } catch {
     return schema
   }
