@@ -1,4 +1,10 @@
-import { newestNumber, scanManifests } from '../archive/catalog.ts'
+import {
+  expiredBackup,
+  listGenerations,
+  newestNumber,
+  type ScannedManifests,
+  scanManifests,
+} from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { openSelected } from '../archive/select-generation.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
@@ -37,13 +43,18 @@ const LISTING_MS = 1500
  */
 export class ArchiveReader {
   readonly locations: readonly ConsoleLocation[]
+  /** Removes secrets from messages that a page shows. */
+  readonly redact: (text: string) => string
   readonly #clock: Clock
   readonly #manifests = new KeptResults<Manifest>(KEPT_MANIFESTS)
   readonly #derived = new KeptResults<unknown>(KEPT_DERIVED)
   readonly #facts = new KeptResults<unknown>(KEPT_FACTS)
+  /** The oldest manifest of each backup, when it was listed last. */
+  readonly #seen = new Map<string, string>()
 
-  constructor(locations: readonly ConsoleLocation[], clock: Clock) {
+  constructor(locations: readonly ConsoleLocation[], clock: Clock, redact = (text: string) => text) {
     this.locations = locations
+    this.redact = redact
     this.#clock = clock
   }
 
@@ -59,6 +70,8 @@ export class ArchiveReader {
     return this.#recently(`newest/${at}/${backupId}`, signal, async own => {
       await this.#assertListed(at, backupId, own)
       const scanned = await scanManifests(storage, backupId, own)
+      if (scanned.mark) throw expiredBackup(storage, backupId)
+      this.#forgetOther({ at, backupId }, scanned)
       const newest = await newestNumber(storage, backupId, scanned, own)
       if (newest !== undefined) return newest
       throw new KafkaBackupError('BACKUP_NOT_FOUND', `no backup \`${backupId}\` at ${storage.location}`)
@@ -72,6 +85,7 @@ export class ArchiveReader {
     const opened = { place, location, newest }
     const { generation = newest } = place
     try {
+      if (generation !== newest) await this.#assertKept(place, generation, signal)
       return { ...opened, manifest: await this.#manifest(place, generation, signal) }
     } catch (error) {
       if (generation === newest || !hasCode(error, 'GENERATION_NOT_FOUND')) throw error
@@ -111,6 +125,26 @@ export class ArchiveReader {
   forget({ at, backupId }: BackupPlace): void {
     for (const kept of [this.#manifests, this.#derived, this.#facts])
       kept.forget(key => key.split('/').slice(1, 3).join('/') === `${at}/${backupId}`)
+  }
+
+  /** A backup that was removed and made again has the same numbers for other contents. */
+  #forgetOther(place: BackupPlace, { manifests }: ScannedManifests): void {
+    const [first] = manifests.values()
+    const name = `${place.at}/${place.backupId}`
+    const found = first && `${first.key} ${first.size} ${first.modifiedMs}`
+    const seen = this.#seen.get(name)
+    this.#seen.set(name, found ?? '')
+    if (seen !== undefined && seen !== found) this.forget(place)
+  }
+
+  /** What is kept here may have been pruned since. */
+  async #assertKept({ at, backupId }: BackupPlace, generation: number, signal: AbortSignal): Promise<void> {
+    const { storage } = this.location(at)
+    const there = await this.#recently(`generations/${at}/${backupId}`, signal, own =>
+      listGenerations(storage, backupId, own),
+    )
+    if (there.includes(generation)) return
+    throw new KafkaBackupError('GENERATION_NOT_FOUND', `backup \`${backupId}\` has no generation ${generation}`)
   }
 
   async #isThere({ location, manifest }: OpenedBackup, signal: AbortSignal): Promise<boolean> {

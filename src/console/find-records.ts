@@ -36,7 +36,9 @@ export interface RecordView {
   transaction: FoundRecord['transaction']
   key: PartView
   value: PartView
+  /** The first of them. */
   headers: readonly { name: string; value: PartView | null }[]
+  headerCount: number
 }
 
 export interface FoundRecords {
@@ -209,8 +211,9 @@ function viewRecord(record: FoundRecord, decoder: SchemaDecoder, limits: PartLim
     ...{ partition, offset, timestamp, transaction },
     key: isMarker ? none : viewPart(record, 'key', decoder, limits),
     value: isMarker ? none : viewPart(record, 'value', decoder, limits),
+    headerCount: headers.length,
     headers: headers.slice(0, MAX_HEADERS).map(([name, bytes]) => ({
-      name: name.slice(0, rowLimits.maxChars),
+      name: name.length > rowLimits.maxChars ? `${name.slice(0, rowLimits.maxChars)}…` : name,
       value: bytes && viewBytes(bytes, rowLimits),
     })),
   }

@@ -22,7 +22,7 @@ export interface BackupState {
 
 /** The backups of all locations, and locations that cannot be listed. Nothing of a backup is read. */
 export async function listAll(
-  { locations }: ArchiveReader,
+  { locations, redact }: ArchiveReader,
   signal: AbortSignal,
 ): Promise<{ rows: BackupRow[]; problems: string[] }> {
   const rows: BackupRow[] = []
@@ -34,7 +34,7 @@ export async function listAll(
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof KafkaBackupError)) throw error
-      problems.push(`${name} cannot be listed: ${error.message}`)
+      problems.push(`${name} cannot be listed: ${redact(error.message)}`)
     }
   }
   return { rows, problems }
@@ -49,7 +49,7 @@ export async function fillRow(reader: ArchiveReader, row: BackupRow, signal: Abo
   } catch (error) {
     signal.throwIfAborted()
     if (!(error instanceof KafkaBackupError)) throw error
-    row.state = { error: error.message }
+    row.state = { error: reader.redact(error.message) }
   }
 }
 

@@ -66,11 +66,11 @@ class Console {
   readonly #limits: RequestLimits
 
   constructor(options: ConsoleOptions, assets: ReadonlyMap<string, Answer>) {
-    const { token, allowedHosts, host, locations, clock, limits } = options
+    const { token, allowedHosts, host, locations, clock, limits, redact } = options
     this.#options = options
     this.#gate = { token, allowedHosts, isLoopback: isLoopbackHost(host) }
     this.#assets = assets
-    this.#reader = new ArchiveReader(locations, clock)
+    this.#reader = new ArchiveReader(locations, clock, redact)
     this.#limits = new RequestLimits({ ...defaultLimits, ...limits }, clock)
   }
 

@@ -49,6 +49,20 @@ export function bigIn(query: URLSearchParams, name: string): bigint | undefined 
   throw usageError(`${name}: ${JSON.stringify(text.slice(0, 40))} is not a whole number from 0 to ${MAX_INT64}`)
 }
 
+const TIME = /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2})(:\d{2})?(\.\d{1,3})?)?([Zz]|[+-]\d{2}:\d{2})?$/
+
+/** A time of the query in milliseconds since 1970: that number, or ISO 8601, in UTC unless it has an offset. */
+export function timeIn(query: URLSearchParams, name: string): number | undefined {
+  const text = textIn(query, name)
+  if (text === undefined) return undefined
+  if (/^\d{12,15}$/.test(text)) return Number(text)
+  const [, day = '', minutes = '00:00', seconds = ':00', fraction = '', zone = 'Z'] = TIME.exec(text) ?? []
+  const ms = Date.parse(`${day}T${minutes}${seconds}${fraction}${zone.toUpperCase()}`)
+  // `Date` takes February 30 for March 2.
+  if (Number.isFinite(ms) && new Date(Date.parse(`${day}T00:00:00Z`)).toISOString().startsWith(day)) return ms
+  throw usageError(`${name}: ${JSON.stringify(text.slice(0, 40))} is not a time such as 2026-01-31T08:00:00Z`)
+}
+
 export function numberIn(query: URLSearchParams, name: string): number | undefined {
   const text = textIn(query, name)
   if (text === undefined) return undefined

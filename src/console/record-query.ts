@@ -1,10 +1,9 @@
 import type { ManifestPartition } from '../archive/manifest.ts'
-import { usageError } from '../errors.ts'
 import { parseHeaderCondition } from '../inspect/conditions.ts'
 import { parsePathCondition } from '../inspect/json-path.ts'
 import type { RecordQuery } from './find-records.ts'
 import { type FoundTopic, findPartition } from './find-topic.ts'
-import { bigIn, numberIn, textIn } from './page-request.ts'
+import { bigIn, numberIn, textIn, timeIn } from './page-request.ts'
 
 const PAGE_RECORDS = 50
 
@@ -12,7 +11,11 @@ const PAGE_RECORDS = 50
 export function readRecordQuery(found: FoundTopic, query: URLSearchParams): RecordQuery {
   const number = numberIn(query, 'partition')
   const conditions = readConditions(query)
-  const times = { start: timeIn(query, 'since'), end: timeIn(query, 'until') }
+  const [since, until] = [timeIn(query, 'since'), timeIn(query, 'until')]
+  const times = {
+    start: since === undefined ? undefined : BigInt(since),
+    end: until === undefined ? undefined : BigInt(until),
+  }
   const [from, before] = [bigIn(query, 'from'), bigIn(query, 'before')]
   const isSearch = hasConditions(conditions) || times.start !== undefined || times.end !== undefined
   const partitions = partitionsOf(found, { number, isSearch, startsAt: numberIn(query, 'resume') })
@@ -55,15 +58,4 @@ export function hasConditions({
   headers,
 }: Pick<RecordQuery, 'key' | 'keyPrefix' | 'text' | 'paths' | 'headers'>): boolean {
   return [key, keyPrefix, text].some(one => one !== undefined) || paths.length + headers.length > 0
-}
-
-/** As a form gives it, which is UTC here, in ISO 8601, or in milliseconds since 1970. */
-function timeIn(query: URLSearchParams, name: string): bigint | undefined {
-  const text = textIn(query, name)
-  if (text === undefined) return undefined
-  if (/^\d{1,18}$/.test(text)) return BigInt(text)
-  const isLocal = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$/.test(text)
-  const ms = Date.parse(isLocal && text.length > 10 ? `${text.replace(' ', 'T')}Z` : text)
-  if (Number.isFinite(ms)) return BigInt(ms)
-  throw usageError(`${name}: ${JSON.stringify(text.slice(0, 40))} is not a time such as 2026-01-31T08:00:00Z`)
 }

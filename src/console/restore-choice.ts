@@ -1,7 +1,8 @@
 import { findAsOf } from '../archive/select-generation.ts'
 import { KafkaBackupError, usageError } from '../errors.ts'
+import { formatUtc } from '../lib/clock.ts'
 import type { ArchiveReader, OpenedBackup } from './archive-reader.ts'
-import { textIn } from './page-request.ts'
+import { textIn, timeIn } from './page-request.ts'
 import type { RestoreChoice } from './restore-plan.ts'
 
 /** The state that a choice means. */
@@ -29,16 +30,18 @@ export async function chooseState(
 export function readChoice(query: URLSearchParams): RestoreChoice {
   const list = (name: string) => (textIn(query, name) ?? '').split(/[\s,]+/).filter(one => one !== '')
   const include = list('include')
-  const generation = textIn(query, 'generation')
+  const time = (name: string) => {
+    const ms = timeIn(query, name)
+    return ms === undefined ? undefined : formatUtc(ms)
+  }
   return {
     include: include.length === 0 ? ['*'] : include,
     exclude: list('exclude'),
     mapping: new Map(list('rename').map(readRename)),
     servers: list('servers'),
-    asOf: timeIn(query, 'as-of'),
-    windowStart: timeIn(query, 'start'),
-    windowEnd: timeIn(query, 'end'),
-    generation: generation === undefined ? undefined : Number(generation),
+    asOf: time('as-of'),
+    windowStart: time('start'),
+    windowEnd: time('end'),
   }
 }
 
@@ -46,13 +49,4 @@ function readRename(text: string): [string, string] {
   const [from, to, ...more] = text.split('=')
   if (from && to && more.length === 0) return [from, to]
   throw usageError(`rename: ${JSON.stringify(text.slice(0, 80))} is not source=target`)
-}
-
-function timeIn(query: URLSearchParams, name: string): string | undefined {
-  const text = textIn(query, name)
-  if (text === undefined) return undefined
-  const hasZone = /(?:[zZ]|[+-]\d{2}:\d{2})$/.test(text)
-  const ms = Date.parse(hasZone ? text : `${text.replace(' ', 'T')}Z`)
-  if (Number.isFinite(ms)) return new Date(ms).toISOString()
-  throw usageError(`${name}: ${JSON.stringify(text.slice(0, 40))} is not a time such as 2026-01-31T08:00:00Z`)
 }

@@ -1,7 +1,10 @@
 import { stringify } from 'yaml'
+import { exactLabelOf, labelOf } from '../archive/incarnation.ts'
 import type { Manifest, ManifestTopic } from '../archive/manifest.ts'
+import { totalsOf } from '../archive/summary.ts'
 import { findFault, parseSelector, selectBy } from '../archive/topic-selector.ts'
-import { compileGlob } from '../lib/glob.ts'
+import { compileGlob, isPattern } from '../lib/glob.ts'
+import { formatCount } from '../lib/units.ts'
 
 /** What is asked for in the restore assistant. */
 export interface RestoreChoice {
@@ -15,6 +18,7 @@ export interface RestoreChoice {
   windowEnd?: string | undefined
   /** The state to restore, where it was chosen by a time. */
   asOf?: string | undefined
+  /** The one that the page shows, unless that is the newest. */
   generation?: number | undefined
 }
 
@@ -33,39 +37,81 @@ export interface RestorePlan {
 /** In which registries store their schemas: a restore takes it by its full name only, as it does Kafka's own topics. */
 const SCHEMAS_TOPIC = '_schemas'
 
-/** Pure. The topics of the backup that a restore with these choices takes. */
+/** Pure. The topics of the backup that a restore with these choices takes: a pattern leaves names alone of which an `@` selects an incarnation. */
 export function planTopics({ topics }: Pick<Manifest, 'topics'>, choice: RestoreChoice): RestorePlan {
-  const selectors = choice.include.map(parseSelector)
-  const excluded = choice.exclude.map(compileGlob)
-  const problems = selectors.flatMap(selector => findFault(selector, topics) ?? [])
-  const found = new Map<string, PlannedTopic>()
-  for (const selector of selectors) {
-    for (const topic of selectBy(selector, topics)) {
-      const isNamed = selector.name === topic.name
-      if (!isNamed && (topic.internal || topic.name === SCHEMAS_TOPIC)) continue
-      if (excluded.some(matches => matches(topic.name))) continue
-      const label = selector.which === undefined ? topic.name : selector.text
-      found.set(label, {
-        topic,
-        label,
-        target: choice.mapping.get(label) ?? choice.mapping.get(topic.name) ?? topic.name,
-      })
-    }
-  }
-  const planned = [...found.values()]
-  const unused = [...choice.mapping.keys()].filter(
-    name => !planned.some(({ label, topic }) => label === name || topic.name === name),
+  const [selectors, excluding] = [choice.include.map(parseSelector), choice.exclude.map(parseSelector)]
+  const isExact = ({ which }: (typeof selectors)[number]) => which !== undefined
+  const settled = new Set(selectors.filter(isExact).flatMap(one => selectBy(one, topics).map(({ name }) => name)))
+  const matched = selectors.flatMap(one =>
+    selectBy(one, topics).filter(({ name }) => isExact(one) || !isPattern(one.name) || !settled.has(name)),
   )
+  const excluded = new Set(
+    excluding.flatMap(one => {
+      const isNamed = compileGlob(one.name)
+      return isExact(one) ? selectBy(one, topics) : topics.filter(({ name }) => isNamed(name))
+    }),
+  )
+  const named = new Set(selectors.map(({ name }) => name))
+  const isOwn = ({ internal, name }: ManifestTopic) => internal || name === SCHEMAS_TOPIC
+  const selected = [...new Set(matched)].filter(
+    topic => !excluded.has(topic) && (!isOwn(topic) || named.has(topic.name)),
+  )
+  const planned = selected.map(topic => ({
+    ...{ topic, label: labelOf(topic, topics) },
+    target: renamedTo(topic, topics, choice.mapping) ?? topic.name,
+  }))
+  const faults = [...selectors, ...excluding.filter(isExact)].flatMap(one => findFault(one, topics) ?? [])
+  return { topics: planned, problems: [...faults, ...findProblems(planned, topics, choice)] }
+}
+
+/** What is said of an incarnation goes before what is said of its name. */
+function renamedTo(
+  topic: ManifestTopic,
+  topics: readonly ManifestTopic[],
+  mapping: RestoreChoice['mapping'],
+): string | undefined {
+  const exact = [...mapping.keys()].find(
+    key => key.includes('@') && selectBy(parseSelector(key), topics).includes(topic),
+  )
+  return mapping.get(exact ?? topic.name)
+}
+
+function findProblems(
+  planned: readonly PlannedTopic[],
+  topics: readonly ManifestTopic[],
+  { mapping }: RestoreChoice,
+): string[] {
+  const isUsed = (key: string) =>
+    selectBy(parseSelector(key), topics).some(one => planned.some(({ topic }) => topic === one)) ||
+    planned.some(({ topic }) => topic.name === key)
   const twice = [...Map.groupBy(planned, ({ target }) => target)].filter(([, all]) => all.length > 1)
-  return {
-    topics: planned,
-    problems: [
-      ...problems,
-      ...(planned.length === 0 ? ['No topic of the backup is selected.'] : []),
-      ...unused.map(name => `${name} gets another name but is not selected.`),
-      ...twice.map(([target, all]) => `${all.map(({ label }) => label).join(' and ')} would both become ${target}.`),
-    ],
-  }
+  return [
+    ...(planned.length === 0 ? ['No topic of the backup is selected.'] : []),
+    ...[...mapping.keys()].filter(key => !isUsed(key)).map(key => `${key} gets another name but is not selected.`),
+    ...twice.map(([target, all]) => `${all.map(({ label }) => label).join(' and ')} would both become ${target}.`),
+  ]
+}
+
+/** Pure. What the job file does not restore, or needs in addition. */
+export function listNotes(
+  { topics, schema_registry, encryption }: Manifest,
+  planned: readonly PlannedTopic[],
+): string[] {
+  const taken = new Set(planned.map(({ topic }) => topic))
+  const names = new Set(planned.map(({ topic }) => topic.name))
+  const older = topics.filter(one => names.has(one.name) && !taken.has(one) && totalsOf([one]).records > 0)
+  return [
+    ...(encryption ? ['The backup is encrypted: add its keys as encryption.recipients, or pass --key-file.'] : []),
+    ...(schema_registry
+      ? [
+          'This job file restores no schemas: add the registry of the target as enterprise.schema_registry to restore them.',
+        ]
+      : []),
+    ...older.map(
+      one =>
+        `Not restored: ${formatCount(totalsOf([one]).records)} records of another incarnation, ${exactLabelOf(one, topics)}.`,
+    ),
+  ]
 }
 
 /** Pure. The job file of such a restore. It has no secrets: those of the location have to be added. */
@@ -96,15 +142,16 @@ const backends: Readonly<Record<string, readonly [backend: string, field: string
 }
 
 /** Pure. The storage of a job file, as far as a location tells it. */
-function storageOf(location: string): Record<string, string> {
+function storageOf(location: string): Record<string, unknown> {
   const url = URL.canParse(location) ? new URL(location) : undefined
   const found = url && backends[url.protocol]
   if (!url || !found) return { backend: 'filesystem', path: location }
   const [backend, field] = found
-  const prefix = url.pathname.replace(/^\/+|\/+$/g, '')
-  const known = ['region', 'endpoint', 'account'].flatMap(name => {
-    const value = url.searchParams.get(name)
-    return value === null ? [] : [[name, value]]
-  })
-  return { backend, [field]: url.hostname, ...(prefix !== '' && { prefix }), ...Object.fromEntries(known) }
+  // Everything but the bucket may have been written with escapes.
+  const prefix = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, '')
+  const settings = [...new URLSearchParams(url.search.replaceAll('+', '%2B'))].map(([name, value]) => [
+    name,
+    name === 'path_style' ? value === 'true' : value,
+  ])
+  return { backend, [field]: url.hostname, ...(prefix !== '' && { prefix }), ...Object.fromEntries(settings) }
 }

@@ -16,8 +16,9 @@ async function openReader() {
     records: 2,
   }))
   await storeGenerations(storage, days)
-  const reader = new ArchiveReader([{ name: 'memory', storage }], new ManualClock())
-  return { storage, reader, place: { at: 0, backupId: 'b1' } }
+  const clock = new ManualClock()
+  const reader = new ArchiveReader([{ name: 'memory', storage }], clock)
+  return { storage, reader, clock, place: { at: 0, backupId: 'b1' } }
 }
 
 test('opens the newest generation where the chosen one is gone, and names that one', async () => {
@@ -25,6 +26,34 @@ test('opens the newest generation where the chosen one is gone, and names that o
   storage.objects.delete(manifestKey('b1', 1))
   const { manifest, gone, place: opened } = await reader.open({ ...place, generation: 1 }, never)
   assert.deepEqual([manifest.generation, gone, opened.generation], [3, 1, undefined])
+})
+
+test('does not open from memory what was pruned since', async () => {
+  const { storage, reader, place, clock } = await openReader()
+  assert.equal((await reader.open({ ...place, generation: 1 }, never)).gone, undefined)
+  storage.objects.delete(manifestKey('b1', 1))
+  clock.pass(2000)
+  assert.equal((await reader.open({ ...place, generation: 1 }, never)).gone, 1)
+})
+
+test('shows a backup that was removed and made again under the same name, not the one before', async () => {
+  const { storage, reader, place, clock } = await openReader()
+  const before = await reader.open(place, never)
+  storage.objects.clear()
+  const days = ['2026-02-01', '2026-02-02', '2026-02-03'].map(day => ({
+    created_at: `${day}T00:00:00.000Z`,
+    records: 777,
+  }))
+  await storeGenerations(storage, days)
+  clock.pass(2000)
+  const after = await reader.open(place, never)
+  assert.deepEqual(
+    [before, after].map(({ manifest }) => [manifest.generation, manifest.created_at.slice(0, 7)]),
+    [
+      [3, '2026-01'],
+      [3, '2026-02'],
+    ],
+  )
 })
 
 test('works again with the newest generation where a prune removes the open one meanwhile', async () => {

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { StoredGroup } from '../../src/archive/groups-section.ts'
+import type { OpenedBackup } from '../../src/console/archive-reader.ts'
+import type { FoundTopic } from '../../src/console/find-topic.ts'
 import { parseTarget } from '../../src/console/page-request.ts'
+import { showGroup } from '../../src/console/pages/groups-page.ts'
 import { highlightJson, highlightProto } from '../../src/console/pages/highlight.ts'
+import { showRecord } from '../../src/console/pages/record-page.ts'
 import { pageOf, showTable, type TableSpec } from '../../src/console/pages/table.ts'
 import { compareLines } from '../../src/console/pages/text-difference.ts'
 import { hexDump, recordLimits, viewBytes, viewPart } from '../../src/console/show-part.ts'
@@ -115,6 +120,42 @@ test('a value whose text would be longer than any string is shown up to its limi
     recordLimits,
   )
   assert.deepEqual([form, text.length, isCut], ['json', recordLimits.maxChars, true])
+})
+
+const manifest = { backup_id: 'b', generation: 1, created_at: '2026-01-01T00:00:00.000Z', topics: [] }
+const backup = {
+  ...{ place: { at: 0, backupId: 'b' }, newest: 1 },
+  manifest: {
+    ...manifest,
+    consumer_groups: { state: 'taken', groups: 1, positions: 1, taken_at: manifest.created_at },
+  },
+} as unknown as OpenedBackup
+const asked = { query: new URLSearchParams(), rawPath: '/x' }
+
+test('a lag that is not known is not shown as zero', () => {
+  const lagOf = (...lags: (bigint | null)[]) => {
+    const positions = lags.map((lag, partition) => ({ topic: 't', partition, offset: 5n, lag, metadata: '' }))
+    const group = { group: 'g', type: 'classic', state: null, members: null, error: null, positions }
+    const page = String(showGroup(backup, group as unknown as StoredGroup, asked))
+    return /<dt>Lag<\/dt><dd>(.*?)<\/dd>/.exec(page)?.[1]
+  }
+  assert.deepEqual(
+    [lagOf(2n, 0n), lagOf(null, null), lagOf(3n, null), lagOf()],
+    ['2', 'unknown', 'at least 3, 1 partition unknown', '0'],
+  )
+})
+
+test('a record with more headers than are shown says how many it has, and a time of -1 is none', () => {
+  const none = { form: 'null' as const, text: '', isCut: false, size: 0 }
+  const view = {
+    ...{ partition: 0, offset: 7n, timestamp: -1n, transaction: 'plain' as const, key: none, value: none },
+    ...{ headers: [{ name: 'h', value: null }], headerCount: 1500 },
+  }
+  const found = { label: 't' } as FoundTopic
+  const page = String(showRecord(backup, { found, view, bytes: { key: null, value: null } }, asked))
+  assert.match(page, /the first 1 of 1,500 headers/)
+  assert.match(page, /<dt>Time<\/dt><dd>none <small>-1</)
+  assert.doesNotMatch(page, /1969/)
 })
 
 describe('bytes', () => {

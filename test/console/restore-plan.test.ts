@@ -20,6 +20,23 @@ test('selects the topics that a restore would take', () => {
   assert.deepEqual(names('include=_schemas'), ['_schemas'])
 })
 
+test('selects incarnations as a restore does', () => {
+  const older = { ...topicOf('orders', []), id: 'a'.repeat(32), state: 'replaced' as const }
+  const all = [older, ...topics]
+  const both = (query: string) => {
+    const { topics: planned, problems } = planTopics({ topics: all }, choose(query))
+    return [planned.map(({ label, target }) => `${label}=${target}`), problems]
+  }
+  const rest = ['orders-eu=orders-eu', 'payments=payments']
+  assert.deepEqual(both('include=*+orders@aaaa'), [[...rest, 'orders@aaaaaaaa=orders'], []])
+  assert.deepEqual(both('include=*+orders@aaaa&exclude=orders@aaaa'), [rest, []])
+  assert.deepEqual(both('include=orders,orders@aaaa&rename=orders@aaaaaa%3Dold'), [
+    ['orders=orders', 'orders@aaaaaaaa=old'],
+    [],
+  ])
+  assert.match(String(both('include=orders&exclude=orders@bbbb')[1]), /no incarnation orders@bbbb/)
+})
+
 test('reports what is not possible', () => {
   assert.match(plan('include=nothing').problems.join(), /holds no topic nothing/)
   assert.match(
@@ -28,7 +45,9 @@ test('reports what is not possible', () => {
   )
   assert.match(plan('rename=orders%3Dpayments').problems.join(), /orders and payments would both become payments/)
   assert.throws(() => choose('rename=orders'), { code: 'USAGE', message: /is not source=target/ })
-  assert.throws(() => choose('as-of=soon'), { code: 'USAGE', message: /is not a time/ })
+  for (const time of ['soon', 'generation 12', '2026', '2026-02-30', '2026-1-31 08:00'])
+    assert.throws(() => choose(`as-of=${time}`), { code: 'USAGE', message: /is not a time/ }, time)
+  assert.equal(choose('as-of=2026-01-02 03:04').asOf, '2026-01-02T03:04:00.000Z')
 })
 
 /** Every kind of location, with the storage that the job file must have. */
@@ -37,6 +56,10 @@ const locations: readonly (readonly [string, object])[] = [
   [
     's3://bucket/prod/eu?region=eu-central-1',
     { backend: 's3', bucket: 'bucket', prefix: 'prod/eu', region: 'eu-central-1' },
+  ],
+  [
+    's3://bucket?endpoint=https://s3.example.com&path_style=false&ca_cert=/etc/ca+1.pem',
+    { endpoint: 'https://s3.example.com', pathStyle: false, caCert: '/etc/ca+1.pem' },
   ],
   ['gs://bucket', { backend: 'gcs', bucket: 'bucket' }],
   ['az://container/prod?account=acme', { backend: 'azure', container: 'container', prefix: 'prod', account: 'acme' }],

@@ -189,6 +189,14 @@ describe('addresses that lead nowhere', () => {
     }
   })
 
+  test('with a generation that does not exist lead to a job file without it', async () => {
+    const { text } = await console_().get(`/at/0/${SHOP}/restore?generation=77`)
+    assert.match(text, /Generation 77 is gone/)
+    assert.doesNotMatch(text, /generation: 77/)
+    assert.match((await console_().get(`/at/0/${SHOP}/restore?generation=1`)).text, /generation: 1\n/)
+    assert.match(text, /This job file restores no schemas/)
+  })
+
   test('with a generation that does not exist show the newest one and say so', async () => {
     const { status, text } = await console_().get('/at/0/shop?generation=77')
     assert.equal(status, 200)
@@ -299,6 +307,8 @@ describe('limits', () => {
     )
     const other = await get(denied.url, '/at/0/x')
     assert.deepEqual([other.status, /the key \*\*\* is wrong/.test(other.text)], [502, true])
+    const home = await get(denied.url, '/')
+    assert.deepEqual([home.status, /the key \*\*\* is wrong/.test(home.text)], [200, true])
   })
 })
 

@@ -14,6 +14,9 @@ import { topicColumns } from './topic-table.ts'
 /** The history of a backup with more topics is read when the page is shown already: it takes several manifests of megabytes. */
 const MAX_TOPICS_AT_ONCE = 1000
 
+/** How long the history may be kept. */
+const HISTORY_MS = 60_000
+
 interface BackupData {
   backup: OpenedBackup
   description: Description
@@ -26,10 +29,12 @@ export async function backupPage(reader: ArchiveReader, backup: OpenedBackup, re
   const { place, location, manifest } = backup
   const { query, signal } = request
   const isWanted = query.get('history') === '1' || manifest.topics.length <= MAX_TOPICS_AT_ONCE
-  const history = isWanted
-    ? await reader.derive(backup, 'history', () => readHistory(location.storage, place.backupId, signal))
-    : undefined
   const generations = await generationsOf(location.storage, place.backupId, signal)
+  // A prune removes states, and a hold is set or released, without a newer generation.
+  const kept = `history-${generations[0]}-${generations.length}-${Math.floor(request.clock.monotonic() / HISTORY_MS)}`
+  const history = isWanted
+    ? await reader.derive(backup, kept, () => readHistory(location.storage, place.backupId, signal))
+    : undefined
   const surroundings = { location: location.name, generations, windows: history?.windows ?? new Map() }
   return showBackup(
     { backup, description: describeManifest(manifest, surroundings), listing: history?.listing },

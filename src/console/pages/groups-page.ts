@@ -62,8 +62,17 @@ function stateOf(section: OpenedBackup['manifest']['consumer_groups']): Html {
   return html`${plural(section.positions, 'committed offset')}, read ${showTime(section.taken_at)}. Lag is counted to the end of each partition at that time.`
 }
 
-function lagOf({ positions }: StoredGroup): bigint {
-  return positions.reduce((sum, { lag }) => sum + (lag ?? 0n), 0n)
+/** Null where it is not known of any partition. */
+function lagOf({ positions }: StoredGroup): bigint | null {
+  const known = positions.flatMap(({ lag }) => lag ?? [])
+  return known.length === 0 && positions.length > 0 ? null : known.reduce((sum, lag) => sum + lag, 0n)
+}
+
+function showLag(group: StoredGroup): string {
+  const lag = lagOf(group)
+  if (lag === null || group.error !== null) return 'unknown'
+  const unknown = group.positions.filter(one => one.lag === null).length
+  return unknown === 0 ? formatCount(lag) : `at least ${formatCount(lag)}, ${plural(unknown, 'partition')} unknown`
 }
 
 function groupColumns({ place }: OpenedBackup): Column<StoredGroup>[] {
@@ -86,7 +95,7 @@ function groupColumns({ place }: OpenedBackup): Column<StoredGroup>[] {
       ...{ key: 'offsets', title: 'Committed offsets', isNumber: true, order: one => one.positions.length },
       cell: one => formatCount(one.positions.length),
     },
-    { key: 'lag', title: 'Lag', isNumber: true, order: lagOf, cell: one => formatCount(lagOf(one)) },
+    { key: 'lag', title: 'Lag', isNumber: true, order: lagOf, cell: showLag },
   ]
 }
 
@@ -103,7 +112,7 @@ ${facts([
   ['State', group.state ?? 'unknown'],
   ['Members', group.members === null ? 'unknown' : formatCount(group.members)],
   ['Committed offsets', formatCount(group.positions.length)],
-  ['Lag', formatCount(lagOf(group))],
+  ['Lag', showLag(group)],
   ['Error', group.error === null ? undefined : html`${badge('bad', 'unread')} ${group.error}`],
 ])}
 <h2>Committed offsets</h2>

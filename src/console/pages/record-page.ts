@@ -1,4 +1,4 @@
-import { formatBytes } from '../../lib/units.ts'
+import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { OpenedBackup } from '../archive-reader.ts'
 import type { RecordView } from '../find-records.ts'
 import { type Html, html, nothing } from '../html.ts'
@@ -9,7 +9,7 @@ import { hexDump, type PartView, recordLimits } from '../show-part.ts'
 import { highlightJson } from './highlight.ts'
 import { showPage } from './layout.ts'
 import { type Column, showTable } from './table.ts'
-import { badge, exactTime, facts } from './words.ts'
+import { badge, facts, showExactTime } from './words.ts'
 
 /** The page of one record, which is its permanent link. */
 export async function recordPage(backup: OpenedBackup, place: RecordPlace, request: PageRequest): Promise<Html> {
@@ -22,19 +22,20 @@ function showRecord(
   { found: { label }, view, bytes }: OneRecord,
   request: Pick<PageRequest, 'query' | 'rawPath'>,
 ): Html {
-  const { partition, offset, timestamp, transaction, headers } = view
+  const { partition, offset, timestamp, transaction, headers, headerCount } = view
   const place: RecordPlace = { topic: label, partition, offset }
   const around = recordsLink(backup.place, label, { partition, from: offset > 10n ? offset - 10n : 0n })
   const body = html`<h1>${label} <small>partition ${partition}, offset ${offset}</small></h1>
 ${facts([
-  ['Time', html`<time datetime="${exactTime(timestamp)}">${exactTime(timestamp)}</time> <small>${timestamp}</small>`],
+  ['Time', showExactTime(timestamp)],
   ['Transaction', transaction === 'plain' ? 'none' : badge(transaction === 'committed' ? 'good' : 'warn', transaction)],
   ['Sizes', `key ${formatSize(bytes.key)}, value ${formatSize(bytes.value)}`],
 ])}
 <p><a href="${around}">Records around it</a></p>
 ${(['key', 'value'] as const).map(part => showPart(backup, place, part, view[part], bytes[part]))}
 <h2>Headers</h2>
-${showTable({ ...request, name: 'headers', caption: 'Headers', rows: headers, columns: headerColumns, empty: 'This record has no headers.' })}`
+${showTable({ ...request, name: 'headers', caption: 'Headers', rows: headers, columns: headerColumns, empty: 'This record has no headers.' })}
+${headerCount > headers.length && html`<p class="notice warn">These are the first ${formatCount(headers.length)} of ${formatCount(headerCount)} headers; kafka-backup cat prints all.</p>`}`
   const trail = [
     [label, topicLink(backup.place, label)] as const,
     ['Records', recordsLink(backup.place, label, { partition })] as const,

@@ -75,8 +75,8 @@ function recordColumns(backup: OpenedBackup, topic: string): Column<RecordView>[
     { key: 'key', title: 'Key', order: one => one.key.text, cell: one => showShort(one.key) },
     { key: 'value', title: 'Value', order: one => one.value.text, cell: showValue },
     {
-      ...{ key: 'headers', title: 'Headers', isNumber: true, order: one => one.headers.length },
-      cell: one => String(one.headers.length),
+      ...{ key: 'headers', title: 'Headers', isNumber: true, order: one => one.headerCount },
+      cell: one => formatCount(one.headerCount),
     },
   ]
 }

@@ -1,17 +1,19 @@
+import type { Manifest } from '../../archive/manifest.ts'
 import { totalsOf } from '../../archive/summary.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { ArchiveReader, OpenedBackup } from '../archive-reader.ts'
 import { type Html, html, nothing } from '../html.ts'
 import type { PageRequest } from '../page-request.ts'
 import { type Chosen, chooseState, readChoice } from '../restore-choice.ts'
-import { formatJobFile, type PlannedTopic, planTopics, type RestoreChoice } from '../restore-plan.ts'
+import { formatJobFile, listNotes, type PlannedTopic, planTopics, type RestoreChoice } from '../restore-plan.ts'
 import { showPage } from './layout.ts'
 import { type Column, showTable } from './table.ts'
 import { badge, facts, plural, showTime } from './words.ts'
 
 /** The page that prepares a job file for a restore. It runs nothing. */
 export async function restorePage(reader: ArchiveReader, backup: OpenedBackup, request: PageRequest): Promise<Html> {
-  const choice = readChoice(request.query)
+  // Not the one that was asked for, which may be gone.
+  const choice = { ...readChoice(request.query), generation: backup.place.generation }
   const chosen = await chooseState(reader, backup, choice, request.signal)
   return showRestore(chosen, choice, request)
 }
@@ -42,19 +44,25 @@ ${facts([
   ['Size', formatBytes(totals.bytes)],
   ['Gaps', totals.gaps === 0 ? 'none' : badge('warn', formatCount(totals.gaps))],
   ['Schemas', manifest.schema_registry ? plural(manifest.schema_registry.subjects.length, 'subject') : 'none'],
-  ['Groups', manifest.consumer_groups?.state === 'taken' ? plural(manifest.consumer_groups.groups, 'group') : 'none'],
+  ['Groups', showGroups(manifest.consumer_groups)],
 ])}
 <h2>Job file</h2>
 <p>Save it as <code>restore.yaml</code>, add the logins of the cluster and of the location${manifest.encryption ? html`, and the key of the encrypted backup (<code>encryption</code>)` : nothing}, then run:</p>
 <pre tabindex="0" class="text">kafka-backup check --config restore.yaml
 kafka-backup restore --config restore.yaml --dry-run
 kafka-backup restore --config restore.yaml</pre>
+${listNotes(manifest, topics).map(text => html`<p class="notice">${text}</p>`)}
 <pre tabindex="0" id="job">${job}</pre>
 <p><button type="button" data-copy="job" hidden>Copy the job file</button></p>
 ${manifest.schema_registry ? html`<p class="notice warn">This job file restores no schemas. To restore those of the backup and give records their IDs, add the registry of the target (<code>enterprise.schema_registry</code>).</p>` : nothing}
 <h2>Selected topics</h2>
 ${showTable({ ...request, name: 'selected', caption: 'Selected topics', rows: topics, columns, empty: 'No topic is selected.' })}`
   return showPage({ title: 'Restore', body, backup, tab: 'Restore', trail: [] })
+}
+
+function showGroups(section: Manifest['consumer_groups']): Html | string {
+  if (section?.state === 'failed') return html`${badge('bad', 'failed')} ${section.error}`
+  return section?.state === 'taken' ? plural(section.groups, 'group') : 'none'
 }
 
 const columns: readonly Column<PlannedTopic>[] = [

@@ -4,19 +4,27 @@ import { type Html, html } from '../html.ts'
 
 const LAST_DATE_MS = 8_640_000_000_000_000
 
-/** A time of a record or of the manifest, to the second and in UTC; a number that is not a date as it is. */
+/** A time of a record or of the manifest, to the second and in UTC; a number that is not a date as it is, and none for -1, as in Kafka. */
 export function showTime(time: bigint | number | string | null | undefined): Html {
-  if (time === null || time === undefined) return html`<span class="none">none</span>`
+  if (time === null || time === undefined || time === NO_TIME) return html`<span class="none">none</span>`
   const ms = typeof time === 'string' ? Date.parse(time) : Number(time)
-  if (!Number.isFinite(ms) || Math.abs(ms) > LAST_DATE_MS) return html`${String(time)}`
+  if (!isDate(ms)) return html`${String(time)}`
   const iso = formatUtc(ms)
   return html`<time datetime="${iso}">${iso.replace('T', ' ').replace(/\.\d+Z$/, 'Z')}</time>`
 }
 
-/** The same with milliseconds, for a single record. */
-export function exactTime(timestamp: bigint): string {
-  const ms = Number(timestamp)
-  return Math.abs(ms) > LAST_DATE_MS ? String(timestamp) : formatUtc(ms)
+/** The same with milliseconds, and the number, for a single record. */
+export function showExactTime(timestamp: bigint): Html {
+  if (!isDate(Number(timestamp))) return html`not a date <small>${timestamp}</small>`
+  if (timestamp === NO_TIME) return html`none <small>${timestamp}</small>`
+  const iso = formatUtc(Number(timestamp))
+  return html`<time datetime="${iso}">${iso}</time> <small>${timestamp}</small>`
+}
+
+const NO_TIME = -1n
+
+function isDate(ms: number): boolean {
+  return Number.isFinite(ms) && Math.abs(ms) <= LAST_DATE_MS
 }
 
 const ages: readonly (readonly [ms: number, unit: string])[] = [
