@@ -1,6 +1,8 @@
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
 import { config, keyFile, listen, type OptionSpec, path, set } from './option-specs.ts'
 
+export const TOKEN_VARIABLE = 'KAFKA_BACKUP_CONSOLE_TOKEN'
+
 const options: readonly OptionSpec[] = [
   { ...path, description: `${path.description}; repeatable`, isRepeatable: true, plural: 'paths' },
   {
@@ -17,7 +19,7 @@ const options: readonly OptionSpec[] = [
     value: { kind: 'text', label: 'variable' },
     description:
       'environment variable with the token that every request needs, of 16 characters or more; without it, the console is open to users of this machine',
-    fallback: 'KAFKA_BACKUP_CONSOLE_TOKEN',
+    fallback: TOKEN_VARIABLE,
   },
   {
     name: 'tls-cert',

@@ -148,10 +148,11 @@ class Scan {
       const start = end - reach > first ? end - reach : first
       const extent = this.#extent({ start, end })
       const source = await this.#open(partition, extent)
-      const wanted = { count, isWanted: (record: FoundRecord) => this.#isWanted(record) }
-      const found = await readNewest(this.#storage, source, extent, wanted, this.#signal)
+      // Not their bytes: fifty records of 10 MiB would take the memory of all other requests.
+      const keep = async (record: FoundRecord) => ((await this.#isWanted(record)) ? this.#view(record) : undefined)
+      const found = await readNewest(this.#storage, source, extent, { count, keep }, this.#signal)
       if (found.length < count && start > first) continue
-      for (const record of found) await this.#take(record)
+      this.#result.records.push(...found)
       return
     }
   }
@@ -190,11 +191,15 @@ class Scan {
 
   /** True where no more are wanted. */
   async #take(record: FoundRecord): Promise<boolean> {
-    await this.#decoder.prepare(record, ['key', 'value'], this.#signal)
-    const view = viewRecord(record, this.#decoder, rowLimits)
+    const view = await this.#view(record)
     this.#chars += sizeOf(view)
     this.#result.records.push(view)
     return this.#result.records.length >= this.#query.count || this.#chars >= MAX_SHOWN_CHARS
+  }
+
+  async #view(record: FoundRecord): Promise<RecordView> {
+    await this.#decoder.prepare(record, ['key', 'value'], this.#signal)
+    return viewRecord(record, this.#decoder, rowLimits)
   }
 
   #spend(): void {

@@ -43,6 +43,7 @@ export async function openConsoleServer(options: ConsoleOptions): Promise<Consol
   server.requestTimeout = 10_000
   server.headersTimeout = 10_000
   server.maxConnections = MAX_CONNECTIONS
+  server.setTimeout(SILENT_MS)
   await listen(server, host, port)
   const bound = server.address()
   const actual = typeof bound === 'object' && bound ? bound.port : port
@@ -57,6 +58,8 @@ export async function openConsoleServer(options: ConsoleOptions): Promise<Consol
 }
 
 const MAX_CONNECTIONS = 256
+/** A client that neither sends nor takes anything is cut off; an answer may take `requestMs`. */
+const SILENT_MS = 60_000
 
 class Console {
   readonly #options: ConsoleOptions
@@ -78,7 +81,7 @@ class Console {
     // A body is not read: no page takes one.
     request.resume()
     const answer = await this.#answer(request, response)
-    if (answer) send(request, response, answer)
+    if (answer && !response.destroyed) this.#send(request, response, answer)
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<Answer | undefined> {
@@ -102,6 +105,12 @@ class Console {
       if (left.signal.aborted) return undefined
       return this.#failed(error)
     }
+  }
+
+  #send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+    const release = this.#limits.hold(Buffer.byteLength(answer.body))
+    if (release) response.once('close', release)
+    send(request, response, release ? answer : busy(this.#options.clock.now()))
   }
 
   #failed(error: unknown): Answer {

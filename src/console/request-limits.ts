@@ -9,9 +9,11 @@ export interface Limits {
   atOnce: number
   /** Further requests that wait; more are refused. */
   waiting: number
+  /** Of all answers that clients have not taken yet; more are refused. */
+  unsentBytes: number
 }
 
-export const defaultLimits: Limits = { requestMs: 30_000, atOnce: 4, waiting: 32 }
+export const defaultLimits: Limits = { requestMs: 30_000, atOnce: 4, waiting: 32, unsentBytes: 256 << 20 }
 
 /** Gives each request its turn and its time. */
 export class RequestLimits {
@@ -19,11 +21,21 @@ export class RequestLimits {
   readonly #clock: Clock
   readonly #turns: Semaphore
   #requests = 0
+  #unsent = 0
 
   constructor(limits: Limits, clock: Clock) {
     this.#limits = limits
     this.#clock = clock
     this.#turns = new Semaphore(limits.atOnce)
+  }
+
+  /** Takes memory for an answer until it is sent, and returns what gives it back; undefined where slow clients hold too much already. */
+  hold(bytes: number): (() => void) | undefined {
+    if (this.#unsent > 0 && this.#unsent + bytes > this.#limits.unsentBytes) return undefined
+    this.#unsent += bytes
+    return () => {
+      this.#unsent -= bytes
+    }
   }
 
   /** Undefined where too many requests wait already. */

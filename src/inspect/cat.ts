@@ -6,6 +6,7 @@ import { type Conditions, RecordMatcher } from './conditions.ts'
 import type { ShownRecord } from './print-format.ts'
 import {
   type BatchWatch,
+  detached,
   type Extent,
   type FoundRecord,
   openPartition,
@@ -178,7 +179,8 @@ async function* matching(
 ): AsyncGenerator<FoundRecord> {
   const isWanted = (record: FoundRecord) => matcher.matches(record, signal)
   if (newest !== undefined) {
-    yield* await readNewest(storage, source, extent, { count: newest, isWanted }, signal)
+    const keep = async (record: FoundRecord) => ((await isWanted(record)) ? detached(record) : undefined)
+    yield* await readNewest(storage, source, extent, { count: newest, keep }, signal)
     return
   }
   for await (const record of readForward(storage, source, extent, signal)) {

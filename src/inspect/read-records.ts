@@ -82,22 +82,23 @@ export async function* readForward(
 }
 
 /**
- * The last records that `isWanted`, at most `count`, in the order of their offsets. Segments are read from the last one
- * on, until there are enough.
+ * What is kept of the last records, at most `count`, in the order of their offsets: `keep` returns undefined for one that is not
+ * wanted, and must not return parts of the batch. Segments are read from the last one on, until there are enough.
  */
-export async function readNewest(
+export async function readNewest<T extends object>(
   storage: Storage,
   source: PartitionRecords,
   extent: Extent,
-  { count, isWanted }: { count: number; isWanted: (record: FoundRecord) => Promise<boolean> },
+  { count, keep }: { count: number; keep: (record: FoundRecord) => Promise<T | undefined> },
   signal: AbortSignal,
-): Promise<FoundRecord[]> {
-  let newest: FoundRecord[] = []
+): Promise<T[]> {
+  let newest: T[] = []
   for (const segment of source.segments.toReversed()) {
-    const found: FoundRecord[] = []
+    const found: T[] = []
     for await (const record of readSegments(storage, source, [segment], extent, signal)) {
-      if (!(await isWanted(record))) continue
-      found.push(detached(record))
+      const kept = await keep(record)
+      if (kept === undefined) continue
+      found.push(kept)
       if (found.length >= 2 * count) found.splice(0, found.length - count)
     }
     newest = [...found, ...newest].slice(-count)
@@ -107,7 +108,7 @@ export async function readNewest(
 }
 
 /** The bytes of a record are a part of its batch, which must not stay in memory for its sake. */
-function detached(record: FoundRecord): FoundRecord {
+export function detached(record: FoundRecord): FoundRecord {
   const copy = (bytes: Buffer | null) => bytes && Buffer.from(bytes)
   const headers = record.headers.map(([name, bytes]): [string, Buffer | null] => [name, copy(bytes)])
   return { ...record, key: copy(record.key), value: copy(record.value), headers }

@@ -67,6 +67,7 @@ const refused: [string[], RegExp, Record<string, string>?][] = [
   [['--listen', '0.0.0.0:0'], /needs a token \(--token-env\) and TLS/],
   [['--listen', '0.0.0.0:0'], /needs TLS/, { KAFKA_BACKUP_CONSOLE_TOKEN: TOKEN }],
   [['--listen', '127.0.0.1:0'], /fewer than 16 characters/, { KAFKA_BACKUP_CONSOLE_TOKEN: 'short' }],
+  [['--listen', '127.0.0.1:0', '--token-env', 'MISTYPED'], /MISTYPED: this environment variable is not set/],
   [['--tls-cert', 'a.pem'], /both --tls-cert and --tls-key/],
   [['--listen', 'nowhere'], /is not an address/],
   [['--set', 'a=b'], /--set needs --config/],

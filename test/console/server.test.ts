@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, describe, test } from 'node:test'
 import { type ConsoleServer, openConsoleServer } from '../../src/console/open-console-server.ts'
@@ -190,10 +191,10 @@ describe('addresses that lead nowhere', () => {
   })
 
   test('with a generation that does not exist lead to a job file without it', async () => {
-    const { text } = await console_().get(`/at/0/${SHOP}/restore?generation=77`)
+    const { text } = await console_().get('/at/0/shop/restore?generation=77')
     assert.match(text, /Generation 77 is gone/)
     assert.doesNotMatch(text, /generation: 77/)
-    assert.match((await console_().get(`/at/0/${SHOP}/restore?generation=1`)).text, /generation: 1\n/)
+    assert.match((await console_().get('/at/0/shop/restore?generation=1')).text, /generation: 1\n/)
     assert.match(text, /This job file restores no schemas/)
   })
 
@@ -263,6 +264,18 @@ describe('limits', () => {
     )
     assert.equal((await first).status, 404)
     assert.deepEqual((await rest).sort(), [404, 503, 503])
+  })
+
+  test('answers that slow clients do not take are limited, and given up when they leave', async () => {
+    const server = await open(console_().storage, { unsentBytes: 1 })
+    const status = async () => (await get(server.url, '/')).status
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () =>
+      socket.write('GET /at/0/shop/topics/hostile/records/0/2/value HTTP/1.1\r\nHost: localhost\r\n\r\n'),
+    )
+    await once(socket, 'readable')
+    assert.equal(await status(), 503)
+    socket.destroy()
+    while ((await status()) !== 200) await new Promise(setImmediate)
   })
 
   test('a client that leaves stops the reading', async () => {

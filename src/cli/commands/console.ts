@@ -1,6 +1,7 @@
 import { usageError } from '../../errors.ts'
 import type { ServedConsole } from '../../jobs/serve-console.ts'
 import type { Storage } from '../../storage/storage.ts'
+import { TOKEN_VARIABLE } from '../console-command.ts'
 import type { Session } from '../session.ts'
 import { printable } from '../text.ts'
 import { parseAddress, untilAborted } from './serve-until-stopped.ts'
@@ -10,7 +11,7 @@ export async function run(session: Session): Promise<number> {
   const { options, style, actions, clock, log } = session
   const served: Omit<ServedConsole, 'storages'> = {
     ...parseAddress(options.listen ?? ''),
-    token: session.secret(options.tokenEnv ?? ''),
+    token: tokenOf(session),
     tls: tlsOf(session),
     allowedHosts: options.allowedHost,
     clock,
@@ -56,6 +57,14 @@ async function openAll(session: Session): Promise<Storage[]> {
     for (const storage of opened) await storage.close()
     throw error
   }
+}
+
+/** A variable that is named but has no token would leave the console open to everyone on this machine. */
+function tokenOf(session: Session): string | undefined {
+  const variable = session.options.tokenEnv ?? TOKEN_VARIABLE
+  const token = session.secret(variable)
+  if (token !== undefined || variable === TOKEN_VARIABLE) return token
+  throw usageError(`--token-env ${variable}: this environment variable is not set, or empty`)
 }
 
 function tlsOf({ options: { tlsCert: cert, tlsKey: key } }: Session): ServedConsole['tls'] {
