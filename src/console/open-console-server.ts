@@ -43,7 +43,7 @@ export async function openConsoleServer(options: ConsoleOptions): Promise<Consol
   server.requestTimeout = 10_000
   server.headersTimeout = 10_000
   server.maxConnections = MAX_CONNECTIONS
-  server.setTimeout(SILENT_MS)
+  server.timeout = SILENT_MS
   await listen(server, host, port)
   const bound = server.address()
   const actual = typeof bound === 'object' && bound ? bound.port : port
