@@ -104,7 +104,7 @@ function topicsOf({ positions }: StoredGroup): number {
 }
 
 /** Pure. */
-function showGroup(backup: OpenedBackup, group: StoredGroup, request: Shown): Html {
+export function showGroup(backup: OpenedBackup, group: StoredGroup, request: Shown): Html {
   const { place } = backup
   const body = html`<h1>${group.group === '' ? '(no name)' : group.group}</h1>
 ${facts([

@@ -17,7 +17,7 @@ export async function recordPage(backup: OpenedBackup, place: RecordPlace, reque
 }
 
 /** Pure. */
-function showRecord(
+export function showRecord(
   backup: OpenedBackup,
   { found: { label }, view, bytes }: OneRecord,
   request: Pick<PageRequest, 'query' | 'rawPath'>,
