@@ -20,7 +20,7 @@ export interface Measured {
 export async function measureProcess(
   command: string,
   args: readonly string[],
-  stop?: Promise<void>,
+  stop?: Promise<unknown>,
 ): Promise<Measured> {
   const startedAt = performance.now()
   const running = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
