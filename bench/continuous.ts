@@ -34,7 +34,7 @@ export async function runContinuously(folder: string, say: (text: string) => voi
     await writeFile(config, JSON.stringify({ ...job, source, storage: { backend: 'filesystem', path }, backup }))
     const producing = produceEverySecond(cluster, broker, say)
     const args = [cli, 'backup', '--config', config, '--quiet']
-    const running = measureProcess(process.execPath, args, producing)
+    const running = measureProcess(process.execPath, args, producing.then(settle))
     // A failed producer is the reason that counts.
     running.catch(() => undefined)
     const acknowledged = await producing
@@ -69,6 +69,11 @@ async function makeTopics(cluster: Cluster): Promise<number> {
     await waitForLogs(cluster, topic.name, PARTITIONS)
   }
   return leader
+}
+
+/** Until the last records are committed. */
+async function settle(): Promise<void> {
+  await new Promise(resolve => setTimeout(resolve, 15_000))
 }
 
 /** One record for each partition, every second. Returns when each of these rounds was acknowledged. */

@@ -42,7 +42,9 @@ export async function measureProcess(
   }, 5)
   const [exitCode] = await once(running, 'close')
   clearInterval(watch)
-  if (exitCode !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${exitCode}: ${output.stderr}`)
+  const isStopped = stop !== undefined && exitCode === 143
+  if (exitCode !== 0 && !isStopped)
+    throw new Error(`${command} ${args.join(' ')} ended with ${exitCode}: ${output.stderr}`)
   return { wallMs: performance.now() - startedAt, peakBytes, cpuMs, ...output }
 }
 
