@@ -92,26 +92,15 @@ function findProblems(
   ]
 }
 
-/** Pure. What the job file does not restore, or needs in addition. */
-export function listNotes(
-  { topics, schema_registry, encryption }: Manifest,
-  planned: readonly PlannedTopic[],
-): string[] {
+/** Pure. Records of the selected names that the restore does not take. */
+export function listNotes({ topics }: Pick<Manifest, 'topics'>, planned: readonly PlannedTopic[]): string[] {
   const taken = new Set(planned.map(({ topic }) => topic))
   const names = new Set(planned.map(({ topic }) => topic.name))
   const older = topics.filter(one => names.has(one.name) && !taken.has(one) && totalsOf([one]).records > 0)
-  return [
-    ...(encryption ? ['The backup is encrypted: add its keys as encryption.recipients, or pass --key-file.'] : []),
-    ...(schema_registry
-      ? [
-          'This job file restores no schemas: add the registry of the target as enterprise.schema_registry to restore them.',
-        ]
-      : []),
-    ...older.map(
-      one =>
-        `Not restored: ${formatCount(totalsOf([one]).records)} records of another incarnation, ${exactLabelOf(one, topics)}.`,
-    ),
-  ]
+  return older.map(one => {
+    const records = `${formatCount(totalsOf([one]).records)} records`
+    return `Not restored: ${records} of another incarnation, ${exactLabelOf(one, topics)}.`
+  })
 }
 
 /** Pure. The job file of such a restore. It has no secrets: those of the location have to be added. */
