@@ -67,7 +67,7 @@ export async function examineArchive(
     }
     return [...problems, ...misfits]
   })
-  return { findings: describeDamage(uniqueProblems(found.flat())), segments: gathered, largestSegments, extents }
+  return { findings: describeDamage(inKeyOrder(uniqueProblems(found.flat()))), segments: gathered, largestSegments, extents }
 }
 
 /** From which offset on the topic's partitions are read. What earlier runs have written is not, unless it is compared. */
@@ -85,6 +85,11 @@ function startsOf(
     }
   }
   return starts
+}
+
+/** Pure. Lists are read in an order that says nothing to a user. */
+function inKeyOrder(problems: readonly Problem[]): Problem[] {
+  return problems.toSorted((a, b) => (a.key < b.key ? -1 : 1))
 }
 
 function describeDamage(problems: readonly Problem[]): Finding[] {
