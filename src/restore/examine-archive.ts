@@ -67,7 +67,12 @@ export async function examineArchive(
     }
     return [...problems, ...misfits]
   })
-  return { findings: describeDamage(inKeyOrder(uniqueProblems(found.flat()))), segments: gathered, largestSegments, extents }
+  return {
+    findings: describeDamage(inKeyOrder(uniqueProblems(found.flat()))),
+    segments: gathered,
+    largestSegments,
+    extents,
+  }
 }
 
 /** From which offset on the topic's partitions are read. What earlier runs have written is not, unless it is compared. */
