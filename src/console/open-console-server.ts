@@ -1,7 +1,8 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
+import { listenAt } from '../lib/listen.ts'
 import { type Answer, securityHeaders } from './answer.ts'
 import { ArchiveReader, type ConsoleLocation } from './archive-reader.ts'
 import { readAssets } from './assets.ts'
@@ -44,17 +45,11 @@ export async function openConsoleServer(options: ConsoleOptions): Promise<Consol
   server.headersTimeout = 10_000
   server.maxConnections = MAX_CONNECTIONS
   server.timeout = SILENT_MS
-  await listen(server, host, port)
-  const bound = server.address()
-  const actual = typeof bound === 'object' && bound ? bound.port : port
-  return {
-    url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${actual}`,
-    close: () =>
-      new Promise(resolve => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  const help = 'Choose a free port and an address of this machine.'
+  const { address, close } = await listenAt(server, { host, port }, (problem, cause) => {
+    return new KafkaBackupError('USAGE', `the console ${problem}`, { cause, help })
+  })
+  return { url: `${tls ? 'https' : 'http'}://${address}`, close }
 }
 
 const MAX_CONNECTIONS = 256
@@ -133,20 +128,4 @@ function send(
     'content-length': Buffer.byteLength(body),
   })
   response.end(request.method === 'HEAD' ? undefined : body)
-}
-
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const message = `the console cannot listen on ${host}:${port} (${cause.code ?? cause.message})`
-      const help = 'Choose a free port and an address of this machine.'
-      reject(new KafkaBackupError('USAGE', message, { cause, help }))
-    })
-    server.listen(port, host, () => {
-      server.removeAllListeners('error')
-      // A connection that cannot be accepted is its client's loss alone.
-      server.on('error', () => undefined)
-      resolve()
-    })
-  })
 }

@@ -1,15 +1,9 @@
-import type { Server } from 'node:http'
 import { KafkaBackupError } from '../errors.ts'
+import { type Listener, listenAt } from '../lib/listen.ts'
 import { nodeHttp } from '../lib/node-http.ts'
 
 /** Answers one path: the status, what it is, and the text. */
 export type Page = () => Promise<{ status: number; contentType: string; body: string }>
-
-export interface HttpListener {
-  /** Where it listens, with the port that was chosen where 0 was asked for. */
-  address: string
-  close(): Promise<void>
-}
 
 interface ListenOptions {
   host: string
@@ -22,7 +16,7 @@ interface ListenOptions {
 export async function openHttpListener(
   { host, port, field }: ListenOptions,
   pages: Readonly<Record<string, Page>>,
-): Promise<HttpListener> {
+): Promise<Listener> {
   const server = nodeHttp.createServer(async (request, response) => {
     const page = pages[request.url?.split('?')[0] ?? '']
     const isRead = request.method === 'GET' || request.method === 'HEAD'
@@ -33,17 +27,10 @@ export async function openHttpListener(
   // A scraper that opens a connection and says nothing must not keep it for ever.
   server.requestTimeout = 10_000
   server.headersTimeout = 10_000
-  await listen(server, host, port, field)
-  const bound = server.address()
-  const actual = typeof bound === 'object' && bound ? bound.port : port
-  return {
-    address: `${host.includes(':') ? `[${host}]` : host}:${actual}`,
-    close: () =>
-      new Promise(resolve => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  const help = 'Choose a free port and an address of this machine, or leave the section out.'
+  return listenAt(server, { host, port }, (problem, cause) => {
+    return new KafkaBackupError('CONFIG_INVALID', `${field}: ${problem}`, { cause, help })
+  })
 }
 
 export function text(status: number, body: string): Awaited<ReturnType<Page>> {
@@ -57,20 +44,4 @@ async function answer(page: Page | undefined): ReturnType<Page> {
   } catch {
     return text(500, 'this page could not be made')
   }
-}
-
-function listen(server: Server, host: string, port: number, field: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const message = `${field}: cannot listen on ${host}:${port} (${cause.code ?? cause.message})`
-      const help = 'Choose a free port and an address of this machine, or leave the section out.'
-      reject(new KafkaBackupError('CONFIG_INVALID', message, { cause, help }))
-    })
-    server.listen(port, host, () => {
-      server.removeAllListeners('error')
-      // A connection that cannot be accepted, as when no file is left for it, is the scraper's loss alone.
-      server.on('error', () => undefined)
-      resolve()
-    })
-  })
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
+import type { Listener } from '../lib/listen.ts'
 import { formatDuration } from '../lib/units.ts'
-import { type HttpListener, openHttpListener, text } from './http-server.ts'
+import { openHttpListener, text } from './http-server.ts'
 import { JobMetrics, type MeasuredCall } from './job-metrics.ts'
 import { JobProgress } from './job-progress.ts'
 import type { ProgressEvent } from './progress.ts'
@@ -17,7 +18,7 @@ interface JobListenerOptions {
   maxRoundAgeMs?: number | undefined
 }
 
-interface JobListener extends HttpListener {
+interface JobListener extends Listener {
   onProgress(event: ProgressEvent): void
   onStorageCall(call: MeasuredCall): void
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../src/lib/clock.ts'
-import { type HttpListener, openHttpListener } from '../../src/observe/http-server.ts'
+import type { Listener } from '../../src/lib/listen.ts'
+import { openHttpListener } from '../../src/observe/http-server.ts'
 import { OperatorMetrics } from '../../src/operator/metrics/operator-metrics.ts'
 import { alertsFile, readPanels, readRules, readVariables, selectorsOf } from '../operator/metrics/read-monitoring.ts'
 import { type Prometheus, startPrometheus } from '../servers/prometheus.ts'
@@ -13,7 +14,7 @@ import { fillVariables, isNumber, scrapeConfig } from './scraped-operator.ts'
 const quiet = ['KafkaBackupOperatorDown']
 
 describe('a real Prometheus that scrapes the metrics of an operator', () => {
-  let listener: HttpListener
+  let listener: Listener
   let prometheus: Prometheus
   /** As in pairs that stand in for each other. */
   let second: Prometheus

@@ -1,4 +1,5 @@
-import { type HttpListener, openHttpListener, type Page } from '../../observe/http-server.ts'
+import type { Listener } from '../../lib/listen.ts'
+import { openHttpListener, type Page } from '../../observe/http-server.ts'
 import type { Health, HealthPage } from './health.ts'
 
 interface ListenAddress {
@@ -22,7 +23,7 @@ export async function openListeners(
   options: ListenerOptions,
   health: Health,
   exposition: Exposition,
-): Promise<HttpListener[]> {
+): Promise<Listener[]> {
   const probes = { '/healthz': probe(() => health.live()), '/readyz': probe(() => health.ready()) }
   const { metrics } = options
   if (metrics === undefined) return [await open(options.health, '--health-address', probes)]
@@ -43,7 +44,7 @@ export async function openListeners(
   }
 }
 
-function open(address: ListenAddress, field: string, pages: Record<string, Page>): Promise<HttpListener> {
+function open(address: ListenAddress, field: string, pages: Record<string, Page>): Promise<Listener> {
   return openHttpListener({ ...address, field }, pages)
 }
 

@@ -1,7 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { KafkaBackupError } from '../../errors.ts'
+import { listenAt } from '../../lib/listen.ts'
 import { RegistryFault } from './registry-fault.ts'
 import type { RegistryStore } from './registry-store.ts'
 import type { Answer } from './route.ts'
@@ -36,17 +37,11 @@ export async function openRegistryServer(options: RegistryServerOptions): Promis
   const server = tls
     ? createTlsServer({ ...tls, ...(tls.ca ? { requestCert: true, rejectUnauthorized: true } : {}) }, onRequest)
     : createServer(onRequest)
-  await listen(server, host, port)
-  const bound = server.address()
-  const actual = typeof bound === 'object' && bound ? bound.port : port
-  return {
-    url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${actual}`,
-    close: () =>
-      new Promise(resolve => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  const help = 'Choose a free port and an address of this machine.'
+  const { address, close } = await listenAt(server, { host, port }, (problem, cause) => {
+    return new KafkaBackupError('USAGE', `the registry ${problem}`, { cause, help })
+  })
+  return { url: `${tls ? 'https' : 'http'}://${address}`, close }
 }
 
 async function serve(options: RegistryServerOptions, request: IncomingMessage, response: ServerResponse) {
@@ -96,20 +91,4 @@ function send(response: ServerResponse, status: number, answer: Answer): void {
     'content-length': Buffer.byteLength(body),
   })
   response.end(body)
-}
-
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const message = `the registry cannot listen on ${host}:${port} (${cause.code ?? cause.message})`
-      const help = 'Choose a free port and an address of this machine.'
-      reject(new KafkaBackupError('USAGE', message, { cause, help }))
-    })
-    server.listen(port, host, () => {
-      server.removeAllListeners('error')
-      // A connection that cannot be accepted is its client's loss alone.
-      server.on('error', () => undefined)
-      resolve()
-    })
-  })
 }
