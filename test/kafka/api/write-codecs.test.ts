@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createTopicsApi } from '../../../src/kafka/api/create-topics.ts'
+import { deleteTopicsApi } from '../../../src/kafka/api/delete-topics.ts'
 import { findCoordinator } from '../../../src/kafka/api/find-coordinator.ts'
 import { offsetCommit, offsetFetch } from '../../../src/kafka/api/group-offsets.ts'
 import { initProducerId } from '../../../src/kafka/api/init-producer-id.ts'
 import { produceApi } from '../../../src/kafka/api/produce.ts'
 import { describeBrokerConfigs, incrementalAlterConfigs } from '../../../src/kafka/api/topic-configs.ts'
 import { Writer } from '../../../src/kafka/wire/writer.ts'
-import { deleteGroupsApi, deleteTopicsApi } from '../../fakes/delete-requests.ts'
+import { deleteGroupsApi } from '../../fakes/delete-requests.ts'
 import { describeCodec, hex, id, unknownTag } from './describe-codec.ts'
 
 describeCodec('Produce v9', {
