@@ -266,7 +266,7 @@ describe('limits', () => {
     assert.deepEqual((await rest).sort(), [404, 503, 503])
   })
 
-  test('answers that slow clients do not take are limited, and given up when they leave', async () => {
+  test('answers that slow clients do not take are limited, and freed when they leave', async () => {
     const server = await open(console_().storage, { unsentBytes: 1 })
     const status = async () => (await get(server.url, '/')).status
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () =>

@@ -15,7 +15,7 @@ function piece(number: number, bytes = 100): Numbered {
   return { number, bytes: Buffer.concat([batch, Buffer.alloc(bytes)]), whole: walkBatches(batch, 0, batch.length) }
 }
 
-/** Answers when it is told to. */
+/** Answers when the test asks it to. */
 function heldSifting(width: number) {
   const calls: { headers: readonly BatchHeader[]; answer: (verdict: Verdict) => void }[] = []
   const sift = (_: Buffer, headers: readonly BatchHeader[]) => {

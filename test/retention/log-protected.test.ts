@@ -146,7 +146,7 @@ describe('the removal of a whole backup of version 2', () => {
   const remove = (world: World, storage: Storage = world.storage) =>
     deleteBackup('a', world.partsAt(storage), { isDryRun: false }, never)
 
-  test('leaves what the store protects restorable, with its data, and goes on when the protection has ended', async () => {
+  test('leaves what the store protects restorable, with its data, and continues when the protection has ended', async () => {
     for (const before of [0, 3]) {
       const world = await grown(30, before)
       const all = await readAllGenerations(world.storage, 'a')
@@ -196,7 +196,7 @@ describe('the removal of a whole backup of version 2', () => {
     assert.equal(outcome.removed.objects, objects)
   })
 
-  test('cannot be taken back once the newest commit has gone, though the marker is left', async () => {
+  test('cannot be undone once the newest commit has gone, though the marker is left', async () => {
     const world = await grown(12)
     const kill = async (key: string, signal: AbortSignal) => {
       if (key.endsWith('/manifests/00000001.json')) throw new Death()
@@ -209,7 +209,7 @@ describe('the removal of a whole backup of version 2', () => {
     assert.deepEqual(world.keys('a/'), [])
   })
 
-  test('one that dies at any call to the store leaves the newest generation whole, or cannot be taken back', async () => {
+  test('one that dies at any call to the store leaves the newest generation whole, or cannot be undone', async () => {
     const whole = await grown(12)
     const counted = dying(whole.storage, 0, 'kill-before')
     await remove(whole, counted.storage)
