@@ -3,8 +3,9 @@ import { cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { openDriver } from '../test/servers/driver.ts'
 import { startS3 } from '../test/servers/versitygw.ts'
-import { BATCHED, requireKcat, startBenchCluster } from './cluster.ts'
+import { BATCHED, RECORDS, requireKcat, startBenchCluster } from './cluster.ts'
 import { runContinuously } from './continuous.ts'
+import { measureFarStore } from './far.ts'
 import { fillWithOthers, fillWithPayload, openBenchRegistry } from './registries.ts'
 import { RegistryScenario } from './registry-scenario.ts'
 import { type BenchPart, type BenchResult, benchParts, writeReport } from './report.ts'
@@ -15,7 +16,7 @@ import { Scenarios } from './scenarios.ts'
 
 /**
  * `make bench`: measures against what users would pick otherwise, on one broker, each part in one run; fails where a limit
- * is missed. `BENCH_PART=backup|restore|schemas|search|registry|scale|continuous` does one part.
+ * is missed. `BENCH_PART=backup|restore|far|schemas|search|registry|scale|continuous` does one part.
  */
 const say = (text: string) => void process.stderr.write(`bench: ${text}\n`)
 const only = process.env.BENCH_PART
@@ -44,6 +45,7 @@ async function benchWithKafka(some: readonly Exclude<BenchPart, 'registry' | 'sc
     const rows = await {
       backup: () => benchBackups(new Scenarios(server, folder)),
       restore: () => benchRestores(restores),
+      far: () => benchFarStore({ server, driver, folder }),
       schemas: () => benchSchemas(restores),
       search: () => benchSearch(new Scenarios(server, folder)),
     }[part]()
@@ -93,9 +95,19 @@ async function benchRestores(restores: Restores): Promise<Row[]> {
   rows.push(...(await restores.withWindow('zstd')))
   say('restore of one-record batches')
   rows.push(...(await restores.againstPerfTool('one-record-batches', {}, 1)))
+  say('restore of an hour of commits')
+  rows.push(...(await restores.ofCommits('hour', RECORDS)))
   say('memory of a restore')
   rows.push(await restores.memoryGrowth('plain', 'plain-x4'))
   return rows
+}
+
+async function benchFarStore(parts: Parameters<typeof measureFarStore>[0]): Promise<Row[]> {
+  const topics = [
+    { topic: 'zstd', compression: 'auto' },
+    { topic: 'plain', compression: 'none' },
+  ]
+  return measureFarStore(parts, topics, say)
 }
 
 async function benchSchemas(restores: Restores): Promise<Row[]> {

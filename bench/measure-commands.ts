@@ -1,5 +1,6 @@
 import { openBackup } from '../src/archive/catalog.ts'
-import { describeBackup, listBackups } from '../src/archive/describe.ts'
+import { describeBackup } from '../src/archive/describe.ts'
+import { listBackups } from '../src/archive/list-backups.ts'
 import { openGeneration } from '../src/archive/log/open-generation.ts'
 import { readJob } from '../src/config/load-job.ts'
 import { restoreOptions } from '../src/jobs/restore.ts'

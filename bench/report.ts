@@ -12,7 +12,7 @@ export interface BenchResult {
 }
 
 /** The parts of the benchmark, each measured in one run; the figures of two may be of different ones. */
-export const benchParts = ['backup', 'restore', 'schemas', 'search', 'registry', 'scale', 'continuous'] as const
+export const benchParts = ['backup', 'restore', 'far', 'schemas', 'search', 'registry', 'scale', 'continuous'] as const
 export type BenchPart = (typeof benchParts)[number]
 
 const page = join(import.meta.dirname, '../docs/benchmarks.md')
@@ -52,7 +52,7 @@ function formatValue({ value, unit }: Row): string {
       return `${value.toFixed(1)} s`
     case 'requests':
     case 'objects':
-      return value.toLocaleString('en')
+      return Math.round(value).toLocaleString('en')
     case 'ms':
       return `${value.toFixed(1)} ms`
     case 'bytes':

@@ -1,9 +1,11 @@
-import { writeFile } from 'node:fs/promises'
+import { cp, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { openBackup } from '../src/archive/catalog.ts'
+import { listSegments } from '../src/archive/indexes.ts'
 import { openLocation } from '../test/open-location.ts'
 import type { KafkaDriver } from '../test/servers/driver.ts'
 import type { KafkaServer } from '../test/servers/kafka.ts'
+import { BATCHED } from './cluster.ts'
 import { cli, measureProcess, median } from './measure.ts'
 import { runPerfTool } from './perf-tool.ts'
 import type { BenchRegistry } from './registries.ts'
@@ -115,6 +117,55 @@ export class Restores {
     ]
   }
 
+  /** The commits of a continuous run before and after they are merged to segments against a backup by a single run, taking turns. */
+  async ofCommits(topic: string, records: number): Promise<Row[]> {
+    await this.#driver.createTopic(topic, { partitions: 200 })
+    const path = join(this.#folder, 'commits')
+    const props = { ...BATCHED, 'compression.type': 'zstd' }
+    // As many commits as an hour has minutes, of a record rate that keeps all appends small.
+    const rate = Math.ceil(records / 60)
+    const producing = runPerfTool(this.#server, { topic, records, payload: this.#payload, props, rate })
+    await this.#backUpContinuously(topic, path, '24h', producing.then(waitSeconds(5)))
+    const merged = join(this.#folder, 'merged')
+    await cp(path, merged, { recursive: true })
+    await this.#backUpContinuously(topic, merged, '1m', waitSeconds(90)())
+    const paths = { single: await this.#backUp(topic), unmerged: path, merged }
+    const pieces = { unmerged: await countPieces(path), merged: await countPieces(merged) }
+    if (pieces.merged > 0 || pieces.unmerged < 200) throw new Error(`pieces: ${JSON.stringify(pieces)}`)
+    const wallMs = { single: [] as number[], unmerged: [] as number[], merged: [] as number[] }
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const kind of ['single', 'unmerged', 'merged'] as const) {
+        wallMs[kind].push((await this.#restore(paths[kind], topic)).wallMs)
+      }
+    }
+    const singleMs = median(wallMs.single)
+    const row = (kind: 'unmerged' | 'merged', name: string, limit: number): Row => ({
+      name,
+      measure: 'wall time against the backup of a single run',
+      value: median(wallMs[kind]) / singleMs,
+      unit: 'ratio',
+      limit,
+      detail: { ours_ms: median(wallMs[kind]), single_ms: singleMs, pieces: pieces[kind], rounds: ROUNDS },
+    })
+    return [
+      row('unmerged', 'restore of an hour of commits that are not merged to segments', 2),
+      row('merged', 'restore of the same commits, merged', 1.15),
+    ]
+  }
+
+  async #backUpContinuously(topic: string, path: string, mergeAfter: string, stop: Promise<unknown>): Promise<void> {
+    const source = { bootstrap_servers: this.#server.bootstrapServers, topics: { include: [topic] } }
+    const backup = { continuous: true, commit_interval: '1s', merge_after: mergeAfter }
+    const config = await this.#write({
+      mode: 'backup',
+      backup_id: 'bench',
+      source,
+      storage: filesystem(path),
+      backup,
+    })
+    await measureProcess(process.execPath, [cli, 'backup', '--config', config, '--quiet'], stop)
+  }
+
   async memoryGrowth(topic: string, larger: string): Promise<Row> {
     const peak = async (name: string) => {
       const path = await this.#backUp(name)
@@ -206,6 +257,25 @@ export class Restores {
     await writeFile(config, JSON.stringify(job))
     return config
   }
+}
+
+function waitSeconds(seconds: number): () => Promise<void> {
+  return () => new Promise(resolve => setTimeout(resolve, seconds * 1000))
+}
+
+/** Small appends that share objects with others. */
+async function countPieces(path: string): Promise<number> {
+  const { signal } = new AbortController()
+  const storage = openLocation(path)
+  const { topics } = await openBackup(storage, 'bench', signal)
+  let pieces = 0
+  for (const topic of topics) {
+    for (const partition of topic.partitions) {
+      const segments = await listSegments(storage, topic, partition, signal)
+      pieces += segments.filter(({ piece }) => piece).length
+    }
+  }
+  return pieces
 }
 
 function filesystem(path: string) {

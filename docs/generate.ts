@@ -13,6 +13,7 @@ import { writeDashboard } from './generate-dashboard.ts'
 import { jobMetricsTable, operatorMetricsTable, progressFieldsTable } from './metrics-table.ts'
 import { operatorTables } from './operator-tables.ts'
 import { progressTable } from './progress-table.ts'
+import { requestReference } from './request-table.ts'
 
 /** `make docs`: writes into the pages what the code says; test/docs.test.ts fails where they differ. */
 await writeConfigDocs()
@@ -20,6 +21,7 @@ await fill('cli.md', 'cli', cliReference())
 await fill('errors.md', 'errors', errorReference())
 await fill('errors.md', 'error-details', detailReference())
 await fill('schemas.md', 'losses', lossReference())
+await fill('kafka-versions.md', 'requests', requestReference())
 await fill('metrics.md', 'job-metrics', jobMetricsTable())
 await fill('metrics.md', 'progress-fields', progressFieldsTable())
 await fill('monitoring.md', 'operator-metrics', operatorMetricsTable())

@@ -135,7 +135,7 @@ export const errorTable = {
     exitCode: 1,
     help: 'The brokers have no `authorizer.class.name`: they keep no ACLs and check none.',
   },
-  KAFKA_UNSUPPORTED: { retryable: false, exitCode: 1, help: 'Kafka 3.1 or later is needed.' },
+  KAFKA_UNSUPPORTED: { retryable: false, exitCode: 1, help: 'See docs/kafka-versions.md for what each Kafka has.' },
   KAFKA_REFUSED: { retryable: false, exitCode: 1, help: 'The broker refused the request; see its log.' },
   KAFKA_PROTOCOL: { retryable: false, exitCode: 1, help: 'The answer is not Kafka protocol; is this a broker?' },
   TOPIC_NOT_FOUND: {
@@ -172,7 +172,7 @@ export const errorTable = {
   SOURCE_TRUNCATED: {
     retryable: false,
     exitCode: 1,
-    help: 'The source lost records that this backup holds. Set `backup.on_truncation: new_incarnation` to keep them and copy the topic again from its start; docs/restore.md describes incarnations.',
+    help: 'The source lost records that this backup holds, or, on a cluster without topic IDs, the topic was created again. Set `backup.on_truncation: new_incarnation` to keep them and copy the topic again from its start; docs/restore.md describes incarnations.',
   },
   SOURCE_CORRUPT: {
     retryable: true,
@@ -187,7 +187,7 @@ export const errorTable = {
   BATCH_OLD_FORMAT: {
     retryable: false,
     exitCode: 1,
-    help: 'Message formats v0 and v1 are not supported; let the cluster rewrite the topic as v2, or exclude it.',
+    help: 'Segments hold record batches of format v2 only; this one was not written by kafka-backup, or is damaged.',
   },
   BATCH_INVALID: { retryable: false, exitCode: 3, help: 'The bytes are not a valid record batch.' },
 

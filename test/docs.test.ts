@@ -9,6 +9,7 @@ import { configTables } from '../docs/config-table.ts'
 import { jobJsonSchema } from '../docs/job-json-schema.ts'
 import { jobMetricsTable, progressFieldsTable } from '../docs/metrics-table.ts'
 import { operatorTables } from '../docs/operator-tables.ts'
+import { requestReference } from '../docs/request-table.ts'
 import { accessFileSchema } from '../src/archive/access-section.ts'
 import { groupsFileSchema } from '../src/archive/groups-section.ts'
 import { holdSchema } from '../src/archive/holds.ts'
@@ -21,6 +22,7 @@ import {
   subjectMetadataSchema,
 } from '../src/archive/registry-section.ts'
 import { shardSchema } from '../src/archive/shard.ts'
+import { verificationSchema } from '../src/archive/verification.ts'
 import { formatResult } from '../src/cli/result/format-result.ts'
 import { ResultBuilder } from '../src/cli/result/result-builder.ts'
 import { parseClusterlessJob, parseJob } from '../src/config/load-job.ts'
@@ -34,7 +36,14 @@ import { defaultApicurioVersion } from './servers/apicurio-dist.ts'
 import { azuriteVersion } from './servers/azurite-package.ts'
 import { fakeGcsVersion } from './servers/fake-gcs-binary.ts'
 import { grafanaSchemaVersion } from './servers/grafana-schema.ts'
-import { defaultKafkaVersion, olderKafkaVersion, oldestKafkaVersion } from './servers/kafka-dist.ts'
+import {
+  defaultKafkaVersion,
+  newestKafkaVersion,
+  olderKafkaVersion,
+  oldestKafkaVersion,
+  oldestKraftVersion,
+  zooKeeperKafkaVersion,
+} from './servers/kafka-dist.ts'
 import { kubeVersion } from './servers/kube-binaries.ts'
 import { prometheusVersion } from './servers/prometheus-binary.ts'
 import { versitygwVersion } from './servers/versitygw-binary.ts'
@@ -64,6 +73,10 @@ test('docs/errors.md has the table of errors', () => {
 
 test('docs/schemas.md has the kinds of loss', () => {
   assert.equal(marked(read('docs/schemas.md'), 'losses'), lossReference().trim())
+})
+
+test('docs/kafka-versions.md has the table of requests', () => {
+  assert.equal(marked(read('docs/kafka-versions.md'), 'requests'), requestReference())
 })
 
 test('docs/metrics.md has the metrics of the code', () => {
@@ -175,6 +188,7 @@ test('docs/format.md names every field of a lease and of a hold', () => {
   const documented = (table: string) => tableRows(read('docs/format.md'), table).map(([field]) => field)
   assert.deepEqual(documented('lease-fields'), Object.keys(leaseSchema.shape))
   assert.deepEqual(documented('hold-fields'), Object.keys(holdSchema.shape))
+  assert.deepEqual(documented('verification-fields'), Object.keys(verificationSchema.shape))
 })
 
 test('every job file shown in the docs is valid', () => {
@@ -282,7 +296,14 @@ interface Definition {
 test('docs/tested-servers.md names the versions of the servers that the tests run', () => {
   const proven = read('docs/tested-servers.md')
   const versions = {
-    Kafka: [defaultKafkaVersion, olderKafkaVersion, oldestKafkaVersion],
+    Kafka: [
+      defaultKafkaVersion,
+      newestKafkaVersion,
+      olderKafkaVersion,
+      oldestKraftVersion,
+      zooKeeperKafkaVersion,
+      oldestKafkaVersion,
+    ],
     versitygw: [versitygwVersion],
     Azurite: [azuriteVersion],
     'fake-gcs-server': [fakeGcsVersion],

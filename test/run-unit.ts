@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { cpuSecondsOf } from './cpu-seconds.ts'
 import { prepareTestEnvironment, testFlags } from './test-environment.ts'
 import {
   type Durations,
@@ -29,7 +30,9 @@ await writeSlowest()
 const count = (name: string) => results.reduce((sum, { output }) => sum + readCount(output, name), 0)
 const failed = count('fail') + count('cancelled')
 const seconds = Math.round((performance.now() - start) / 1000)
-process.stdout.write(`unit: ${count('pass')} passed, ${failed} failed in ${seconds} s, ${shards.length} processes\n`)
+const cpu = Math.round(cpuSecondsOf('self'))
+const effort = `${seconds} s, ${cpu} CPU s, ${shards.length} processes`
+process.stdout.write(`unit: ${count('pass')} passed, ${failed} failed in ${effort}\n`)
 if (results.some(({ exitCode }) => exitCode !== 0)) {
   process.exitCode = 1
   if (failed === 0) process.stdout.write('unit: a process crashed, or an error was not caught by any test: see above\n')
@@ -59,7 +62,7 @@ async function writeSlowest(): Promise<void> {
     for (const [file, seconds] of Object.entries(ofShard)) durations[file] = (durations[file] ?? 0) + seconds
   }
   await rm(folder, { recursive: true })
-  process.stdout.write('\nslowest files:\n')
+  process.stdout.write('\nslowest files, by their CPU time:\n')
   for (const file of orderByDuration(Object.keys(durations), durations).slice(0, 10)) {
     process.stdout.write(`${durations[file]?.toFixed(1).padStart(7)} s  ${file}\n`)
   }

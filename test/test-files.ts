@@ -34,6 +34,7 @@ export const fullOnly: readonly string[] = [
   'test/servers/kubelet-jobs.test.ts',
   'test/servers/kubelet.test.ts',
   'test/servers/shared-kafka.test.ts',
+  'test/servers/shared-kube.test.ts',
 ]
 
 export interface TestFiles {

@@ -67,9 +67,10 @@ export async function hasMarker(
   backupId: string,
   manifests: ScannedManifests['manifests'],
   signal: AbortSignal,
+  known?: { commit: number | undefined },
 ): Promise<boolean> {
   if ((await kindOfNewest(storage, manifests, signal)) === 'marker') return true
-  const lost = await findLostMarker(storage, backupId, manifests, signal)
+  const lost = await findLostMarker(storage, backupId, manifests, signal, known)
   if (lost) throw lost.error
   return false
 }
@@ -138,14 +139,17 @@ export interface NewestState extends LogBase {
 
 /** The newest committed state for one who continues it in the version that it has. Refuses an expired backup, and commits without their marker. */
 export async function newestState(storage: Storage, backupId: string, signal: AbortSignal): Promise<NewestState> {
-  const { manifests, mark } = await scanManifests(storage, backupId, signal)
+  // At the same time: a store may be far away, and both are needed whatever the other says.
+  const [{ manifests, mark }, commit] = await Promise.all([
+    scanManifests(storage, backupId, signal),
+    findNewestCommit(storage, backupId, signal),
+  ])
   if (mark) throw expiredBackup(storage, backupId)
   const [newest, before] = [...manifests.keys()].reverse()
-  if (!(await hasMarker(storage, backupId, manifests, signal))) {
+  if (!(await hasMarker(storage, backupId, manifests, signal, { commit }))) {
     const manifest = newest === undefined ? undefined : await readManifest(storage, backupId, newest, signal)
     return { manifest, isLog: false }
   }
-  const commit = await findNewestCommit(storage, backupId, signal)
   if (commit !== undefined) {
     const opened = await openGeneration(storage, backupId, commit, signal)
     return { manifest: writerManifestOf(opened), opened, isLog: true }

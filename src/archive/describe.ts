@@ -1,32 +1,18 @@
-import { detailsField, type ErrorCode, type ErrorDetails, KafkaBackupError } from '../errors.ts'
-import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { AccessKind, AccessSection } from './access-section.ts'
-import { listBackupIds, listGenerations, openBackup } from './catalog.ts'
-import { deletedKeyWarnings } from './deleted-keys.ts'
+import { listGenerations } from './catalog.ts'
 import { incarnationKey, labelOf } from './incarnation.ts'
 import type { Gap, Manifest, ManifestPartition, ManifestTopic } from './manifest.ts'
+import { recordWarnings } from './record-warnings.ts'
 import { type RecoveryWindow, readRecoveryWindows } from './recovery-window.ts'
 import { newestOf } from './registry-files.ts'
 import type { SectionName } from './registry-section.ts'
 import { earlier, later } from './scalars.ts'
 import { type GenerationChoice, openSelected } from './select-generation.ts'
 import { type Totals, totalsOf } from './summary.ts'
+import { type LastVerifications, readLastVerifications } from './verification.ts'
 
-export type BackupSummary = { backup_id: string } & (
-  | { error: string; code: ErrorCode; details?: ErrorDetails }
-  | ({
-      generation: number
-      complete: boolean
-      created_at: string
-      cluster_id: string | null
-      encrypted: boolean
-      /** Compacted topics that may hold keys which were deleted at the source. */
-      stale_topics: number
-    } & Totals)
-)
-
-export interface Description {
+export interface Description extends LastVerifications {
   backup_id: string
   location: string
   generation: number
@@ -105,25 +91,6 @@ interface DescribedPartition extends Omit<ManifestPartition, 'indexes' | 'list' 
   reread?: { began_at: string | null; end_offset: bigint; records: number; stored_bytes: number }
 }
 
-const CONCURRENCY = 8
-
-/** One row a backup. One that cannot be read is a row that says so: it must not hide the others, nor itself. */
-export async function listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]> {
-  return runPool(await listBackupIds(storage, signal), CONCURRENCY, async backup_id => {
-    try {
-      const manifest = await openBackup(storage, backup_id, signal)
-      const { generation, complete, created_at, cluster, encryption } = manifest
-      const head = { backup_id, generation, complete, created_at, cluster_id: cluster.id }
-      const stale_topics = deletedKeyWarnings(manifest.topics).length
-      return { ...head, encrypted: encryption !== undefined, stale_topics, ...totalsOf(manifest.topics) }
-    } catch (error) {
-      signal.throwIfAborted()
-      if (!(error instanceof KafkaBackupError)) throw error
-      return { backup_id, error: error.message, code: error.code, ...detailsField(error) }
-    }
-  })
-}
-
 /** The chosen state of a backup; the newest without a choice. */
 export async function describeBackup(
   storage: Storage,
@@ -135,15 +102,20 @@ export async function describeBackup(
   const windows = await readRecoveryWindows(storage, backupId, signal)
   const manifest = await openSelected(storage, backupId, choice, signal)
   const generations = await listGenerations(storage, backupId, signal)
-  return describeManifest(manifest, { location: storage.location, generations, windows })
+  const verified = await readLastVerifications(storage, backupId, signal)
+  return describeManifest(manifest, { location: storage.location, generations, windows, verified })
 }
 
 interface Surroundings extends Pick<Description, 'location' | 'generations'> {
   windows: ReadonlyMap<string, RecoveryWindow>
+  verified: LastVerifications
 }
 
 /** Pure. The description of a state that is open already. */
-export function describeManifest(manifest: Manifest, { location, generations, windows }: Surroundings): Description {
+export function describeManifest(
+  manifest: Manifest,
+  { location, generations, windows, verified }: Surroundings,
+): Description {
   const { backup_id, generation, complete, started_at, created_at, tool_version, format_version } = manifest
   const point = { generation, created_at }
   // Where it was committed in the meantime, its new topics have no window yet.
@@ -160,9 +132,10 @@ export function describeManifest(manifest: Manifest, { location, generations, wi
     format_version,
     cluster: manifest.cluster,
     selection: manifest.selection,
+    ...verified,
     totals: totalsOf(manifest.topics),
     encryption: manifest.encryption ?? null,
-    warnings: [...manifest.warnings, ...deletedKeyWarnings(manifest.topics)],
+    warnings: describeWarnings(manifest),
     topics: manifest.topics.map(topic => ({
       ...describeTopic(topic, manifest.topics),
       recovery_window: windows.get(incarnationKey(topic)) ?? ownWindow,
@@ -173,6 +146,11 @@ export function describeManifest(manifest: Manifest, { location, generations, wi
     consumer_groups: describeGroups(manifest.consumer_groups),
     access: describeAccess(manifest.access),
   }
+}
+
+/** What a run has warned of once is true for all generations after it. */
+function describeWarnings({ warnings, topics }: Manifest): string[] {
+  return [...new Set([...warnings, ...recordWarnings(topics)])]
 }
 
 function describeRegistry(section: Manifest['schema_registry']): DescribedRegistry {

@@ -4,7 +4,7 @@ import { count, hash, int64, kafkaText, topicName } from './scalars.ts'
 const position = z.strictObject({
   topic: topicName,
   partition: count,
-  /** The next record that the group reads. */
+  /** The next record that the group reads; of a share group the first one that it has not processed. */
   offset: int64,
   /** Of the last record that it has read; -1 is unknown. */
   leader_epoch: z.int(),
@@ -15,8 +15,8 @@ const position = z.strictObject({
 
 const storedGroup = z.strictObject({
   group: kafkaText,
-  /** `classic`, `consumer` (KIP-848), `streams` (KIP-1071). */
-  type: z.enum(['classic', 'consumer', 'streams']),
+  /** `classic`, `consumer` (KIP-848), `streams` (KIP-1071), `share` (KIP-932). */
+  type: z.enum(['classic', 'consumer', 'streams', 'share']),
   /** The broker's own word, such as `Stable` or `Empty`; null where it could not be asked. */
   state: kafkaText.nullable(),
   members: count.nullable(),
@@ -25,6 +25,8 @@ const storedGroup = z.strictObject({
   positions: z.array(position),
   /** Partitions for which an open transaction held a newer offset; the position, if there is one, is the last committed. */
   undecided: z.array(z.strictObject({ topic: topicName, partition: count })).exactOptional(),
+  /** Partitions of a share group for which the broker reported no start offset. */
+  unset: z.array(z.strictObject({ topic: topicName, partition: count })).exactOptional(),
 })
 
 /** `groups-<generation>.<run>.json`. */
@@ -32,7 +34,7 @@ export const groupsFileSchema = z.strictObject({
   format: z.literal('kafka-backup-groups'),
   format_version: z.literal(1),
   groups: z.array(storedGroup),
-  /** Groups whose progress is not in the backup: those of types that do not commit offsets, such as share groups. */
+  /** Groups whose progress is not in the backup: those of unknown types, and share groups of a broker that cannot report start offsets. */
   left_out: z.array(z.strictObject({ group: kafkaText, type: kafkaText })),
 })
 

@@ -1,15 +1,17 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
-import type { Storage } from '../storage/storage.ts'
+import type { Storage, StoredObject } from '../storage/storage.ts'
 import { leaseKey } from './layout.ts'
 import {
   type FoundLease,
   type LeaseDocument,
   type LeaseRole,
+  listLeases,
   type ProcessIdentity,
   READER_TTL_MS,
-  readLiveLeases,
+  readLease,
+  readLive,
 } from './lease.ts'
 
 export interface LeaseParts {
@@ -57,6 +59,8 @@ export interface Lease {
 }
 
 const REMOVAL_MS = 10_000
+/** How long a run that ends waits for the answer to a lease that it writes. */
+const ANSWER_MS = 3000
 /** Objects of one lease that may live at the same time: it is renewed three times in its term. */
 const LIVING_KEYS = 4
 
@@ -68,6 +72,9 @@ export class HeldLease implements Lease {
   /** Those that may still live, the newest last. */
   #keys: string[]
   #renewals = 0
+  /** Its key is the number of a writer, which another one may take when this one seems dead. */
+  #hasNumber: boolean
+  #leftKey: string | undefined
   readonly #ttlMs: number
   readonly #startedAt: string
   readonly #stop = new AbortController()
@@ -76,42 +83,54 @@ export class HeldLease implements Lease {
   #writtenMs = 0
   /** Its term had passed before it was renewed: another run may have begun in between. */
   #isLost = false
+  /** When the store said that it was written, by its clock; that of this machine until it is known. */
   #storeMs = 0
-  #seenMs = 0
+  /** The same by the clock of this process. */
+  #storedMs = 0
+  #isTimeKnown = false
+  #lastOthers: readonly FoundLease[] | undefined
 
   constructor(parts: LeaseParts, claim: LeaseClaim, key?: string) {
     this.run = parts.newRun()
     this.#parts = parts
     this.#claim = claim
     this.#keys = [key ?? leaseKey(claim.backupId, this.run)]
+    this.#hasNumber = key !== undefined
     this.#ttlMs = claim.ttlMs ?? READER_TTL_MS
     this.#startedAt = formatUtc(parts.clock.now())
+    this.#assumeTime()
   }
 
   async begin(signal: AbortSignal): Promise<void> {
-    const { storage, clock } = this.#parts
-    const writtenMs = clock.monotonic()
-    await storage.create(this.#newest(), this.#encode(), signal)
-    this.#writtenMs = writtenMs
-    try {
-      const stored = await storage.stat(this.#newest(), signal)
-      this.#storeMs = stored?.modifiedMs ?? clock.now()
-    } catch (error) {
-      // It is its own: left behind, it would keep the next run waiting.
-      await this.end()
-      throw error
-    }
-    this.#seenMs = clock.monotonic()
+    this.#writtenMs = this.#parts.clock.monotonic()
+    await this.#create(signal)
+    this.#assumeTime()
+    // Readers and writers learn the time of the store when they list the others; before that they do not need it.
+    if (this.#claim.role === 'prune') await this.#readTime(signal)
     this.#renewing = this.#renew()
   }
 
   storeNow(): number {
-    return this.#storeMs + (this.#parts.clock.monotonic() - this.#seenMs)
+    return this.#storeMs + (this.#parts.clock.monotonic() - this.#storedMs)
   }
 
+  /** The result of the last `others`. */
+  get lastOthers(): readonly FoundLease[] | undefined {
+    return this.#lastOthers
+  }
+
+  /** One listing tells the time of the store, too; its own objects need not be read. */
   async others(signal: AbortSignal): Promise<FoundLease[]> {
-    const leases = await readLiveLeases(this.#parts.storage, this.#claim.backupId, this.storeNow(), signal)
-    return leases.filter(({ run }) => run !== this.run)
+    const { storage } = this.#parts
+    const listed = await listLeases(storage, this.#claim.backupId, signal)
+    this.#learnTime(listed.find(({ key }) => key === this.#newest()))
+    // Without the time of the store, a wrong clock would take others for dead: a store may list late what it has.
+    if (!this.#isTimeKnown) this.#learnTime(await storage.stat(this.#newest(), signal))
+    const foreign = listed.filter(({ key }) => !this.#keys.includes(key))
+    const live = await readLive(storage, foreign, this.storeNow(), signal)
+    const others = live.filter(({ run }) => run !== this.run)
+    this.#lastOthers = others
+    return others
   }
 
   async confirm(check: () => Promise<void>, signal: AbortSignal): Promise<void> {
@@ -133,10 +152,11 @@ export class HeldLease implements Lease {
     const { storage, clock } = this.#parts
     this.#stop.abort()
     await this.#renewing
+    this.#leaveNumber()
     const late = new AbortController()
     const cancel = clock.after(REMOVAL_MS, () => late.abort())
     const removed = await Promise.all(
-      this.#keys.map(key =>
+      [...this.#keys, ...(await this.#findLeft(late.signal))].map(key =>
         storage.remove(key, late.signal).then(
           () => true,
           () => false,
@@ -147,13 +167,64 @@ export class HeldLease implements Lease {
     cancel()
   }
 
+  async #create(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    const { storage } = this.#parts
+    try {
+      await this.#unbroken(signal, late => storage.create(this.#newest(), this.#encode(), late))
+      if (signal.aborted) await this.end()
+    } finally {
+      signal.throwIfAborted()
+    }
+  }
+
+  /** A request that is broken off may still be carried out, after the removal of the lease: the next run would wait for it. */
+  async #unbroken(signal: AbortSignal, write: (late: AbortSignal) => Promise<void>): Promise<void> {
+    const late = new AbortController()
+    let cancel: () => void = () => undefined
+    const allowLess = () => {
+      cancel = this.#parts.clock.after(ANSWER_MS, () => late.abort(signal.reason))
+    }
+    signal.addEventListener('abort', allowLess, { once: true })
+    try {
+      await write(late.signal)
+    } finally {
+      signal.removeEventListener('abort', allowLess)
+      cancel()
+    }
+  }
+
+  async #readTime(signal: AbortSignal): Promise<void> {
+    try {
+      this.#learnTime(await this.#parts.storage.stat(this.#newest(), signal))
+    } catch (error) {
+      // It is its own: left behind, it would keep the next run waiting.
+      await this.end()
+      throw error
+    }
+  }
+
+  /** The clock of this machine counts until that of the store is known. */
+  #assumeTime(): void {
+    const { clock } = this.#parts
+    this.#storeMs = clock.now()
+    this.#storedMs = clock.monotonic()
+  }
+
+  /** Once: the times of later renewals would follow a clock that is corrected meanwhile. */
+  #learnTime(stored: StoredObject | undefined): void {
+    if (!stored || this.#isTimeKnown) return
+    this.#storeMs = stored.modifiedMs
+    this.#isTimeKnown = true
+  }
+
   async #renew(): Promise<void> {
     const { clock } = this.#parts
     const { signal } = this.#stop
     while (!signal.aborted) {
       try {
         await clock.sleep(this.#ttlMs / 3, signal)
-        await this.#writeInTime(signal)
+        await this.#unbroken(signal, late => this.#writeInTime(late))
       } catch {
         // What cannot be renewed now is tried again; `assertHeld` tells when it is too late.
       }
@@ -162,9 +233,26 @@ export class HeldLease implements Lease {
 
   async #writeInTime(signal: AbortSignal): Promise<void> {
     const writtenMs = this.#parts.clock.monotonic()
+    this.#leaveNumber()
     await this.#write(signal)
+    if (!this.#isTimeKnown) this.#assumeTime()
     this.#isLost ||= this.#isOverdue()
     this.#writtenMs = writtenMs
+  }
+
+  /** After its term a prune may have removed the object, and another writer may have created it again: it is then the other one's. */
+  #leaveNumber(): void {
+    if (!this.#hasNumber || !this.#isOverdue()) return
+    this.#hasNumber = false
+    this.#leftKey = this.#newest()
+    this.#keys = [leaseKey(this.#claim.backupId, this.run, ++this.#renewals)]
+  }
+
+  /** The key that it has left, unless it is another one's now. */
+  async #findLeft(signal: AbortSignal): Promise<string[]> {
+    if (this.#leftKey === undefined) return []
+    const found = await readLease(this.#parts.storage, { key: this.#leftKey, modifiedMs: 0 }, signal).catch(() => null)
+    return found?.run === this.run ? [this.#leftKey] : []
   }
 
   /** Where the store keeps what is there, by a policy or as the permission is missing, the lease continues in another object. */

@@ -115,8 +115,39 @@ export function reportKey(backupId: string, stamp: string, run: string): string 
   return `${reportsPrefix(backupId)}${stamp}-${run}.json`
 }
 
+export function isReportKey(backupId: string, key: string): boolean {
+  return !key.slice(reportsPrefix(backupId).length).includes('/')
+}
+
 export function reportsPrefix(backupId: string): string {
   return `${backupId}/reports/`
+}
+
+/** What verifications found. Prunes of every version keep what is in the folder of reports. */
+export function verificationsPrefix(backupId: string): string {
+  return `${reportsPrefix(backupId)}verified/`
+}
+
+export function verificationKey(
+  backupId: string,
+  { deep, startedAt, run }: { deep: boolean; startedAt: string; run: string },
+): string {
+  // To the millisecond: the times of a store may tell seconds only.
+  const stamp = startedAt.replaceAll(/[-:.]/g, '').toLowerCase()
+  return `${verificationsPrefix(backupId)}${stamp}-${run}.${deep ? 'deep' : 'quick'}.json`
+}
+
+/** Undefined for every other key. Names sort by time. */
+export function parseVerificationKey(backupId: string, key: string): { name: string; deep: boolean } | undefined {
+  const name = key.slice(verificationsPrefix(backupId).length)
+  const depth = /^\d{8}t\d{9}z-[\w-]+\.(deep|quick)\.json$/.exec(name)?.[1]
+  return depth === undefined ? undefined : { name, deep: depth === 'deep' }
+}
+
+/** `20260131t080000z` of a time in UTC: the names of objects sort by time. */
+export function stampOf(time: string): string {
+  const [seconds = ''] = time.split('.')
+  return `${seconds.replaceAll(/[-:]/g, '').toLowerCase()}z`
 }
 
 /** The journals of restores, for the run that resumes them. */

@@ -71,10 +71,23 @@ export async function readLiveLeases(
   storeNowMs: number,
   signal: AbortSignal,
 ): Promise<FoundLease[]> {
+  return readLive(storage, await listLeases(storage, backupId, signal), storeNowMs, signal)
+}
+
+export async function listLeases(storage: Storage, backupId: string, signal: AbortSignal): Promise<StoredObject[]> {
   const objects: StoredObject[] = []
-  for await (const object of storage.list(leasesPrefix(backupId), signal)) {
-    if (storeNowMs - object.modifiedMs <= LONGEST_TTL_MS) objects.push(object)
-  }
+  for await (const object of storage.list(leasesPrefix(backupId), signal)) objects.push(object)
+  return objects
+}
+
+/** Those of the listed leases that live. */
+export async function readLive(
+  storage: Storage,
+  listed: readonly StoredObject[],
+  storeNowMs: number,
+  signal: AbortSignal,
+): Promise<FoundLease[]> {
+  const objects = listed.filter(({ modifiedMs }) => storeNowMs - modifiedMs <= LONGEST_TTL_MS)
   const found = await runPool(objects, CONCURRENCY, object => readLease(storage, object, signal))
   const byAge = found
     .filter(lease => lease !== undefined)
@@ -101,9 +114,10 @@ export function isBelieved(
   return ageMs <= Math.min(ttlMs, longestMs) && ageMs >= -longestMs
 }
 
-async function readLease(
+/** Undefined where it is gone. */
+export async function readLease(
   storage: Storage,
-  { key, modifiedMs }: StoredObject,
+  { key, modifiedMs }: Pick<StoredObject, 'key' | 'modifiedMs'>,
   signal: AbortSignal,
 ): Promise<FoundLease | undefined> {
   try {

@@ -28,15 +28,16 @@ export interface LostMarker {
   error: KafkaBackupError
 }
 
-/** Nothing may be added to such a backup: a writer would begin a second line of generations. */
+/** Nothing may be added to such a backup: a writer would begin a second line of generations. `known` is the newest commit, where it was read. */
 export async function findLostMarker(
   storage: Storage,
   backupId: string,
   manifests: Manifests,
   signal: AbortSignal,
+  known?: { commit: number | undefined },
 ): Promise<LostMarker | undefined> {
   if ((await kindOfNewest(storage, manifests, signal)) === 'marker') return undefined
-  const newest = await findNewestCommit(storage, backupId, signal)
+  const newest = known ? known.commit : await findNewestCommit(storage, backupId, signal)
   if (newest === undefined) return undefined
   const last = [...manifests.keys()].at(-1) ?? 0
   const kind = await kindOfNewest(storage, manifests, signal, { readsLarge: true })

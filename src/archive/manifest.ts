@@ -8,7 +8,7 @@ import { groupsSectionSchema, takenGroupsSchema } from './groups-section.ts'
 import type { FolderOf } from './layout.ts'
 import { refuseRepeatsOf } from './refuse-repeats.ts'
 import { registrySectionSchema, sectionNames } from './registry-section.ts'
-import { count, hash, int64, kafkaText, lineageId, topicName } from './scalars.ts'
+import { count, hash, int64, isInternalTopic, kafkaText, lineageId, topicName } from './scalars.ts'
 import { checkSeal, refuseChangedVersion } from './seal.ts'
 
 /** The newest format of these documents. */
@@ -58,6 +58,8 @@ const partitionFields = {
   last_batch: z.strictObject({ base_offset: int64, records: count, crc: count }).exactOptional(),
   /** The source has no record between `end_offset` and this; absent where nothing is known of it. */
   read_to: int64.exactOptional(),
+  /** Of the records below the offset, some had these message formats at the source; absent where all had v2. */
+  converted: z.strictObject({ formats: z.array(z.enum(['v0', 'v1'])).min(1), end_offset: int64 }).exactOptional(),
 }
 export const rereadSchema = z.strictObject(partitionFields)
 
@@ -67,22 +69,14 @@ export const partitionSchema = z.strictObject({
   reread: z.lazy(() => rereadSchema).exactOptional(),
 })
 
-/** Kafka's own topics, whatever a document calls them: records written there from outside would damage a cluster. */
-const internalTopics = new Set([
-  '__consumer_offsets',
-  '__transaction_state',
-  '__share_group_state',
-  '__remote_log_metadata',
-  '__cluster_metadata',
-])
-
-export function isInternalTopic(name: string): boolean {
-  return internalTopics.has(name)
-}
-
 export const topicSchema = z.strictObject({
   name: topicName,
   id: kafkaText,
+  /** The cluster gave the topic no ID: `id` was made from its name, and `kafka_id` is what it has got since. */
+  id_source: z.literal('name').exactOptional(),
+  kafka_id: kafkaText.exactOptional(),
+  /** A run has read records of it by name. */
+  read_by: z.literal('name').exactOptional(),
   /** Counts from 1 within one topic ID, and is absent for the first: a source that lost records starts another. */
   incarnation: z.int().min(2).exactOptional(),
   /** `replaced`: a newer incarnation has its name. `absent`: not part of the newest run. */

@@ -34,3 +34,16 @@ export function later(a: bigint | null, b: bigint | null): bigint | null {
 
 /** Names the generations of one backup and of its copies. */
 export const lineageId = z.string().regex(/^[0-9a-f]{32}$/)
+
+/** Kafka's own topics, whatever a document calls them: records written there from outside would damage a cluster. */
+const internalTopics = new Set([
+  '__consumer_offsets',
+  '__transaction_state',
+  '__share_group_state',
+  '__remote_log_metadata',
+  '__cluster_metadata',
+])
+
+export function isInternalTopic(name: string): boolean {
+  return internalTopics.has(name)
+}

@@ -1,20 +1,18 @@
 import { promisify } from 'node:util'
 import { zstdDecompress, zstdDecompressSync } from 'node:zlib'
-import { batchSizeAt, isControl, PREFIX_BYTES } from '../batch/header.ts'
-import { decodeRecords } from '../batch/records.ts'
-import { walkBatches } from '../batch/walk.ts'
+import { batchSizeAt, PREFIX_BYTES } from '../batch/header.ts'
+import { ZstdReader } from '../batch/zstd-reader.ts'
 import { hasCode, type KafkaBackupError } from '../errors.ts'
 import { ByteBudget } from '../lib/byte-budget.ts'
 import { giveBackMemory } from '../lib/recycled-memory.ts'
 import type { Storage } from '../storage/storage.ts'
 import { damagedInside } from './damage.ts'
 import { hashOf, openHasher, pieceHash } from './hash.ts'
-import { listSegments } from './indexes.ts'
-import type { ManifestPartition, ManifestTopic, Segment } from './manifest.ts'
+import type { Segment } from './manifest.ts'
+import { chunksOf } from './segment-chunks.ts'
 import { MAX_FRAME_BYTES, SMALL_BYTES } from './segment-writer.ts'
 
 const decompress = promisify(zstdDecompress)
-const READ_BYTES = 4 << 20
 /** A broker takes requests of 100 MiB unless told otherwise, and one request holds a batch as a whole. */
 const MAX_BATCH_BYTES = 512 << 20
 /** What does not compress grows by little. */
@@ -58,17 +56,18 @@ export async function* readSegment(
   assertHash(hasher.finish(), segment)
 }
 
-/** All batches of a small segment, at once and checked. A merge reads thousands. */
+/** All batches of a small segment, at once and checked, into memory of the caller. A merge reads thousands. */
 export async function readWholeSegment(
   storage: Pick<Storage, 'readRange'>,
   segment: Segment,
+  target: Buffer,
   signal: AbortSignal,
-): Promise<Buffer> {
+): Promise<void> {
   const { size, plain_size: plainSize, frames } = segment
   if (size > SMALL_BYTES || plainSize > SMALL_BYTES || (frames && frames.length !== 1)) {
-    const some: Buffer[] = []
-    for await (const bytes of readSegment(storage, segment, signal)) some.push(Buffer.from(bytes))
-    return Buffer.concat(some)
+    let at = 0
+    for await (const bytes of readSegment(storage, segment, signal)) at += bytes.copy(target, at)
+    return
   }
   assertFrames(segment)
   const stored = await readExactly(storage, segment, segment.piece?.position ?? 0, size, signal)
@@ -76,11 +75,16 @@ export async function readWholeSegment(
   const plain = frames ? openSmallFrame(stored, segment) : stored
   if (plain.length !== plainSize) throw damaged(segment, `it holds ${plain.length} plain bytes instead of ${plainSize}`)
   if (endOfWholeBatches(plain, segment, 0) !== plainSize) throw damaged(segment, 'it ends inside a record batch')
-  return plain
+  plain.copy(target)
 }
 
+const zstd = new ZstdReader()
+
+/** Valid until the next call. */
 function openSmallFrame(stored: Buffer, segment: Segment): Buffer {
   const plainBytes = segment.plain_size
+  const quick = zstd.read(stored)
+  if (quick) return quick
   try {
     return zstdDecompressSync(stored, { maxOutputLength: Math.max(1, plainBytes), chunkSize: Math.max(64, plainBytes) })
   } catch (error) {
@@ -104,14 +108,17 @@ async function* readPieces(
   signal: AbortSignal,
 ): AsyncGenerator<Piece> {
   assertFrames(segment)
-  let position = segment.piece?.position ?? 0
-  for (const [storedBytes, plainBytes] of segment.frames ?? chunksOf(segment.size)) {
-    const release = await frameBudget.take(plainBytes, signal)
+  for (const { start, length, frames, largestPlainBytes } of chunksOf(segment)) {
+    const release = await frameBudget.take(largestPlainBytes, signal)
     try {
-      const stored = await readExactly(storage, segment, position, storedBytes, signal)
-      position += storedBytes
-      yield { stored, plain: segment.frames ? await openFrame(stored, plainBytes, segment) : stored }
-      if (segment.frames) giveBackMemory(stored)
+      const chunk = await readExactly(storage, segment, start, length, signal)
+      let position = 0
+      for (const [storedBytes, plainBytes] of frames) {
+        const stored = chunk.subarray(position, position + storedBytes)
+        position += storedBytes
+        yield { stored, plain: segment.frames ? await openFrame(stored, plainBytes, segment) : stored }
+      }
+      if (segment.frames) giveBackMemory(chunk)
     } finally {
       release()
     }
@@ -132,13 +139,6 @@ function assertFrames(segment: Segment): void {
   }
   if (stored !== size) throw damaged(segment, `its frames end at ${stored} of ${size} bytes`)
   if (plain !== plainSize) throw damaged(segment, `its frames hold ${plain} plain bytes instead of ${plainSize}`)
-}
-
-function* chunksOf(size: number): Generator<[number, number]> {
-  for (let position = 0; position < size; position += READ_BYTES) {
-    const bytes = Math.min(READ_BYTES, size - position)
-    yield [bytes, bytes]
-  }
 }
 
 async function readExactly(
@@ -199,29 +199,4 @@ function checkSize(size: number, segment: Segment, start: number): void {
 
 function damaged({ key }: Segment, why: string, cause?: unknown): KafkaBackupError {
   return damagedInside(key, why, { cause })
-}
-
-const MOST_KEYS = 100
-
-/** The keys of the first records that a backup holds of a partition. */
-export async function readFirstKeys(
-  storage: Storage,
-  topic: Pick<ManifestTopic, 'name' | 'id'>,
-  partition: Pick<ManifestPartition, 'partition' | 'indexes' | 'list'>,
-  signal: AbortSignal,
-): Promise<(Buffer | null)[]> {
-  const { indexes } = partition
-  const [segment] = await listSegments(storage, topic, { ...partition, indexes: indexes.slice(0, 1) }, signal)
-  return segment ? keysOf(segment, storage, signal) : []
-}
-
-async function keysOf(segment: Segment, storage: Storage, signal: AbortSignal): Promise<(Buffer | null)[]> {
-  for await (const bytes of readSegment(storage, segment, signal)) {
-    const header = walkBatches(bytes, 0, bytes.length).find(one => !isControl(one.attributes))
-    if (header)
-      return decodeRecords(bytes, header)
-        .slice(0, MOST_KEYS)
-        .map(({ key }) => key)
-  }
-  return []
 }

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdCompressSync } from 'node:zlib'
+import { ZstdWriter } from '../batch/zstd-writer.ts'
 import { runPool } from '../lib/pool.ts'
 import type { ObjectWriter, Storage } from '../storage/storage.ts'
 import { type Hasher, openHasher } from './hash.ts'
@@ -158,6 +159,14 @@ function cutToFrames(piece: Buffer): Buffer[] {
 async function compressPiece(piece: Buffer): Promise<Buffer> {
   const options = { chunkSize: piece.length + (piece.length >> 8) + 1024, params: ZSTD_PARAMS }
   return piece.length <= SMALL_BYTES ? zstdCompressSync(piece, options) : compress(piece, options)
+}
+
+const zstd = new ZstdWriter()
+
+/** One frame, in memory that holds nothing else. Of small pieces there are thousands: a new encoder for each would take longer than its work. */
+export async function compressToFrame(piece: Buffer): Promise<Buffer> {
+  const quick = piece.length <= SMALL_BYTES ? zstd.write(piece) : undefined
+  return Buffer.from(quick ?? (await compressPiece(piece)))
 }
 
 export function joinFacts(first: ChunkFacts, second: ChunkFacts): ChunkFacts {

@@ -1,3 +1,4 @@
+import type { OldFormat } from '../batch/old-messages.ts'
 import type { AbortedTransaction, Gap, LastBatch, Manifest, ManifestPartition, Segment } from './manifest.ts'
 import { earlier, later } from './scalars.ts'
 
@@ -48,6 +49,24 @@ export function withSegment(
     gaps: partition.gaps.filter(({ from, to }) => to !== null || from !== segment.start_offset),
     open_aborted: [...partition.open_aborted.filter(({ last_offset }) => last_offset !== null), ...openAborted],
     ...(lastBatch && { last_batch: lastBatch }),
+  }
+}
+
+/** The partition with records up to an offset that the source held in old message formats. */
+export function withConverted(
+  partition: ManifestPartition,
+  { formats, endOffset }: { formats: readonly OldFormat[]; endOffset: bigint },
+): ManifestPartition {
+  const known = partition.converted
+  // An answer may reach further than what is stored of it.
+  const reached = endOffset < partition.end_offset ? endOffset : partition.end_offset
+  const all = new Set([...(known?.formats ?? []), ...formats])
+  return {
+    ...partition,
+    converted: {
+      formats: [...all].sort(),
+      end_offset: known && known.end_offset > reached ? known.end_offset : reached,
+    },
   }
 }
 

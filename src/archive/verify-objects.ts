@@ -1,5 +1,6 @@
 import { hasCode } from '../errors.ts'
 import { append } from '../lib/largest.ts'
+import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { problemOf } from './damage.ts'
 import { ownIndexes, readIndex } from './indexes.ts'
@@ -13,6 +14,9 @@ export interface Problem {
   problem: string
 }
 
+/** Of one partition; callers read several partitions at the same time. */
+const INDEXES_AT_ONCE = 4
+
 /** The segments of a partition by its indexes, with all that is wrong with those. No data is read. */
 export async function gatherSegments(
   storage: Storage,
@@ -23,17 +27,19 @@ export async function gatherSegments(
   if (partition.list) return gatherFromLog(topic, partition, partition.list, signal)
   const segments: Segment[] = []
   const problems: Problem[] = []
-  let isComplete = true
-  for (const ref of ownIndexes(topic, partition)) {
+  const read = await runPool(ownIndexes(topic, partition), INDEXES_AT_ONCE, async ref => {
     try {
-      append(segments, (await readIndex(storage, ref, signal)).segments)
+      return await readIndex(storage, ref, signal)
     } catch (error) {
       if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
-      problems.push({ key: ref.key, problem: problemOf(error, ref.key) })
-      isComplete = false
+      return { segments: [], problem: { key: ref.key, problem: problemOf(error, ref.key) } }
     }
+  })
+  for (const index of read) {
+    append(segments, index.segments)
+    if ('problem' in index) problems.push(index.problem)
   }
-  if (isComplete) append(problems, checkPartition(topic, partition, segments))
+  if (problems.length === 0) append(problems, checkPartition(topic, partition, segments))
   return { segments, problems }
 }
 

@@ -192,12 +192,15 @@ async function awaitOthers(
   report: (other: FoundLease) => void,
 ): Promise<void> {
   const reported = new Set<string>()
+  // Of what was seen since its lease is there, nothing has to be read again.
+  let others = lease.lastOthers ?? (await lease.others(signal))
   for (;;) {
-    const awaited = (await lease.others(signal)).find(isAwaited)
+    const awaited = others.find(isAwaited)
     if (!awaited) return
     if (!reported.has(awaited.run)) report(awaited)
     reported.add(awaited.run)
     await clock.sleep(WAIT_MS, signal)
+    others = await lease.others(signal)
   }
 }
 

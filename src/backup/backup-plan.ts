@@ -17,6 +17,10 @@ export interface PlannedTopic extends Omit<ManifestTopic, 'partitions'> {
   partitions: PlannedPartition[]
 }
 
+/** What the copying needs to know of a topic. */
+export type CopiedTopic = Pick<ManifestTopic, 'name' | 'id'> &
+  Partial<Pick<ManifestTopic, 'incarnation' | 'kafka_id' | 'configs' | 'effective_configs'>>
+
 export interface PlannedPartition {
   /** What is durable, with the gaps that are known already. */
   durable: ManifestPartition

@@ -13,6 +13,8 @@ interface CheckParts extends Pick<BackupParts, 'cluster' | 'storage' | 'clock'> 
 }
 
 const NEEDED: TopicOperation[] = ['Describe', 'Read', 'DescribeConfigs']
+/** Brokers before Kafka 2.3. A topic that they show may be described; they refuse the rest only when it is needed. */
+const NOT_REPORTED = 'Read and DescribeConfigs cannot be checked: the brokers do not report permissions on topics'
 
 /** Everything a backup would need, tried out or asked for, without writing anything. All findings at once. */
 export async function checkBackup(
@@ -39,7 +41,7 @@ export async function checkBackup(
 
 async function checkBroker(id: number, { cluster }: CheckParts, signal: AbortSignal): Promise<Check> {
   const subject = `broker ${id}`
-  return attempt(subject, 'connect', signal, async () => `${await probeBroker(cluster, id, signal)} answers`)
+  return attempt(subject, 'connect', signal, () => probeBroker(cluster, id, 'read', signal))
 }
 
 async function checkTopics(
@@ -63,8 +65,9 @@ async function checkTopics(
         return [{ subject, action: 'exists', allowed, detail: 'no such topic (backup.missing_topics decides)' }]
       }
       const granted = permissions.get(name)
+      if (!granted) return [{ subject, action: 'Describe', allowed: true, detail: NOT_REPORTED }]
       return NEEDED.map(action => {
-        const allowed = granted?.has(action) ?? false
+        const allowed = granted.has(action)
         return { subject, action, allowed, detail: allowed ? '' : `grant ${action} on topic ${name}` }
       })
     })

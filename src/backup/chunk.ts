@@ -1,11 +1,13 @@
 import type { AbortedTransaction, LastBatch } from '../archive/manifest.ts'
 import { earlier, later } from '../archive/scalars.ts'
 import type { ChunkFacts } from '../archive/segment-writer.ts'
-import { hasValidCrc } from '../batch/crc.ts'
+import { openBody } from '../batch/compression.ts'
+import { crcOf, hasValidCrc } from '../batch/crc.ts'
 import { type BatchHeader, codecOf, crcAt, hasDeleteHorizon, isControl, isTransactional } from '../batch/header.ts'
 import { countRecordsFrom, decodeMarker, firstTimestamp } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
+import type { OldRecords } from '../kafka/convert-old-parts.ts'
 
 /** The batches of one partition out of one answer, cut to what the plan asked for. */
 export interface Chunk {
@@ -17,12 +19,14 @@ export interface Chunk {
   lastEpoch: number
   /** More than half of the bytes were not compressed by their producer. */
   mostlyPlain: boolean
+  /** What of the answer was converted; absent where nothing was. */
+  converted?: OldRecords
 }
 
 /** Whole batches from the position up to the end; undefined where there is none. A batch across the end is kept whole. */
 export function cutChunk(
   bytes: Buffer,
-  range: { start: number; end: number },
+  range: { start: number; end: number; converted?: OldRecords },
   start: bigint,
   end: bigint,
   where: string,
@@ -44,6 +48,7 @@ export function cutChunk(
     nextOffset: last.lastOffset + 1n,
     lastEpoch: last.leaderEpoch,
     mostlyPlain: plainBytes * 2 > totalBytes,
+    ...(range.converted && { converted: range.converted }),
   }
 }
 
@@ -135,25 +140,68 @@ function countData(bytes: Buffer, header: BatchHeader, tracker: AbortTracker, fa
 /** What a backup remembers of the last batch that it stored. */
 export function markOf(bytes: Buffer, header: BatchHeader | undefined): LastBatch | undefined {
   if (!header) return undefined
-  return { base_offset: header.baseOffset, records: header.recordCount, crc: crcAt(bytes, header.position) }
+  return { base_offset: header.baseOffset, records: header.recordCount, crc: contentCrc(bytes, header) }
 }
 
+/** `gone`: compaction has removed the batch, or changed it, so that nothing can be said. */
+export type TailVerdict = 'same' | 'other' | 'gone'
+
 /**
- * Pure. Whether the source has another batch in the place of the one that was stored last, which ends before `position`.
- * A source that was rolled back may be in the same leader epoch again when it has grown, so epochs alone do not tell. What
- * compaction does to a batch is not a difference: it removes records or the whole batch, and marks batches with tombstones.
+ * Pure. Whether the source still has the batch that was stored last, which ends before `position`. A source that was rolled
+ * back may be in the same leader epoch again when it has grown, so epochs alone do not tell. What compaction does to a batch
+ * is not a difference: it removes records or the whole batch, and marks batches with tombstones.
  */
-export function isOtherTail(
+export function judgeTail(
   bytes: Buffer,
   headers: readonly BatchHeader[],
   tail: LastBatch,
   position: bigint,
-): boolean {
-  const found = headers.find(({ baseOffset, lastOffset }) => baseOffset < position && lastOffset >= position - 1n)
-  if (!found) return false
-  if (found.baseOffset !== tail.base_offset || found.lastOffset !== position - 1n) return true
-  const isCompacted = found.recordCount < tail.records || hasDeleteHorizon(found.attributes)
-  return !isCompacted && crcAt(bytes, found.position) !== tail.crc
+  mayBeCompacted = true,
+): TailVerdict {
+  const found = batchBefore(headers, position)
+  if (!found) return mayBeCompacted ? 'gone' : 'other'
+  const hasFewer = found.recordCount < tail.records
+  // What was a message of an old format begins with the first record that compaction has left.
+  const isShortened = hasFewer && isOfNoEpoch(found) && found.baseOffset > tail.base_offset
+  const isThere = found.baseOffset === tail.base_offset || isShortened
+  if (!isThere || found.lastOffset !== position - 1n) return 'other'
+  if (crcAt(bytes, found.position) === tail.crc || contentCrc(bytes, found) === tail.crc) return 'same'
+  const isCompacted = hasFewer || hasDeleteHorizon(found.attributes)
+  return isCompacted && mayBeCompacted ? 'gone' : 'other'
+}
+
+/** Pure. The batch that holds the last offset before the position. */
+function batchBefore(headers: readonly BatchHeader[], position: bigint): BatchHeader | undefined {
+  return headers.find(({ baseOffset, lastOffset }) => baseOffset < position && lastOffset >= position - 1n)
+}
+
+/**
+ * Pure. Of the transactions that an answer lists as rolled back, those that concern what follows the position. The answer
+ * also lists one that ended right before it, where the batch before the position is its marker.
+ */
+export function abortedFrom(
+  headers: readonly BatchHeader[],
+  position: bigint,
+  aborted: readonly AbortedStart[],
+): readonly AbortedStart[] {
+  const before = batchBefore(headers, position)
+  if (!before || !isControl(before.attributes)) return aborted
+  const hasEnded = ({ producerId, firstOffset }: AbortedStart) =>
+    producerId === before.producerId && firstOffset < before.baseOffset
+  return aborted.filter(one => !hasEnded(one))
+}
+
+function isOfNoEpoch({ leaderEpoch }: BatchHeader): boolean {
+  return leaderEpoch < 0
+}
+
+/**
+ * A checksum of the batch that the source would have again. Where records were converted from an old format, the checksum
+ * in the header also depends on the version of the library that compressed them.
+ */
+function contentCrc(bytes: Buffer, header: BatchHeader): number {
+  const isConverted = isOfNoEpoch(header) && codecOf(header.attributes) !== 'none'
+  return isConverted ? crcOf(openBody(bytes, header)) : crcAt(bytes, header.position)
 }
 
 export interface AbortedStart {

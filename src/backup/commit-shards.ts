@@ -3,6 +3,7 @@ import type { Manifest } from '../archive/manifest.ts'
 import { readShards, type Shard, segmentsOf } from '../archive/shard.ts'
 import { formatUtc } from '../lib/clock.ts'
 import type { BackupOptions } from './backup-options.ts'
+import { confirmPlanned } from './confirm-source.ts'
 import { openTarget } from './open-target.ts'
 import { type BackupParts, gapError, type Prepared, prepareRound } from './round.ts'
 import type { BackupReport } from './run-backup.ts'
@@ -33,6 +34,8 @@ export async function commitShards(
   const warnings = [...warningsOf(shards, prepared), ...unseen.map(describeUnseen)]
   for (const message of warnings) parts.onProgress({ type: 'warning', message })
   const carried = segmentsOf(shards)
+  // Each shard has confirmed its own partitions of a topic that is read by name; here they are compared together.
+  await confirmPlanned(parts.cluster, prepared.plan, signal)
   const publisher = openPublisher(options, prepared, carried)
   await publisher.publish({ copies: [], rereads: [], complete: unseen.length === 0, warnings }, parts.onProgress)
   const manifest = publisher.newest

@@ -3,9 +3,20 @@ import { brokerError } from '../kafka/broker-errors.ts'
 import type { Fetched, Fetcher } from '../kafka/fetcher.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
-import { type Chunk, cutChunk, isOtherTail, walkAnswer } from './chunk.ts'
+import { type AbortedStart, type Chunk, cutChunk } from './chunk.ts'
+import {
+  type AnswerPart,
+  abortedIn,
+  behind,
+  compareTail,
+  endsWithTail,
+  type FetchPosition,
+  nextBase,
+  offsetToFetch,
+} from './fetch-position.ts'
 import { TruncationError } from './find-truncation.ts'
 import type { PartitionCopy } from './partition-copy.ts'
+import { TailProof } from './prove-tails.ts'
 
 interface LaneParts {
   fetcher: Pick<Fetcher, 'fetch'>
@@ -22,8 +33,9 @@ export type Leaver = { copy: PartitionCopy; error: KafkaBackupError } | { copy: 
 
 const EMPTY_PAUSE_MS = 300
 const EMPTY_ANSWERS = 20
-
-type AnswerPart = Fetched['partitions'][number]
+/** Of an answer, beyond its usual size: a batch of a megabyte in front of another needs twice the room of one. */
+const MAX_GROWTH = 64
+const OFFSET_OUT_OF_RANGE = 1
 
 /**
  * Copies partitions of one broker over one connection. The next fetch is on its way while the last answer is stored, so
@@ -61,17 +73,7 @@ export async function copyLane(copies: readonly PartitionCopy[], parts: LanePart
 interface Step {
   copy: PartitionCopy
   chunk: Chunk
-  part: AnswerPart
-}
-
-interface FetchPosition {
-  /** Where the next fetch begins: ahead of what is stored by the answer in hand. */
-  offset: bigint
-  /** Where what is stored ends: below the offset by a hole. */
-  start: bigint
-  epoch: number
-  /** Consecutive empty responses without a known reason. */
-  emptyAnswers: number
+  aborted: readonly AbortedStart[]
 }
 
 class Lane {
@@ -84,18 +86,22 @@ class Lane {
   /** In the order of the next request. What got nothing for want of room moves to the front. */
   #active = new Map<PartitionCopy, FetchPosition>()
   #pauseMs = 0
+  #growth = 1
+  readonly #proof: TailProof
 
   constructor(copies: readonly PartitionCopy[], parts: LaneParts, signal: AbortSignal) {
     this.#waiting = copies.filter(copy => !copy.isDone)
     this.#parts = parts
     this.#signal = signal
+    this.#proof = new TailProof(parts.fetcher)
   }
 
   fetchNext(): Promise<Fetched> | undefined {
     while (this.#active.size < this.#parts.maxActive) {
       const copy = this.#waiting.shift()
       if (!copy) break
-      this.#active.set(copy, { offset: copy.fetchFrom, start: copy.position, epoch: copy.lastEpoch, emptyAnswers: 0 })
+      const { fetchFrom: offset, position: start, lastEpoch: epoch, expectedTail: tail } = copy
+      this.#active.set(copy, { offset, start, epoch, tail, emptyAnswers: 0 })
     }
     return this.#active.size === 0 ? undefined : this.#fetchActive()
   }
@@ -106,19 +112,22 @@ class Lane {
     const steps: Step[] = []
     const hungry: [PartitionCopy, FetchPosition][] = []
     const fed: [PartitionCopy, FetchPosition][] = []
+    const { isByName } = fetched
     let isIdle = true
+    let isCramped = false
     for (const [copy, place] of this.#active) {
       const part = parts.get(`${copy.topicId}/${copy.partition}`)
       if (part && this.#leaves(copy, part)) continue
-      const seen = part && this.#compareTail(copy, part, fetched)
-      if (seen) isIdle = false
-      if (seen === 'other') {
-        this.leavers.push({ copy, error: otherTail(copy) })
+      const seen = part && this.#compareTail(copy, place, part, fetched)
+      if (seen && (seen === 'other' || seen === 'lost' || !isByName)) isIdle = false
+      if (seen === 'other' || seen === 'lost') {
+        this.leavers.push({ copy, error: seen === 'other' ? otherTail(copy) : lostTail(copy) })
         continue
       }
+      if (seen && !isByName) copy.expectedTail = undefined
       const chunk = part && cutChunk(fetched.bytes, part, place.start, copy.end, copy.name)
-      if (seen === 'same, alone' || (seen === 'same' && !chunk)) {
-        fed.push([copy, { ...place, offset: copy.fetchFrom }])
+      if (!isByName && (seen === 'same, alone' || (seen === 'same' && !chunk))) {
+        fed.push([copy, { ...place, offset: copy.fetchFrom, tail: undefined }])
         continue
       }
       const truncation = chunk && olderEpoch(copy, chunk, place.epoch)
@@ -128,30 +137,54 @@ class Lane {
       } else if (chunk) {
         isIdle = false
         copy.isEpochUnknown = false
-        steps.push({ copy, chunk, part })
-        const next = { offset: chunk.nextOffset, start: chunk.nextOffset, epoch: chunk.lastEpoch, emptyAnswers: 0 }
-        if (next.offset < copy.end) fed.push([copy, next])
+        copy.isReadByName ||= isByName
+        steps.push({ copy, chunk, aborted: abortedIn(copy, place, part, fetched) })
+        if (chunk.nextOffset < copy.end) fed.push([copy, behind(chunk, fetched)])
         else this.#finished.push(copy)
-      } else if (part && firstOffset(fetched.bytes, part) >= copy.end) {
+      } else if (part && nextBase(copy, place, part, fetched) >= copy.end) {
         // A batch at or beyond the end proves that there is none before it.
         isIdle = false
         copy.skipToEnd()
         this.#finished.push(copy)
       } else {
-        hungry.push([copy, place])
+        const isTailAlone = isByName && part && seen && endsWithTail(copy, place, part, fetched)
+        isCramped ||= seen !== undefined && !isTailAlone
+        hungry.push([copy, isTailAlone ? { ...place, isTailAlone } : place])
       }
     }
     const patient = isIdle ? hungry.filter(([copy, place]) => !this.#isUnreadable(copy, place, fetched)) : hungry
-    this.#active = new Map([...patient, ...fed])
-    this.#pauseMs = isIdle ? EMPTY_PAUSE_MS : 0
+    this.#active = new Map([...this.#withoutFirst(patient, parts), ...fed, ...patient])
+    this.#adapt(isIdle, isCramped)
     return steps
+  }
+
+  #compareTail(copy: PartitionCopy, place: FetchPosition, part: AnswerPart, fetched: Fetched) {
+    if (!place.isTailAlone) return compareTail(copy, place, part, fetched)
+    return part.end > part.start ? this.#proof.verdictOf(copy) : undefined
+  }
+
+  /** An empty answer had room for the first one, so it waits for something else, such as remote storage: others go before it. */
+  #withoutFirst(
+    hungry: readonly [PartitionCopy, FetchPosition][],
+    parts: ReadonlyMap<string, AnswerPart>,
+  ): readonly [PartitionCopy, FetchPosition][] {
+    const [first] = this.#active.keys()
+    const part = first && parts.get(`${first.topicId}/${first.partition}`)
+    return part && part.start < part.end ? hungry : hungry.filter(([copy]) => copy !== first)
+  }
+
+  /** Where the batch that is shown first leaves no room for the next one, more is asked for; where nothing comes, later. */
+  #adapt(isIdle: boolean, isCramped: boolean): void {
+    this.#growth = isCramped ? Math.min(this.#growth * 2, MAX_GROWTH) : 1
+    this.#pauseMs = isIdle && (!isCramped || this.#growth === MAX_GROWTH) ? EMPTY_PAUSE_MS : 0
   }
 
   async storeAll(fetched: Fetched, steps: readonly Step[]): Promise<void> {
     const results = await Promise.allSettled(
-      steps.map(async ({ copy, chunk, part }) => {
+      steps.map(async ({ copy, chunk, aborted }) => {
         const offsets = chunk.nextOffset - copy.position
-        const stored = await copy.store(fetched.bytes, chunk, part.abortedTransactions)
+        const stored = await copy.store(fetched.bytes, chunk, aborted)
+        if (fetched.isByName) copy.expectedTail = copy.lastBatch
         const { topic, partition, isReread } = copy
         const amount = { offsets, ...stored, ...(isReread && { isReread }) }
         this.#parts.onProgress({ type: 'copied', topic, partition, ...amount })
@@ -168,37 +201,25 @@ class Lane {
   }
 
   async #fetchActive(): Promise<Fetched> {
-    const targets = [...this.#active].map(([copy, { offset, start, epoch }]) => ({
+    const active = [...this.#active]
+    const targets = active.map(([copy, place]) => ({
+      topic: copy.topic,
       topicId: copy.topicId,
       partition: copy.partition,
       leaderEpoch: -1,
-      offset,
+      offset: offsetToFetch(place),
       // After a hole the stored epoch may have ended, which is not a divergence.
-      lastFetchedEpoch: copy.isEpochUnknown || offset > start ? -1 : epoch,
+      lastFetchedEpoch: copy.isEpochUnknown || place.offset > place.start ? -1 : place.epoch,
     }))
     if (this.#pauseMs > 0) await this.#parts.clock.sleep(this.#pauseMs, this.#signal)
-    return this.#parts.fetcher.fetch(targets, this.#signal)
-  }
-
-  /**
-   * Whether the source still has what is stored last; undefined where there is nothing to compare, or nothing came yet.
-   * `same, alone` has nothing else of use: aborted transactions of the answer may have ended in what is stored, so that
-   * what follows is asked for again from its own beginning.
-   */
-  #compareTail(
-    copy: PartitionCopy,
-    part: AnswerPart,
-    { bytes }: Fetched,
-  ): 'same' | 'same, alone' | 'other' | undefined {
-    const { expectedTail: tail, position } = copy
-    if (!tail) return undefined
-    const headers = walkAnswer(bytes, part, copy.name)
-    const last = headers.at(-1)
-    if (!last) return undefined
-    copy.expectedTail = undefined
-    if (isOtherTail(bytes, headers, tail, position)) return 'other'
-    const isAlone = last.lastOffset < position || part.abortedTransactions.length > 0
-    return isAlone ? 'same, alone' : 'same'
+    const fetched = await this.#parts.fetcher.fetch(targets, this.#signal, this.#growth)
+    try {
+      await this.#proof.prove(fetched, active, this.#signal)
+      return fetched
+    } catch (error) {
+      fetched.release()
+      throw error
+    }
   }
 
   #leaves(copy: PartitionCopy, part: AnswerPart): boolean {
@@ -211,15 +232,18 @@ class Lane {
 
   /**
    * After an answer that brought nothing for anybody, so that none was passed over for want of room. Only patience can tell
-   * a hole from a broker that could not read (tiered storage answers so when it is slow): after many such answers in a
-   * row the rest counts as lost where the broker claims to have it, and as not there yet where it does not.
+   * a hole from a broker that could not read: after many such answers in a row the rest counts as lost where the broker
+   * claims to have it, and as not there yet where it does not. Remote storage that is slow is answered for in the same way,
+   * and has no holes: what is in it is never counted as lost.
    */
-  #isUnreadable(copy: PartitionCopy, place: FetchPosition, { partitions }: Fetched): boolean {
+  #isUnreadable(copy: PartitionCopy, place: FetchPosition, { partitions, isByName }: Fetched): boolean {
     if (++place.emptyAnswers < EMPTY_ANSWERS) return false
     const part = partitions.find(one => one.topicId === copy.topicId && one.partition === copy.partition)
-    const isEmpty = partitions.every(one => one.start === one.end)
+    // By name, each part has the batch that was stored last.
+    const isEmpty = isByName || partitions.every(one => one.start === one.end)
     const isClaimed = part !== undefined && part.lastStableOffset >= copy.end
-    this.leavers.push({ copy, error: isEmpty && isClaimed ? unreadable(copy) : notThere(copy, part) })
+    const isLost = isEmpty && isClaimed && !copy.isTiered
+    this.leavers.push({ copy, error: isLost ? unreadable(copy) : notThere(copy, part) })
     return true
   }
 }
@@ -237,7 +261,8 @@ function unreadable(copy: PartitionCopy): KafkaBackupError {
 
 function notThere(copy: PartitionCopy, part: AnswerPart | undefined): KafkaBackupError {
   const stable = part ? `has decided offsets up to ${part.lastStableOffset}` : 'does not answer for it'
-  const message = `${copy.name}: no whole batch comes at offset ${copy.position} of ${copy.end}; the broker ${stable}`
+  const remote = copy.isTiered ? '; the topic is tiered, so see the remote storage of the broker' : ''
+  const message = `${copy.name}: no whole batch comes at offset ${copy.position} of ${copy.end}; the broker ${stable}${remote}`
   return new KafkaBackupError('KAFKA_NOT_READY', message, { details: { ...copy.details, offset: copy.position } })
 }
 
@@ -254,6 +279,11 @@ function otherTail(copy: PartitionCopy): KafkaBackupError {
   return new TruncationError(copy.topic, message)
 }
 
+/** The bounds of the partition are then asked for again. */
+function lostTail(copy: PartitionCopy): KafkaBackupError {
+  return brokerError(OFFSET_OUT_OF_RANGE, `reading ${copy.name}`, null, copy.details)
+}
+
 /** Epochs only ever rise within a log: a batch of a lower one is from another history than what is stored before it. */
 function olderEpoch(copy: PartitionCopy, { headers }: Chunk, storedEpoch: number): KafkaBackupError | undefined {
   const [first] = headers
@@ -261,9 +291,4 @@ function olderEpoch(copy: PartitionCopy, { headers }: Chunk, storedEpoch: number
   const [epoch, offset] = [first.leaderEpoch, first.baseOffset]
   const message = `${copy.name}: the batch at offset ${offset} has leader epoch ${epoch}, but this backup holds epoch ${storedEpoch} before it`
   return new TruncationError(copy.topic, message)
-}
-
-/** Base offset of the first batch of a part; an answer may hold only a fragment of it. */
-function firstOffset(bytes: Buffer, part: AnswerPart): bigint {
-  return part.end - part.start >= 8 ? bytes.readBigInt64BE(part.start) : -1n
 }

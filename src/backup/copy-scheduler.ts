@@ -1,18 +1,17 @@
-import type { Gap } from '../archive/manifest.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
-import type { MetadataTopic } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { Fetcher } from '../kafka/fetcher.ts'
 import { fetchBounds, type PartitionBounds } from '../kafka/offsets.ts'
 import { BufferPool } from '../kafka/wire/buffer-pool.ts'
 import { formatUtc } from '../lib/clock.ts'
-import { largest } from '../lib/largest.ts'
 import type { RateLimiter } from '../lib/rate-limiter.ts'
 import { backoffMs } from '../lib/retry.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { copyLane, type Leaver } from './copy-lane.ts'
 import { TruncationError } from './find-truncation.ts'
+import { refuseUnexplained } from './named-topics.ts'
 import type { PartitionCopy } from './partition-copy.ts'
+import { dealOut, type FetchSource, type GapReason, placeCopies } from './place-copies.ts'
 import type { LanePlan } from './plan-lanes.ts'
 
 interface SchedulerParts {
@@ -24,15 +23,12 @@ interface SchedulerParts {
   limiter?: RateLimiter
 }
 
-interface FetchSource {
-  brokerId: number
-  rack: string
-}
-
 type Failure = Extract<Leaver, { error: unknown }>
 
 /** Longer than any election or rolling restart should leave a partition without a leader. */
 const MAX_STALL_MS = 120_000
+/** For one answer out of remote storage. Kafka 3.6 and 3.7 stop reading after it, later ones after remote.fetch.max.wait.ms. */
+const REMOTE_WAIT_MS = 5000
 const BACKOFF = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 100, maxDelayMs: 3000 }
 
 /**
@@ -42,6 +38,8 @@ const BACKOFF = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 100, maxDelay
 export class CopyScheduler {
   readonly #parts: SchedulerParts
   readonly #buffers: BufferPool
+  /** Apart, because an answer out of remote storage holds its buffer for long. */
+  #remoteBuffers: BufferPool | undefined
   /** Replicas that leaders pointed to. */
   readonly #nearest = new Map<PartitionCopy, number>()
   /** What a near replica could not serve is read from its leader for the rest of the run. */
@@ -126,8 +124,12 @@ export class CopyScheduler {
   ): Promise<KafkaBackupError | undefined> {
     const { cluster, lanes, onProgress, limiter } = this.#parts
     try {
-      const fixed = { buffers: this.#buffers, maxWaitMs: 0, maxBytes: lanes.fetchBytes, ...(limiter && { limiter }) }
-      const fetcher = await Fetcher.open(cluster, { ...place, ...fixed }, signal)
+      const { isRemote, ...at } = place
+      const how = isRemote
+        ? { buffers: this.#openRemoteBuffers(), maxWaitMs: REMOTE_WAIT_MS }
+        : { buffers: this.#buffers, maxWaitMs: 0 }
+      const options = { ...at, ...how, maxBytes: lanes.fetchBytes, ...(limiter && { limiter }) }
+      const fetcher = await Fetcher.open(cluster, options, signal)
       try {
         const parts = { fetcher, maxActive: lanes.maxActive, clock: cluster.clock, onProgress, onLeave }
         await copyLane(share, parts, signal)
@@ -142,6 +144,12 @@ export class CopyScheduler {
     }
   }
 
+  #openRemoteBuffers(): BufferPool {
+    const { remoteBuffers, bufferBytes } = this.#parts.lanes
+    this.#remoteBuffers ??= new BufferPool(remoteBuffers, bufferBytes)
+    return this.#remoteBuffers
+  }
+
   async #returnToDeal(given: readonly Leaver[], signal: AbortSignal, stop: AbortController): Promise<void> {
     if (given.length === 0) return
     const leavers = given.map(leaver => this.#checkHint(leaver))
@@ -151,7 +159,7 @@ export class CopyScheduler {
     if (outOfRange.length > 0) await this.#passOverLost(outOfRange, signal)
     const rest = leavers.map(({ copy }) => copy).filter(copy => !copy.isDone && !this.#stalled.has(copy))
     if (rest.length === 0) return
-    const delayMs = largest(waits)
+    const delayMs = waits.reduce((longest, one) => Math.max(longest, one), 0)
     const first = failed[0]
     if (first) this.#parts.onProgress({ type: 'retry', what: first.error.message, delayMs })
     if (delayMs > 0) await this.#parts.cluster.clock.sleep(delayMs, signal)
@@ -192,38 +200,21 @@ export class CopyScheduler {
     return backoffMs(record.failures, BACKOFF, 0.5)
   }
 
-  /** Where each partition is read: at its leader, or at the replica that its leader pointed to. */
   async #findBrokers(
     copies: readonly PartitionCopy[],
     signal: AbortSignal,
   ): Promise<{ places: { place: FetchSource; led: PartitionCopy[] }[]; leavers: Leaver[] }> {
-    const names = [...new Set(copies.map(copy => copy.topic))]
-    let topics: MetadataTopic[]
+    const { cluster, rack } = this.#parts
     try {
-      topics = (await this.#parts.cluster.metadata({ topics: names }, signal)).topics
+      const facts = { rack, nearest: this.#nearest, leaderOnly: this.#leaderOnly }
+      const { places, leaderless, gone } = await placeCopies(copies, cluster, facts, signal)
+      for (const { copy, reason } of gone) this.#recordGap(copy, null, reason)
+      return { places, leavers: leaderless.map(copy => ({ copy, error: noLeader(copy) })) }
     } catch (error) {
       signal.throwIfAborted()
       if (!isSourceTrouble(error)) throw error
       return { places: [], leavers: copies.map(copy => ({ copy, error })) }
     }
-    const { rack } = this.#parts
-    const byName = new Map(topics.map(topic => [topic.name, topic]))
-    const places = new Map<string, { place: FetchSource; led: PartitionCopy[] }>()
-    const leavers: Leaver[] = []
-    for (const copy of copies) {
-      const topic = byName.get(copy.topic)
-      if (topic?.errorCode === 3 || (topic?.errorCode === 0 && topic.id !== copy.topicId)) {
-        this.#recordGap(copy, null, topic.errorCode === 3 ? 'topic_deleted' : 'topic_recreated')
-        continue
-      }
-      const leader = topic?.partitions.find(({ partition }) => partition === copy.partition)?.leader ?? -1
-      const place = { brokerId: this.#nearest.get(copy) ?? leader, rack: this.#leaderOnly.has(copy) ? '' : rack }
-      const at = places.get(`${place.brokerId} ${place.rack}`)
-      if (place.brokerId < 0) leavers.push({ copy, error: noLeader(copy) })
-      else if (at) at.led.push(copy)
-      else places.set(`${place.brokerId} ${place.rack}`, { place, led: [copy] })
-    }
-    return { places: [...places.values()], leavers }
   }
 
   /** The log start moved past the position (or seems to have): what is gone is a gap, what is left is copied. */
@@ -241,14 +232,16 @@ export class CopyScheduler {
       const bound = bounds.get(copy.name)
       if (!bound) continue
       if (bound.highWatermark < copy.position) throw truncated(copy, bound.highWatermark)
-      copy.expectedTail = undefined
+      refuseUnexplained(copy, bound.logStart, this.#parts.cluster.clock.now())
+      // What is still there has to be shown: by name, another topic may answer by now.
+      if (bound.logStart >= copy.position) copy.expectedTail = undefined
       if (bound.logStart > copy.fetchFrom) this.#recordGap(copy, bound.logStart, 'retention')
       // The position is there, so it was the epoch that the leader does not know; its batches tell whether it ever did.
       else copy.isEpochUnknown = true
     }
   }
 
-  #recordGap(copy: PartitionCopy, to: bigint | null, reason: Gap['reason']): void {
+  #recordGap(copy: PartitionCopy, to: bigint | null, reason: GapReason): void {
     const from = copy.position
     copy.recordGap({ from, to, reason, found_at: formatUtc(this.#parts.cluster.clock.now()) })
     // What expires while it is read again was stored before: nothing is lost.
@@ -288,9 +281,4 @@ function stalledError(errors: readonly KafkaBackupError[]): KafkaBackupError {
 function truncated(copy: PartitionCopy, highWatermark: bigint): KafkaBackupError {
   const message = `${copy.name} ends at ${highWatermark}, but it was already read up to ${copy.position}`
   return new TruncationError(copy.topic, message)
-}
-
-/** Round robin, so that each lane gets a fair share of a topic; no empty hands. */
-function dealOut<T>(items: readonly T[], hands: number): T[][] {
-  return Array.from({ length: Math.min(hands, items.length) }, (_, hand) => items.filter((_, i) => i % hands === hand))
 }

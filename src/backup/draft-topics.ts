@@ -14,8 +14,10 @@ export interface Copies {
 export function draftTopics({ topics }: BackupPlan, { copies, rereads }: Copies): ManifestTopic[] {
   const copied = byKey(copies)
   const reread = byKey(rereads)
+  const byName = new Set([...copies, ...rereads].filter(copy => copy.isReadByName).map(copy => copy.identity.id))
   return topics.map(topic => ({
     ...topic,
+    ...(topic.state === 'current' && byName.has(topic.id) && { read_by: 'name' as const }),
     partitions: topic.partitions.map(planned => {
       const key = freshKey(topic, planned.durable.partition)
       return draftPartition(planned, copied.get(key), reread.get(key))

@@ -135,7 +135,7 @@ function settleTopics(
   let mustCompare = false
   const settled = topics.map(topic => {
     const now = topic.state === 'current' ? byKey.get(keyOf(topic)) : undefined
-    if (!now) return topic
+    if (!now || now.hasUnknownSettings) return topic
     const next = { ...topic, configs: now.configs, effective_configs: now.effectiveConfigs }
     if (decidesDeletions.some(name => effectiveSetting(next, name) !== effectiveSetting(topic, name)))
       mustCompare = true

@@ -1,5 +1,6 @@
 import type { ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
+import { isIdOfName } from '../kafka/named-topic-id.ts'
 import type { BackupOptions } from './backup-options.ts'
 import type { ObservedPartition, ObservedSource, ObservedTopic } from './observed-source.ts'
 
@@ -16,7 +17,7 @@ export function findReplaced(
   { onTruncation, newIncarnations = [] }: Pick<BackupOptions, 'onTruncation' | 'newIncarnations'>,
 ): Set<string> {
   refuseUnknown(observed, newIncarnations)
-  const asked = observed.topics.filter(({ name }) => newIncarnations.includes(name))
+  const asked = observed.topics.filter(({ name, startsOver }) => startsOver || newIncarnations.includes(name))
   const replaced = new Set(asked.map(({ id }) => id))
   const others = observed.topics.filter(({ id }) => !replaced.has(id))
   const truncated = others
@@ -42,6 +43,8 @@ function refuseUnknown({ topics }: ObservedSource, names: readonly string[]): vo
 
 function findTruncations(topic: ObservedTopic, before: ManifestTopic | undefined): string[] {
   const stored = new Map(before?.partitions.map(one => [one.partition, one]))
+  const missing = findMissing(topic, before)
+  if (missing) return [missing]
   return topic.partitions.flatMap(one => {
     const known = stored.get(one.partition)
     const sign = known && findTruncation(one, known)
@@ -49,19 +52,46 @@ function findTruncations(topic: ObservedTopic, before: ManifestTopic | undefined
   })
 }
 
+/** Kafka never removes partitions. Of a topic with an ID they are unknown to a broker that lags behind. */
+function findMissing({ name, id, partitions, leaderless }: ObservedTopic, before?: ManifestTopic): string | undefined {
+  if (!isIdOfName(id, name)) return undefined
+  const shown = new Set([...leaderless, ...partitions.map(({ partition }) => partition)])
+  const hidden = before?.partitions.find(({ partition, batches }) => batches > 0 && !shown.has(partition))
+  const now = `the topic has ${shown.size} partitions now, and the cluster gives it no ID, so it may have been created again`
+  return hidden && `${name}/${hidden.partition} is in this backup, but not at the source: ${now}`
+}
+
 function findTruncation(
-  { bounds, divergence }: ObservedPartition,
+  { bounds, divergence, isStrangeStart, isOtherTail }: ObservedPartition,
   { end_offset }: ManifestPartition,
 ): string | undefined {
   if (bounds.highWatermark < end_offset) {
     return `ends at ${bounds.highWatermark}, but this backup holds it up to ${end_offset}`
   }
+  if (isStrangeStart && bounds.logStart < end_offset) return hasMovedBack(bounds.logStart, end_offset)
+  if (isStrangeStart) return startsBehind(bounds.logStart, end_offset)
+  if (isOtherTail) return hasOtherBatch(end_offset)
   if (!divergence) return undefined
   const { storedEpoch, endOffset } = divergence
   const held = `this backup holds leader epoch ${storedEpoch} up to offset ${end_offset}`
   return endOffset === undefined
     ? `has another history than this backup: ${held}, and the source does not know that epoch`
     : `has another history than this backup: ${held}, and at the source that epoch ends at ${endOffset}`
+}
+
+const MAY_BE_ANOTHER = 'the cluster gives topics no IDs, so it may have been created again'
+
+function hasMovedBack(logStart: bigint, before: bigint): string {
+  return `starts at ${logStart}, but it started at ${before} before: ${MAY_BE_ANOTHER}`
+}
+
+function hasOtherBatch(end: bigint): string {
+  return `has another batch before offset ${end} than this backup: ${MAY_BE_ANOTHER}`
+}
+
+/** Pure. For a message, behind the name of the partition. */
+export function startsBehind(logStart: bigint, end: bigint): string {
+  return `starts at ${logStart}, but this backup ends at ${end}, and its retention does not explain that: ${MAY_BE_ANOTHER}`
 }
 
 /** The source has another history than what is stored, as the copying found out. */

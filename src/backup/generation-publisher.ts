@@ -84,12 +84,16 @@ export class GenerationPublisher implements Publisher {
 
   #draft({ complete, warnings, ...state }: Published): Draft {
     const freshSegments = draftSegments(this.carried, state)
+    const confirmSource = state.prepareConfirmation?.()
     const facts = { run: this.run, startedAt: this.#startedAt, newest: this.#newest }
     return {
       attempt: this.#attempt++,
       freshSegments,
       folderOf: this.#parts.encryption?.folderOf,
-      confirm: () => confirmLease(this.#parts, this.#pending(freshSegments), this.#storeSignal),
+      confirm: async () => {
+        await confirmSource?.()
+        await confirmLease(this.#parts, this.#pending(freshSegments), this.#storeSignal)
+      },
       manifest: draftManifest(this.#options, this.#prepared, this.#parts, facts, { complete, warnings, ...state }),
     }
   }

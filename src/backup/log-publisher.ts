@@ -77,6 +77,7 @@ export class LogPublisher implements Publisher {
 
   async publish(state: Published, onProgress: OnProgress): Promise<string> {
     const draft = this.#draftManifest(state)
+    const confirmSource = state.prepareConfirmation?.()
     const known = this.#log.newest && { ...this.#log.newest, ...this.#draft }
     const quiet = { quietMs: this.#own.quietMs, nowMs: this.#parts.clock.now() }
     if (known && saysNothingNew(draft, known, quiet)) return `generation ${known.generation}`
@@ -85,8 +86,10 @@ export class LogPublisher implements Publisher {
     const replaced = await this.#findSwitched(state, next, added)
     const countOf = (list: string) => this.#log.state.lists.get(list)?.segments ?? 0
     const change = planChange({ before: this.#published, after: next, added, replaced, countOf })
-    const confirm = (merged: readonly string[]) =>
-      confirmLease(this.#parts, this.#pending(added, merged), this.#storeSignal)
+    const confirm = async (merged: readonly string[]) => {
+      await confirmSource?.()
+      await confirmLease(this.#parts, this.#pending(added, merged), this.#storeSignal)
+    }
     const { isEarlier } = await this.#log.commit(factsOf(draft), change, confirm, this.#storeSignal)
     if (isEarlier) throw this.#unheard()
     this.#published = next

@@ -2,6 +2,7 @@ import { newestById } from '../archive/incarnation.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import type { BackupOptions } from './backup-options.ts'
 import { findReplaced } from './find-truncation.ts'
+import { identifyTopics } from './identify-topics.ts'
 import { observeHistory } from './observe-history.ts'
 import { observeSource } from './observe-source.ts'
 import type { ObservedSource } from './observed-source.ts'
@@ -17,7 +18,7 @@ export async function observeAgain(
 ): Promise<ObservedSource> {
   const observed = await observeSource({ ...options, missingTopics: 'warn' }, cluster, signal)
   refuseOtherCluster(observed, manifest)
-  return observed
+  return identifyTopics(observed, manifest, cluster, signal)
 }
 
 /** Offsets that were committed in another history of a log do not belong to the records of the generation. */

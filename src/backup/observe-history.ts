@@ -20,9 +20,10 @@ export async function observeHistory(
   const newest = newestById(known?.topics ?? [])
   const stored = new Map<string, ManifestPartition>()
   for (const { name, id, partitions } of observed.topics) {
+    const shown = new Set(partitions.map(({ partition }) => partition))
     for (const one of newest.get(id)?.partitions ?? []) {
-      const isShown = partitions.some(({ partition }) => partition === one.partition)
-      if (isShown && isComparable(one)) stored.set(partitionKey({ topic: name, partition: one.partition }), one)
+      if (shown.has(one.partition) && isComparable(one))
+        stored.set(partitionKey({ topic: name, partition: one.partition }), one)
     }
   }
   const wanted = observed.topics.flatMap(({ name: topic, partitions }) =>
@@ -31,7 +32,7 @@ export async function observeHistory(
       return one ? [{ topic, partition, epoch: one.last_epoch }] : []
     }),
   )
-  const ends = await fetchEpochEnds(cluster, wanted, signal)
+  const ends = await fetchEpochEnds(cluster, wanted, signal, observed.shown)
   const topics = observed.topics.map(topic => ({
     ...topic,
     partitions: topic.partitions.map(one => {

@@ -1,6 +1,7 @@
 import type { Cluster } from '../kafka/cluster.ts'
 import type { BackupOptions } from './backup-options.ts'
 import type { KnownState, RereadRules } from './backup-plan.ts'
+import { identifyTopics } from './identify-topics.ts'
 import { observeHistory } from './observe-history.ts'
 import { observeSizes } from './observe-sizes.ts'
 import { observeSource, type SettingsCache } from './observe-source.ts'
@@ -22,7 +23,7 @@ export async function observeRound(
   rules: RereadRules | null,
   signal: AbortSignal,
 ): Promise<ObservedSource> {
-  const shown = await observeSource(options, cluster, signal, settings)
+  const shown = await identifyTopics(await observeSource(options, cluster, signal, settings), known, cluster, signal)
   const observed = await observeHistory(shown, known, cluster, signal)
   return readsSizes ? observeSizes(observed, known, rules, cluster, signal) : observed
 }

@@ -41,12 +41,16 @@ export async function observeSource(
   const topics = described.filter(({ name }) => !stores.has(name))
   const names = topics.map(({ name }) => name)
   const leftOut = [...selected.leftOut, ...stores].sort()
-  const warnings = await judgeSelection(options, { ...selected, names, leftOut }, cluster, signal)
+  const warnings = [
+    ...(await judgeSelection(options, { ...selected, names, leftOut }, cluster, signal)),
+    ...warnOfUnknownSettings(topics),
+  ]
   return {
     observedAt,
     clusterId: all.clusterId,
     brokers: all.brokers.length,
     topics,
+    shown,
     visible: new Set(named.map(({ name }) => name)),
     warnings,
   }
@@ -126,8 +130,8 @@ async function describeTopics(
   const wanted = topics.flatMap(({ name, partitions }) =>
     partitions.map(({ partition }) => ({ topic: name, partition })),
   )
-  await readMissingSettings(cluster, topics, cache, signal)
-  const { bounds, leaderless } = await fetchKnowableBounds(cluster, wanted, signal)
+  const areKnown = await readMissingSettings(cluster, topics, cache, signal)
+  const { bounds, leaderless } = await fetchKnowableBounds(cluster, wanted, topics, signal)
   const isLed = (topic: string, partition: number) => !leaderless.has(partitionKey({ topic, partition }))
   return topics
     .map(topic => ({
@@ -137,6 +141,7 @@ async function describeTopics(
       replicationFactor: topic.partitions[0]?.replicas.length ?? 0,
       configs: ownConfigs(cache.get(settingsKey(topic))),
       effectiveConfigs: decisiveOf(cache.get(settingsKey(topic)) ?? []),
+      ...(!areKnown && { hasUnknownSettings: true as const }),
       leaderless: topic.partitions.map(({ partition }) => partition).filter(one => !isLed(topic.name, one)),
       partitions: topic.partitions
         .filter(({ partition }) => isLed(topic.name, partition))
@@ -146,19 +151,32 @@ async function describeTopics(
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
+/** False where the brokers have no request for settings, as those of some services that only speak Kafka's protocol. */
 async function readMissingSettings(
   cluster: Cluster,
   topics: readonly MetadataTopic[],
   cache: SettingsCache,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const missing = topics.filter(topic => !cache.has(settingsKey(topic)))
   const names = missing.map(({ name }) => name)
-  const read = await readTopicConfigs(cluster, names, signal)
+  const read = await readTopicConfigs(cluster, names, signal).catch(error => {
+    if (hasCode(error, 'KAFKA_UNSUPPORTED')) return undefined
+    throw error
+  })
   for (const topic of missing) {
-    const found = read.get(topic.name)
+    const found = read?.get(topic.name)
     if (found) cache.set(settingsKey(topic), found)
   }
+  return read !== undefined
+}
+
+function warnOfUnknownSettings(topics: readonly ObservedTopic[]): string[] {
+  if (!topics.some(topic => topic.hasUnknownSettings)) return []
+  return [
+    'the source does not report the settings of topics (its brokers have no DescribeConfigs): the backup holds none, and all ' +
+      'topics are read as if they were not compacted. Keys that are deleted in a compacted topic may stay in the backup',
+  ]
 }
 
 function settingsKey({ name, id }: Pick<MetadataTopic, 'name' | 'id'>): string {
@@ -178,10 +196,11 @@ function ownConfigs(settings: EffectiveConfigs = new Map()): Record<string, stri
 async function fetchKnowableBounds(
   cluster: Cluster,
   wanted: readonly TopicPartition[],
+  shown: readonly MetadataTopic[],
   signal: AbortSignal,
 ): Promise<{ bounds: Map<string, PartitionBounds>; leaderless: Set<string> }> {
   try {
-    return { bounds: await fetchBounds(cluster, wanted, signal), leaderless: new Set() }
+    return { bounds: await fetchBounds(cluster, wanted, signal, shown), leaderless: new Set() }
   } catch (error) {
     signal.throwIfAborted()
     if (!hasCode(error, 'KAFKA_NOT_READY')) throw error

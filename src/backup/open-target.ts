@@ -1,4 +1,4 @@
-import { newestState } from '../archive/catalog.ts'
+import { type NewestState, newestState } from '../archive/catalog.ts'
 import { LogWriter } from '../archive/log/log-writer.ts'
 import type { Manifest, Segment } from '../archive/manifest.ts'
 import { renewCopies } from '../archive/newest-copies.ts'
@@ -19,10 +19,15 @@ export interface BackupTarget {
   ): Publisher & { readonly newest: Manifest }
 }
 
-/** For a run that is not continuous: every append of it is a segment. */
-export async function openTarget(backupId: string, parts: BackupParts, signal: AbortSignal): Promise<BackupTarget> {
+/** For a run that is not continuous: every append of it is a segment. `known` is the newest state, where it was read before. */
+export async function openTarget(
+  backupId: string,
+  parts: BackupParts,
+  signal: AbortSignal,
+  known?: NewestState,
+): Promise<BackupTarget> {
   const { storage, newRun, encryption } = parts
-  const found = await newestState(storage, backupId, signal)
+  const found = known ?? (await newestState(storage, backupId, signal))
   if (!found.isLog) {
     return {
       previous: found.manifest,

@@ -3,10 +3,11 @@ import { type FolderOf, type PartitionPlace, segmentKey } from '../archive/layou
 import type { PackSet } from '../archive/log/pack-set.ts'
 import type { AbortedTransaction, Gap, LastBatch, ManifestPartition, Segment } from '../archive/manifest.ts'
 import { type BatchWriter, type ChunkFacts, SegmentWriter } from '../archive/segment-writer.ts'
-import { withGap, withHole, withSegment } from '../archive/summary.ts'
+import { withConverted, withGap, withHole, withSegment } from '../archive/summary.ts'
+import type { OldRecords } from '../kafka/convert-old-parts.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { BackupOptions } from './backup-options.ts'
-import type { PlannedPartition } from './backup-plan.ts'
+import type { CopiedTopic, PlannedPartition } from './backup-plan.ts'
 import { type AbortedStart, AbortTracker, type Chunk, cutPieces, examineChunk, markOf, splitChunk } from './chunk.ts'
 import { DurableChain } from './durable-chain.ts'
 
@@ -35,13 +36,19 @@ export class PartitionCopy {
   readonly end: bigint
   /** It reads a list again that is stored already, from the start of the log. */
   readonly isReread: boolean
+  /** Old records of the topic may be in remote storage (KIP-405). */
+  readonly isTiered: boolean
   /** Stored up to here, though perhaps in a segment that is still open. */
   position: bigint
   lastEpoch: number
   /** The leader does not know the epoch, and refuses fetches that name it; batches must still not be of a lower one. */
   isEpochUnknown = false
-  /** What is stored last, while the source has not shown that it still has it. */
+  /** What is stored last, while the source has not shown that it still has it. Read by name, it has to show it each time. */
   expectedTail: LastBatch | undefined
+  /** Something of it was read by name in this run. */
+  isReadByName = false
+  /** The values in force that decide which records the topic keeps. */
+  readonly settings: Readonly<Record<string, string>>
   readonly #parts: CopyParts
   readonly #place: PartitionPlace
   #durable: ManifestPartition
@@ -50,6 +57,8 @@ export class PartitionCopy {
   readonly #emptyTo: bigint
   #openAborted: AbortedTransaction[] = []
   #lastBatch: LastBatch | undefined
+  /** Of the open segment. */
+  readonly #converted: OldRecords[] = []
   readonly #chain = new DurableChain()
   /** While a chunk is being stored, the segment is not to be touched by others. */
   #storing: PromiseWithResolvers<void> | undefined
@@ -58,7 +67,7 @@ export class PartitionCopy {
   #doneAtMs: number | undefined
 
   constructor(
-    topic: { name: string } & Incarnation,
+    topic: CopiedTopic,
     planned: Pick<PlannedPartition, 'durable' | 'end'> & Partial<Pick<PlannedPartition, 'logStart'>>,
     backupId: string,
     parts: CopyParts,
@@ -66,8 +75,10 @@ export class PartitionCopy {
   ) {
     this.#fresh = fresh
     this.isReread = isReread
+    this.isTiered = topic.configs?.['remote.storage.enable'] === 'true'
     this.topic = topic.name
-    this.topicId = topic.id
+    this.topicId = topic.kafka_id ?? topic.id
+    this.settings = topic.effective_configs ?? {}
     this.identity = topic
     this.partition = planned.durable.partition
     this.end = planned.end
@@ -75,9 +86,8 @@ export class PartitionCopy {
     this.lastEpoch = planned.durable.last_epoch
     this.#durable = planned.durable
     // Below the log start nothing can be compared.
-    const { logStart = this.position, durable } = planned
-    this.expectedTail = logStart < this.position ? durable.last_batch : undefined
-    this.#emptyTo = planned.durable.read_to ?? planned.durable.end_offset
+    this.expectedTail = (planned.logStart ?? this.position) < this.position ? planned.durable.last_batch : undefined
+    this.#emptyTo = planned.durable.read_to ?? this.position
     this.#place = { backupId, topic: topic.name, partition: this.partition, folderOf: parts.folderOf }
     this.#parts = parts
     this.#noteDone()
@@ -119,8 +129,12 @@ export class PartitionCopy {
   /** Where to fetch from: the last offset that is stored, to compare it. What is known to be empty may be below the log start by now, where a fetch is refused. */
   get fetchFrom(): bigint {
     if (this.expectedTail) return this.position - 1n
-    if (this.position > this.#emptyTo) return this.position
-    return this.#emptyTo
+    return this.position > this.#emptyTo ? this.position : this.#emptyTo
+  }
+
+  /** The last batch that was stored; before the first one of this run, that of the runs before. */
+  get lastBatch(): LastBatch | undefined {
+    return this.#lastBatch ?? this.#durable.last_batch
   }
 
   /** Segments that are durable but in no index yet. */
@@ -228,6 +242,7 @@ export class PartitionCopy {
     this.lastEpoch = chunk.lastEpoch
     this.#openAborted = tracker.open
     this.#lastBatch = markOf(bytes, chunk.headers.at(-1))
+    if (chunk.converted) this.#converted.push(chunk.converted)
     if (plainSize >= this.#parts.options.segmentBytes || this.isDone || this.#rollWanted) this.#finishSegment()
     return facts
   }
@@ -253,20 +268,15 @@ export class PartitionCopy {
     const compressed = options.compression === 'zstd' || (options.compression === 'auto' && chunk.mostlyPlain)
     const key = segmentKey(this.#place, chunk.headers[0]?.baseOffset ?? chunk.startOffset, run, compressed)
     const openSegment = () => SegmentWriter.open(storage, key, compressed, storeSignal)
-    return packs ? packs.open(this.#list, compressed, openSegment) : openSegment()
-  }
-
-  get #list(): string {
-    return this.isReread ? rereadKey(this.identity, this.partition) : freshKey(this.identity, this.partition)
+    const list = (this.isReread ? rereadKey : freshKey)(this.identity, this.partition)
+    return packs ? packs.open(list, compressed, openSegment) : openSegment()
   }
 
   #finishSegment(): void {
     const writer = this.#writer
     if (!writer) return
     this.#writer = undefined
-    const { lastEpoch } = this
-    const openAborted = this.#openAborted
-    const lastBatch = this.#lastBatch
+    const [lastEpoch, openAborted, lastBatch] = [this.lastEpoch, this.#openAborted, this.#lastBatch]
     this.#chain.add({
       hand: () => writer.hand(this.#parts.storeSignal),
       apply: entry => {
@@ -275,6 +285,7 @@ export class PartitionCopy {
       },
       discard: () => writer.abort(),
     })
+    for (const one of this.#converted.splice(0)) this.#note(durable => withConverted(durable, one))
   }
 
   /** Changes what is known of the partition, behind all that is on its way. */

@@ -2,6 +2,7 @@ import { isSameIncarnation, newestById, numberOf } from '../archive/incarnation.
 import type { Gap, Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 import { emptyPartition, withGap } from '../archive/summary.ts'
 import { KafkaBackupError } from '../errors.ts'
+import { isIdOfName } from '../kafka/named-topic-id.ts'
 import type { PartitionBounds } from '../kafka/offsets.ts'
 import { append, largest } from '../lib/largest.ts'
 import type { BackupOptions } from './backup-options.ts'
@@ -86,15 +87,21 @@ function planTopic(
     const facts = { topic, bounds, sizeBytes, before: held, known: before, knownAt, observedAt }
     return rules ? planCompaction(planned, { ...facts, rules }) : planned
   })
-  const { name, id, internal, configs, replicationFactor } = topic
+  const { name, id, kafkaId, internal, configs, replicationFactor } = topic
   const hidden = keepHidden(topic, before, warnings)
   const all = [...partitions, ...hidden].sort((a, b) => a.durable.partition - b.durable.partition)
   const incarnation = number > 1 && { incarnation: number }
   const settings = { internal, replication_factor: replicationFactor, configs, partitions: all }
   const count = countPartitions(topic, all)
   const partial = all.length < count && { partition_count: count }
-  const rest = { ...settings, effective_configs: topic.effectiveConfigs, ...partial }
-  return { name, id, ...incarnation, state: 'current', ...rest }
+  const inForce = !topic.hasUnknownSettings && { effective_configs: topic.effectiveConfigs }
+  const rest = { ...settings, ...inForce, ...partial }
+  const identity = {
+    ...(isIdOfName(id, name) && { id_source: 'name' as const }),
+    ...(kafkaId !== undefined && { kafka_id: kafkaId }),
+    ...(before?.read_by && { read_by: before.read_by }),
+  }
+  return { name, id, ...identity, ...incarnation, state: 'current', ...rest }
 }
 
 /** Partitions without a leader that no run has read are not listed, but the topic has them. */

@@ -1,6 +1,7 @@
 import type { MetadataTopic } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { readFirstKeys } from '../kafka/first-keys.ts'
+import { isIdOfName } from '../kafka/named-topic-id.ts'
 import { isPattern } from '../lib/glob.ts'
 import { areRegistryKeys } from '../registry/own-topic.ts'
 import type { TopicSelection } from './backup-options.ts'
@@ -27,14 +28,17 @@ export async function findRegistryStores(
   const leaders = new Map(shown.map(({ id, partitions }) => [id, partitions[0]?.leader ?? -1]))
   const open = candidates
     .filter(({ id }) => !verdicts.has(id) && (leaders.get(id) ?? -1) >= 0)
-    .flatMap(({ id, partitions: [first] }) =>
-      first
-        ? [{ topicId: id, partition: first.partition, leader: leaders.get(id) ?? -1, offset: first.bounds.logStart }]
-        : [],
-    )
+    .flatMap(({ name: topic, id: topicId, partitions: [first] }) => {
+      const place = { topic, topicId, leader: leaders.get(topicId) ?? -1 }
+      return first ? [{ ...place, partition: first.partition, offset: first.bounds.logStart }] : []
+    })
   const keys = await readFirstKeys(cluster, open, signal)
-  for (const [id, some] of keys) if (some.length > 0) verdicts.set(id, areRegistryKeys(some))
-  return new Set(candidates.filter(({ id }) => verdicts.get(id)).map(({ name }) => name))
+  const stores = new Set([...keys].filter(([, some]) => areRegistryKeys(some)).map(([id]) => id))
+  for (const { name, id } of candidates) {
+    // Without an ID, the next topic of this name would have its verdict.
+    if ((keys.get(id) ?? []).length > 0 && !isIdOfName(id, name)) verdicts.set(id, stores.has(id))
+  }
+  return new Set(candidates.filter(({ id }) => verdicts.get(id) ?? stores.has(id)).map(({ name }) => name))
 }
 
 /** Pure. What is reported of a topic that a pattern matches and a backup leaves out. */
@@ -46,9 +50,9 @@ export function describeLeftOut(topic: string): string {
   )
 }
 
-function mayBeStore({ partitions, leaderless, effectiveConfigs }: ObservedTopic): boolean {
+function mayBeStore({ partitions, leaderless, effectiveConfigs, hasUnknownSettings }: ObservedTopic): boolean {
   const [first, ...others] = partitions
   if (!first || others.length > 0 || leaderless.length > 0) return false
-  const isCompacted = effectiveConfigs['cleanup.policy']?.includes('compact') ?? false
-  return isCompacted && first.bounds.lastStable > first.bounds.logStart
+  const mayBeCompacted = hasUnknownSettings ?? effectiveConfigs['cleanup.policy']?.includes('compact') ?? false
+  return mayBeCompacted && first.bounds.lastStable > first.bounds.logStart
 }

@@ -1,4 +1,5 @@
 import type { AccessReading, AccessSection } from '../archive/access-section.ts'
+import type { NewestState } from '../archive/catalog.ts'
 import type { GroupsFile, GroupsSection } from '../archive/groups-section.ts'
 import type { Lease } from '../archive/held-lease.ts'
 import type { ArchiveEncryption, Manifest } from '../archive/manifest.ts'
@@ -13,7 +14,9 @@ import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { BackupOptions } from './backup-options.ts'
 import type { BackupPlan, KnownState, RereadRules } from './backup-plan.ts'
+import { prepareConfirmation } from './confirm-source.ts'
 import { CopyScheduler } from './copy-scheduler.ts'
+import type { Copies } from './draft-topics.ts'
 import { observeRound, type Reading } from './observe-round.ts'
 import type { ObservedSource } from './observed-source.ts'
 import { planBackup } from './plan.ts'
@@ -32,6 +35,8 @@ export interface BackupParts {
   readRegistry?: (signal: AbortSignal) => Promise<RegistrySnapshot>
   /** Reads the groups that have positions on these partitions; absent where the job does not want them. */
   readGroups?: (ends: PartitionEnds, signal: AbortSignal) => Promise<GroupsReading>
+  /** The newest committed state, where it was read since the run has its lease. */
+  newest?: NewestState
   /** How what is written is encrypted; absent where it is not. */
   encryption?: ArchiveEncryption | undefined
   /** Reads the access rules that the job wants; absent where it wants none. */
@@ -106,7 +111,7 @@ export async function runRound(
   const session = new BackupSession(
     options,
     prepared,
-    { ...tallied, storeSignal: new AbortController().signal },
+    { ...tallied, storeSignal: new AbortController().signal, ...confirmation(parts.cluster) },
     publisher,
   )
   tally.announce(session, prepared.previous)
@@ -119,12 +124,19 @@ export async function runRound(
     throw saved && !signal.aborted ? partialError(saved, error) : error
   }
   tally.tellBounds(session)
+  tally.tellConverted(session, prepared.previous)
   const made = await session.commit(leaderless.length === 0, tally.warnings)
   if (leaderless.length > 0) throw partialError(made, leaderlessError(leaderless))
   if (tally.gaps.length > 0 && options.onGap === 'fail') throw gapError(tally.gaps)
   const { copied, reread, rereads, gaps, warnings } = tally
   const durationMs = parts.clock.monotonic() - startedAt
   return { durationMs, copied, newGaps: gaps, warnings, ...(rereads.length > 0 && { reread, rereads }) }
+}
+
+/** Not interrupted: what was copied before a stop counts only if it is confirmed. */
+function confirmation(cluster: Cluster) {
+  const { signal } = new AbortController()
+  return { prepareConfirmation: (copies: Copies) => prepareConfirmation(cluster, copies, signal) }
 }
 
 async function copyAll(
@@ -135,7 +147,8 @@ async function copyAll(
   signal: AbortSignal,
 ): Promise<void> {
   const { clientRack: rack = '', bytesPerSecond } = options
-  const lanes = planLanes(observed.brokers, { ...options, writerBytes: storage.writerBytes })
+  const hasTiered = session.copies.some(copy => copy.isTiered && !copy.isDone)
+  const lanes = planLanes(observed.brokers, { ...options, writerBytes: storage.writerBytes, hasTiered })
   const limiter = bytesPerSecond === undefined ? {} : { limiter: new RateLimiter(bytesPerSecond, clock) }
   const scheduler = new CopyScheduler({ cluster, lanes, onProgress, rack, ...limiter })
   const stop = new AbortController()

@@ -24,9 +24,9 @@ export async function runBackup(
   signal: AbortSignal,
 ): Promise<BackupReport> {
   const startOver = new StartOver(options)
-  for (;;) {
+  for (let { newest } = parts; ; newest = undefined) {
     try {
-      const target = await openTarget(options.backupId, parts, signal)
+      const target = await openTarget(options.backupId, parts, signal, newest)
       return await runOnce(startOver.optionsFor(target.previous), target, parts, signal)
     } catch (error) {
       if (signal.aborted || !startOver.accepts(error)) throw error

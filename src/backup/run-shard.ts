@@ -80,8 +80,10 @@ class ShardPublisher implements Publisher {
 
   async publish(state: Published, onProgress: OnProgress): Promise<string> {
     const shard = this.#draft(state)
+    const confirmSource = state.prepareConfirmation?.()
     const keys = Object.values(shard.segments).flatMap(segments => segments.map(({ key }) => key))
     const pending = { backupId: shard.backup_id, previous: this.#prepared.previous, keys }
+    await confirmSource?.()
     await confirmLease(this.#parts, pending, this.#storeSignal)
     this.#key = await writeShard(this.#parts.storage, shard, this.#attempt++, this.#storeSignal)
     onProgress({ type: 'shard_written', key: this.#key, complete: state.complete })

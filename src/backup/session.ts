@@ -25,6 +25,8 @@ export interface Publisher {
 }
 
 export interface Published extends Copies {
+  /** Notes what is durable now of topics that were read by name; what it answers with confirms that, before it counts. */
+  prepareConfirmation?: () => () => Promise<void>
   /** Every partition has reached the end that the plan fixed. */
   complete: boolean
   warnings: readonly string[]
@@ -45,6 +47,7 @@ interface SessionParts {
   clock: Clock
   onProgress: OnProgress
   encryption?: ArchiveEncryption | undefined
+  prepareConfirmation?: (copies: Copies) => () => Promise<void>
 }
 
 /** One run's view of the backup: the partitions being copied, and the commits that make what they have durable count. */
@@ -109,7 +112,9 @@ export class BackupSession implements Copies {
   commit(complete: boolean, warnings: readonly string[]): Promise<string> {
     const run = this.#committing.then(async () => {
       const segments = this.#countSegments()
-      const state = { copies: this.copies, rereads: this.rereads, complete, warnings }
+      const { prepareConfirmation } = this.#parts
+      const confirming = prepareConfirmation && { prepareConfirmation: () => prepareConfirmation(this) }
+      const state = { copies: this.copies, rereads: this.rereads, complete, warnings, ...confirming }
       const made = await this.#publisher.publish(state, this.#parts.onProgress)
       this.#published = segments
       this.#made = made

@@ -57,7 +57,9 @@ export function overlayShards(base: Manifest | undefined, shards: readonly Shard
     const others = known?.partitions.filter(({ partition }) => !own.has(partition)) ?? []
     const partitions = [...others, ...topic.partitions].sort((a, b) => a.partition - b.partition)
     const partial = partitions.length < count && { partition_count: count }
-    topics.set(incarnationKey(topic), { ...topic, partitions, ...partial })
+    // One that had nothing to read of a topic does not say how the others have read it.
+    const readBy = known?.read_by && { read_by: known.read_by }
+    topics.set(incarnationKey(topic), { ...topic, ...readBy, partitions, ...partial })
   }
   const groups = base?.consumer_groups && { consumer_groups: base.consumer_groups }
   return { backup_id: first.backup_id, cluster: first.cluster, topics: [...topics.values()], ...groups }

@@ -1,4 +1,5 @@
 import type { Gap, Manifest } from '../archive/manifest.ts'
+import { convertedWarnings } from '../archive/record-warnings.ts'
 import { formatJson } from '../lib/json.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { BackupPlan } from './backup-plan.ts'
@@ -56,6 +57,16 @@ export class Tally {
       return { topic, partition, position, lastStable, highWatermark }
     })
     this.#forward({ type: 'bounds', partitions })
+  }
+
+  /** Warns of records in old message formats when a topic is first found to have them. */
+  tellConverted({ copies }: BackupSession, previous: Manifest | undefined): void {
+    const byTopic = Map.groupBy(copies, ({ topic }) => topic)
+    const topics = [...byTopic].map(([name, own]) => ({ name, partitions: own.map(({ durable }) => durable) }))
+    const known = new Set(convertedWarnings(previous?.topics ?? []))
+    for (const message of convertedWarnings(topics)) {
+      if (!known.has(message)) this.onProgress({ type: 'warning', message })
+    }
   }
 
   readonly onProgress: OnProgress = event => {

@@ -1,5 +1,5 @@
 import { compress } from './compression.ts'
-import { computeCrc } from './crc.ts'
+import { frameBatch } from './frame-batch.ts'
 import { type Codec, codecNames, HEADER_BYTES, readHeader } from './header.ts'
 import { type EncodedRecord, RecordCursor, timestampOf } from './record-cursor.ts'
 import { varintBytes, varlongBytes, writeVarint, writeVarlong } from './varint.ts'
@@ -183,22 +183,10 @@ function rebuilt({ plain, ...facts }: PlainBatch, bytes: Buffer, isOversize: boo
 
 function encodeBatch(batch: PlainBatch, codec: Codec): Buffer {
   const body = compress(codec, batch.plain)
-  const bytes = Buffer.allocUnsafe(HEADER_BYTES + body.length)
-  bytes.writeBigInt64BE(0n, 0)
-  bytes.writeInt32BE(bytes.length - 12, 8)
-  bytes.writeInt32BE(-1, 12)
-  bytes.writeInt8(2, 16)
-  bytes.writeInt16BE(codecNames.indexOf(codec), 21)
-  bytes.writeInt32BE(batch.recordCount - 1, 23)
-  bytes.writeBigInt64BE(batch.firstTimestamp, 27)
-  bytes.writeBigInt64BE(batch.maxTimestamp, 35)
-  bytes.writeBigInt64BE(-1n, 43)
-  bytes.writeInt16BE(-1, 51)
-  bytes.writeInt32BE(-1, 53)
-  bytes.writeInt32BE(batch.recordCount, 57)
-  body.copy(bytes, HEADER_BYTES)
-  bytes.writeUInt32BE(computeCrc(bytes), 17)
-  return bytes
+  const { firstTimestamp, maxTimestamp, recordCount: records } = batch
+  const attributes = codecNames.indexOf(codec)
+  const facts = { baseOffset: 0n, attributes, lastOffsetDelta: records - 1, firstTimestamp, maxTimestamp, records }
+  return frameBatch(facts, body)
 }
 
 /** The records once more, in two batches of about the same number, or more where their times lie too far apart. */

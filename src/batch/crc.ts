@@ -7,5 +7,9 @@ export function hasValidCrc(buffer: Buffer, position: number, sizeBytes: number)
 }
 
 export function computeCrc(batch: Buffer): number {
-  return crc32c(batch.subarray(CRC_START))
+  return crcOf(batch.subarray(CRC_START))
+}
+
+export function crcOf(bytes: Buffer): number {
+  return crc32c(bytes)
 }

@@ -29,7 +29,7 @@ export const PREFIX_BYTES = 17
 export const CRC_START = 21
 
 /** Bits of the attributes; the lowest three name the codec. */
-const LOG_APPEND_TIME = 0x08
+export const LOG_APPEND_TIME = 0x08
 export const TRANSACTIONAL = 0x10
 const CONTROL = 0x20
 export const DELETE_HORIZON = 0x40

@@ -17,7 +17,6 @@ type Optional<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>
 /** What the commands set in motion. The CLI itself only reads arguments and shows results. */
 export type Actions = typeof realActions
 
-const archive = () => import('../archive/describe.ts')
 const config = () => import('../config/load-job.ts')
 const backup = () => import('../jobs/backup.ts')
 const comparison = () => import('../jobs/compare.ts')
@@ -67,13 +66,19 @@ export const realActions = {
     () => import('../jobs/check.ts'),
     one => one.checkJob,
   ),
-  listBackups: lazy(archive, one => one.listBackups),
+  listBackups: lazy(
+    () => import('../archive/list-backups.ts'),
+    one => one.listBackups,
+  ),
   /** The newest generations of one backup. */
   listGenerationsOf: lazy(
     () => import('../archive/generations.ts'),
     one => one.listGenerationsOf,
   ),
-  describeBackup: lazy(archive, one => one.describeBackup),
+  describeBackup: lazy(
+    () => import('../archive/describe.ts'),
+    one => one.describeBackup,
+  ),
   diffGenerations: lazy(
     () => import('../archive/diff-generations.ts'),
     one => one.diffGenerations,

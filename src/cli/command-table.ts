@@ -12,11 +12,10 @@ import {
   asOf,
   backupId,
   config,
-  deep,
   dryRun,
   generation,
+  jobInPlaceOfBackup,
   keyFile,
-  newIncarnation,
   type OptionSpec,
   offset,
   partition,
@@ -32,13 +31,9 @@ import { repairCommand } from './repair-command.ts'
 import { registryCommand, schemasCommand } from './schema-commands.ts'
 import { commit, finish, prepare, restoreShard, shard, shards } from './shard-options.ts'
 import { topicsCommand } from './topics-command.ts'
+import { verifyCommand } from './verify-command.ts'
 
 const jobInPlaceOfPath: OptionSpec = { ...config, description: 'the job file (YAML), instead of `--path`' }
-
-const jobInPlaceOfBackup: OptionSpec = {
-  ...config,
-  description: 'the job file (YAML), instead of `--path` and `--backup-id`',
-}
 
 const jobInPlaceOfAll: OptionSpec = {
   ...config,
@@ -57,6 +52,21 @@ const restoreDryRun: OptionSpec = {
   description: 'show what would be written and every blocker; write nothing',
 }
 
+const newIncarnation: OptionSpec = {
+  name: 'new-incarnation',
+  value: { kind: 'text', label: 'topic' },
+  isRepeatable: true,
+  description:
+    'keep the stored records of the topic as an older incarnation, and copy the topic again from its log start; repeatable',
+}
+
+const acls: OptionSpec = {
+  name: 'acls',
+  value: { kind: 'choice', label: 'form', choices: ['kafka-acls', 'strimzi'] },
+  description:
+    'print the ACLs that the user of the job needs, as commands or as rules of a Strimzi KafkaUser; contact neither the cluster nor the storage',
+}
+
 const nothingChanged = { onInterrupt: NOTHING_CHANGED, stopsAtOnce: true } as const
 
 /** All commands. The parser, the help, the completion and docs/cli.md are generated from this table. */
@@ -65,11 +75,15 @@ export const commandTable: readonly CommandSpec[] = [
     name: 'check',
     summary: 'check connectivity and permissions without copying anything',
     description:
-      'Connect to the cluster and the storage of a job, and list its permissions and what is missing. For a backup job, it writes nothing to a folder, and only a small probe object to a bucket. For a restore job, it runs the checks of `restore --dry-run` and writes nothing.',
-    options: [{ ...config, isRequired: true }, set],
+      'Connect to the cluster and the storage of a job, and list its permissions and what is missing. For a backup job, it writes nothing to a folder, and only a small probe object to a bucket. For a restore job, it runs the checks of `restore --dry-run` and writes nothing. With `--acls`, print the permissions that the job needs instead.',
+    options: [{ ...config, isRequired: true }, set, acls],
     examples: [
       { command: 'kafka-backup check --config job.yaml', meaning: 'check a job before its first run' },
       { command: 'kafka-backup check --config restore.yaml', meaning: 'check a restore' },
+      {
+        command: 'kafka-backup check --config job.yaml --acls kafka-acls',
+        meaning: 'print the commands that grant the permissions of the job',
+      },
       {
         command: 'kafka-backup check --config job.yaml --set source.bootstrap_servers=kafka-2:9092',
         meaning: 'check the job against another broker',
@@ -209,22 +223,7 @@ export const commandTable: readonly CommandSpec[] = [
   searchCommand,
   exportCommand,
   consoleCommand,
-  {
-    name: 'verify',
-    summary: 'check that a backup is complete and intact',
-    description:
-      'Check that all objects of the latest state, or of the one that you select, exist with the right size, and that there are no unrecorded gaps between offsets. With `--deep`, read and check every byte.',
-    options: [path, backupId, jobInPlaceOfBackup, set, generation, asOf, deep, keyFile],
-    examples: [
-      {
-        command: 'kafka-backup verify --path /backups --backup-id orders',
-        meaning: 'check objects and sizes; reads no data',
-      },
-      { command: 'kafka-backup verify --config job.yaml --deep', meaning: 'check every byte of the backup of a job' },
-    ],
-    exits: '3 if something is damaged or missing',
-    ...nothingChanged,
-  },
+  verifyCommand,
   diffCommand,
   holdCommand,
   pruneCommand,

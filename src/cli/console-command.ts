@@ -24,13 +24,14 @@ const options: readonly OptionSpec[] = [
   {
     name: 'tls-cert',
     value: { kind: 'file', label: 'file' },
-    description: 'serve over TLS with this certificate (PEM)',
+    description: 'serve over TLS with this certificate (PEM); a renewed file is used without a restart',
   },
   { name: 'tls-key', value: { kind: 'file', label: 'file' }, description: 'private key of the certificate (PEM)' },
   {
     name: 'allowed-host',
     value: { kind: 'text', label: 'name' },
-    description: 'a host name under which the console is reached, such as that of a proxy; repeatable',
+    description:
+      'a host name under which the console is reached, such as that of a proxy, for all ports or as `name:port` for one; repeatable',
     isRepeatable: true,
   },
 ]

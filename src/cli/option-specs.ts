@@ -21,6 +21,7 @@ export interface OptionSpec {
 export interface CommandOptions {
   config?: string | undefined
   set: string[]
+  acls?: string | undefined
   path?: string | undefined
   keyFile: string[]
   backupId?: string | undefined
@@ -36,6 +37,7 @@ export interface CommandOptions {
   verifyExisting: boolean
   decrypt: boolean
   deep: boolean
+  record: boolean
   dryRun: boolean
   probe: boolean
   probeTarget: boolean
@@ -192,12 +194,9 @@ export const dryRun: OptionSpec = {
   description: 'show what would be copied; write nothing',
 }
 
-export const newIncarnation: OptionSpec = {
-  name: 'new-incarnation',
-  value: { kind: 'text', label: 'topic' },
-  isRepeatable: true,
-  description:
-    'keep the stored records of the topic as an older incarnation, and copy the topic again from its log start; repeatable',
+export const jobInPlaceOfBackup: OptionSpec = {
+  ...config,
+  description: 'the job file (YAML), instead of `--path` and `--backup-id`',
 }
 
 export const report: OptionSpec = {

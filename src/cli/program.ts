@@ -150,7 +150,7 @@ const flags = {
   count: false,
   requireMatch: false,
 }
-const on = { metrics: true, leaderElect: true }
+const on = { metrics: true, leaderElect: true, record: true }
 const off = {
   ...flags,
   allNamespaces: false,

@@ -114,6 +114,11 @@ export class Session {
     return value || undefined
   }
 
+  /** Whether an environment variable is there, also if it is empty. */
+  isSet(variable: string): boolean {
+    return this.#io.env[variable] !== undefined
+  }
+
   /** Calls back with a listener that shows and logs events. Shows `preparing` until there is a plan. */
   async withProgress<T>(
     label: string,

@@ -6,6 +6,8 @@ const LAST_DATE_MS = 8_640_000_000_000_000
 /** A record timestamp to the second; the raw number if it is outside of the range of dates. */
 export function formatTimestamp(ms: bigint | null): string {
   if (ms === null) return '-'
+  // Records of message format v0 have no time.
+  if (ms === -1n) return 'none'
   const value = Number(ms)
   return Math.abs(value) > LAST_DATE_MS ? ms.toString() : shorten(formatUtc(value))
 }

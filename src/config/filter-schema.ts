@@ -1,11 +1,24 @@
+import { readPathCondition } from '../lib/path-condition.ts'
 import { camelKeys } from './camel-keys.ts'
-import { fields } from './leaf.ts'
+import { fields, type TextRule } from './leaf.ts'
 import { choice } from './scalar-leaves.ts'
 import { anyText, textList } from './text-leaves.ts'
 
 const exactKey = { ...anyText, allowed: 'a key as text, or as `kafka-backup cat` shows it' }
-const header = { ...anyText, allowed: 'the name of a header, or name=value' }
-const condition = { ...anyText, allowed: 'a condition such as customer.id=42' }
+const header: TextRule = {
+  ...anyText,
+  allowed: 'the name of a header, or name=value',
+  pattern: '^[^=]',
+  wrong: text => anyText.wrong(text) ?? (text.startsWith('=') ? 'has no name before the equals sign' : undefined),
+}
+const condition: TextRule = {
+  ...anyText,
+  allowed: 'a condition such as customer.id=42',
+  wrong: text => {
+    const read = readPathCondition(text)
+    return anyText.wrong(text) ?? ('wrong' in read ? read.wrong : undefined)
+  },
+}
 
 /** Which records are restored, by what is in them. The conditions are those of `kafka-backup search`. */
 export const filterSchema = fields({
@@ -22,6 +35,12 @@ export const filterSchema = fields({
   headers: textList(header, {
     description: 'Records with all of these headers: `name`, or `name=value`.',
     allowed: 'names of headers, or name=value',
+    min: 0,
+  }).prefault([]),
+  texts: textList(anyText, {
+    description:
+      'Records whose value contains all of these: in its bytes, or decoded with the schemas of the backup, as `kafka-backup cat` shows it.',
+    allowed: 'texts',
     min: 0,
   }).prefault([]),
   where: textList(condition, {

@@ -26,6 +26,7 @@ export function checkRestoreRules(tree: unknown): Problem[] {
     ...checkTopics(restore),
     ...checkPartitions(restore),
     ...checkPlacement(restore),
+    ...checkFilter(restore),
     ...checkRules(restoreRules, restore, ['restore']),
   ]
 }
@@ -35,6 +36,16 @@ function checkWindow({ time_window_start, time_window_end }: Fields): Problem[] 
   const [start, end] = [parseTime(time_window_start), parseTime(time_window_end)]
   if (typeof start !== 'bigint' || typeof end !== 'bigint' || start < end) return []
   return [about(['time_window_end'], 'is not after time_window_start, so that no record is in the window')]
+}
+
+/** A filter without a condition would select nothing or everything. */
+function checkFilter({ filter }: Fields): Problem[] {
+  if (!isMap(filter)) return []
+  const conditions = ['keys', 'key_prefixes', 'headers', 'texts', 'where']
+  // What is not a list is refused elsewhere.
+  const isGiven = (value: unknown) => value !== undefined && !(Array.isArray(value) && value.length === 0)
+  if (conditions.some(name => isGiven(filter[name]))) return []
+  return [about(['filter'], 'has no condition: give keys, key_prefixes, headers, texts or where, or leave it out')]
 }
 
 function checkTargets(restore: Fields): Problem[] {

@@ -7,6 +7,7 @@ import {
 } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { openSelected } from '../archive/select-generation.ts'
+import { type LastVerification, type LastVerifications, readLastVerifications } from '../archive/verification.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -76,6 +77,19 @@ export class ArchiveReader {
       if (newest !== undefined) return newest
       throw new KafkaBackupError('BACKUP_NOT_FOUND', `no backup \`${backupId}\` at ${storage.location}`)
     })
+  }
+
+  /** Of a backup that the location lists. */
+  async verifications({ at, backupId }: BackupPlace, signal: AbortSignal): Promise<LastVerifications> {
+    const { storage } = this.location(at)
+    const read = await this.#recently(`verified/${at}/${backupId}`, signal, own =>
+      readLastVerifications(storage, backupId, own),
+    )
+    const shown = (last: LastVerification) => (last && 'error' in last ? { error: this.redact(last.error) } : last)
+    return {
+      last_verification: shown(read.last_verification),
+      last_deep_verification: shown(read.last_deep_verification),
+    }
   }
 
   /** Opens the generation that is asked for, or the newest where that one is gone. */

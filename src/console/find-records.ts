@@ -20,8 +20,10 @@ import { type PartLimits, type PartView, recordLimits, rowLimits, viewBytes, vie
 export interface RecordQuery extends Conditions {
   /** In the order in which they are read. */
   partitions: readonly ManifestPartition[]
-  /** From this offset of the first partition on. */
+  /** From this offset of every partition on. */
   from?: bigint | undefined
+  /** Where an earlier request stopped in the first partition. */
+  resumeAt?: bigint | undefined
   /** The last ones before this offset, of one partition; instead of `from`. */
   before?: bigint | undefined
   times: Extent['times']
@@ -43,7 +45,7 @@ export interface RecordView {
 
 export interface FoundRecords {
   records: RecordView[]
-  /** Where reading continues; undefined where everything was read. */
+  /** Where reading continues, or before which offset where it reads back; undefined where everything was read. */
   next?: { partition: number; offset: bigint }
   /** The budget of a request ended the reading. */
   isStopped: boolean
@@ -92,6 +94,8 @@ class Scan {
   /** Where reading would continue. */
   #reached = { partition: 0, offset: 0n }
   #chars = 0
+  /** Whether the budget ends the reading. */
+  #isBound = true
 
   constructor(parts: ScanParts, query: RecordQuery, signal: AbortSignal) {
     const { backup, clock, budget = defaultBudget } = parts
@@ -112,7 +116,7 @@ class Scan {
     } catch (error) {
       if (!(error instanceof Stop)) throw error
       result.isStopped = true
-      if (this.#query.before === undefined) result.next = { ...this.#reached }
+      result.next = { ...this.#reached }
     }
     result.damage = this.#decoder.damage
     return result
@@ -120,7 +124,7 @@ class Scan {
 
   async #readOn(): Promise<void> {
     for (const [at, partition] of this.#query.partitions.entries()) {
-      const start = at === 0 ? this.#query.from : undefined
+      const start = (at === 0 ? this.#query.resumeAt : undefined) ?? this.#query.from
       const extent = this.#extent({ start })
       this.#reached = { partition: partition.partition, offset: start ?? partition.start_offset }
       const source = await this.#open(partition, extent)
@@ -137,31 +141,65 @@ class Scan {
     }
   }
 
-  /** Looks at few offsets before the end first: most records have the next number, and only holes make it look further back. */
+  /**
+   * Looks at few offsets before the end first, and then at more and more before these: most records have the next number, and only holes make it
+   * look further back.
+   */
   async #readBack(before: bigint): Promise<void> {
     const [partition] = this.#query.partitions
     if (!partition) return
     const { start_offset: first, end_offset } = partition
     const { count } = this.#query
-    const end = before < end_offset ? before : end_offset
-    for (let reach = BigInt(count); ; reach *= 16n) {
-      const start = end - reach > first ? end - reach : first
-      const extent = this.#extent({ start, end })
-      const source = await this.#open(partition, extent)
-      // Not their bytes: fifty records of 10 MiB would take the memory of all other requests.
-      const keep = async (record: FoundRecord) => ((await this.#isWanted(record)) ? this.#view(record) : undefined)
-      const found = await readNewest(this.#storage, source, extent, { count, keep }, this.#signal)
-      if (found.length < count && start > first) continue
-      this.#result.records.push(...found)
-      return
+    const newest = before < end_offset ? before : end_offset
+    let end = newest
+    for (let reach = BigInt(count); end > first && this.#result.records.length < count; reach *= 16n) {
+      const back = (by: bigint) => (end - by > first ? end - by : first)
+      this.#reached = { partition: partition.partition, offset: end }
+      try {
+        await this.#readWindow(partition, { start: back(reach), end })
+      } catch (error) {
+        if (!(error instanceof Stop) || end < newest) throw error
+        return this.#readRest(partition, end, error)
+      }
+      end = back(reach)
     }
+  }
+
+  /** Reads the newest segment before the offset, whatever it takes: every request has to come further. */
+  async #readRest(partition: ManifestPartition, end: bigint, stop: Stop): Promise<void> {
+    this.#isBound = false
+    const { segments } = await this.#open(partition, this.#extent({ end }))
+    const start = segments.at(-1)?.start_offset ?? partition.start_offset
+    const keep = async (record: FoundRecord) => ((await this.#isWanted(record)) ? { offset: record.offset } : undefined)
+    const [oldest, ...newer] = await this.#readNewest(partition, { start, end }, keep)
+    if (oldest) await this.#readWindow(partition, { start: oldest.offset, end })
+    this.#reached.offset = start
+    if (newer.length + 1 < this.#query.count && start > partition.start_offset) throw stop
+  }
+
+  async #readWindow(partition: ManifestPartition, offsets: { start: bigint; end: bigint }): Promise<void> {
+    // Not their bytes: fifty records of 10 MiB would take the memory of all other requests.
+    const keep = async (record: FoundRecord) => ((await this.#isWanted(record)) ? this.#view(record) : undefined)
+    this.#result.records.unshift(...(await this.#readNewest(partition, offsets, keep)))
+  }
+
+  /** As many as are still wanted. */
+  async #readNewest<T extends object>(
+    partition: ManifestPartition,
+    offsets: Extent['offsets'],
+    keep: (record: FoundRecord) => Promise<T | undefined>,
+  ): Promise<T[]> {
+    const extent = this.#extent(offsets)
+    const source = await this.#open(partition, extent)
+    const count = this.#query.count - this.#result.records.length
+    return readNewest(this.#storage, source, extent, { count, keep }, this.#signal)
   }
 
   async #open(partition: ManifestPartition, extent: Extent) {
     const watch: BatchWatch = {
       mayMatch: (body, header) => {
         const may = this.#matcher.mayMatch(body, header)
-        if (!may) this.#reached.offset = header.lastOffset + 1n
+        if (!may && this.#query.before === undefined) this.#reached.offset = header.lastOffset + 1n
         return may
       },
       judge: verdict => this.#matcher.judge(verdict),
@@ -173,7 +211,7 @@ class Scan {
       onRead: (bytes, end) => {
         this.#result.bytes += bytes
         // Also where nothing of it is wanted: the next request would read the same again, and never end.
-        if (end > this.#reached.offset) this.#reached.offset = end
+        if (this.#query.before === undefined && end > this.#reached.offset) this.#reached.offset = end
         this.#spend()
       },
     }
@@ -204,6 +242,7 @@ class Scan {
 
   #spend(): void {
     const { maxBytes } = this.#budget
+    if (!this.#isBound) return
     if (this.#result.bytes > maxBytes || this.#parts.clock.monotonic() > this.#deadline) throw new Stop()
   }
 }

@@ -1,6 +1,7 @@
 import { listBackupIds } from '../archive/catalog.ts'
-import { deletedKeyWarnings } from '../archive/deleted-keys.ts'
+import { deletedKeyWarnings } from '../archive/record-warnings.ts'
 import { type Totals, totalsOf } from '../archive/summary.ts'
+import type { LastVerifications } from '../archive/verification.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { ArchiveReader } from './archive-reader.ts'
 
@@ -18,6 +19,7 @@ export interface BackupState {
   encrypted: boolean
   staleTopics: number
   totals: Totals
+  verified: LastVerifications
 }
 
 /** The backups of all locations, and locations that cannot be listed. Nothing of a backup is read. */
@@ -45,7 +47,10 @@ export async function fillRow(reader: ArchiveReader, row: BackupRow, signal: Abo
   try {
     const { at, backupId } = row
     const newest = await reader.newest({ at, backupId }, signal)
-    row.state = await reader.deriveSmall({ at, backupId }, newest, 'summary', () => readState(reader, row, signal))
+    const read = () => readState(reader, row, signal)
+    const state = await reader.deriveSmall({ at, backupId }, newest, 'summary', read)
+    // A verification makes no new generation.
+    row.state = { ...state, verified: await reader.verifications({ at, backupId }, signal) }
   } catch (error) {
     signal.throwIfAborted()
     if (!(error instanceof KafkaBackupError)) throw error
@@ -57,7 +62,7 @@ async function readState(
   reader: ArchiveReader,
   { at, backupId }: BackupRow,
   signal: AbortSignal,
-): Promise<BackupState> {
+): Promise<Omit<BackupState, 'verified'>> {
   const { manifest } = await reader.open({ at, backupId }, signal)
   const { generation, complete, created_at, encryption, topics } = manifest
   return {

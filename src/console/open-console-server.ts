@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
+import type { Server as TlsServer } from 'node:tls'
 import { KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
-import { listenAt } from '../lib/listen.ts'
+import { listenAt, renewCertificate, type TlsFiles } from '../lib/listen.ts'
 import { type Answer, securityHeaders } from './answer.ts'
 import { ArchiveReader, type ConsoleLocation } from './archive-reader.ts'
 import { readAssets } from './assets.ts'
@@ -18,8 +19,9 @@ export interface ConsoleOptions {
   /** 0 for any free one. */
   port: number
   token?: string | undefined
-  /** PEM. */
-  tls?: { cert: string; key: string } | undefined
+  tls?: TlsFiles | undefined
+  /** Reads them again, for certificates that are renewed. */
+  readTls?: (() => Promise<TlsFiles>) | undefined
   allowedHosts: readonly string[]
   clock: Clock
   limits?: Partial<Limits>
@@ -40,7 +42,8 @@ export async function openConsoleServer(options: ConsoleOptions): Promise<Consol
   const { host, port, tls } = options
   const console = new Console(options, await readAssets())
   const listener = (request: IncomingMessage, response: ServerResponse) => void console.serve(request, response)
-  const server = tls ? createTlsServer({ ...tls, minVersion: 'TLSv1.2' }, listener) : createServer(listener)
+  const secured = tls && createTlsServer({ ...tls, ...tlsOptions }, listener)
+  const server = secured ?? createServer(listener)
   server.requestTimeout = 10_000
   server.headersTimeout = 10_000
   server.maxConnections = MAX_CONNECTIONS
@@ -49,9 +52,23 @@ export async function openConsoleServer(options: ConsoleOptions): Promise<Consol
   const { address, close } = await listenAt(server, { host, port }, (problem, cause) => {
     return new KafkaBackupError('USAGE', `the console ${problem}`, { cause, help })
   })
-  return { url: `${tls ? 'https' : 'http'}://${address}`, close }
+  const stopRenewing = secured && renewTls(secured, options)
+  return {
+    url: `${tls ? 'https' : 'http'}://${address}`,
+    close: () => {
+      stopRenewing?.()
+      return close()
+    },
+  }
 }
 
+function renewTls(server: TlsServer, { tls, readTls, clock, onFailure }: ConsoleOptions): (() => void) | undefined {
+  if (!tls || !readTls) return undefined
+  const report = (error: unknown) => onFailure?.(error)
+  return renewCertificate(server, tlsOptions, { files: tls, read: readTls, clock, onFailure: report })
+}
+
+const tlsOptions = { minVersion: 'TLSv1.2' } as const
 const MAX_CONNECTIONS = 256
 /** A client that neither sends nor takes anything is cut off; an answer may take `requestMs`. */
 const SILENT_MS = 60_000

@@ -16,19 +16,23 @@ export function readRecordQuery(found: FoundTopic, query: URLSearchParams): Reco
     start: since === undefined ? undefined : BigInt(since),
     end: until === undefined ? undefined : BigInt(until),
   }
-  const [from, before] = [bigIn(query, 'from'), bigIn(query, 'before')]
-  const isSearch = hasConditions(conditions) || times.start !== undefined || times.end !== undefined
-  const partitions = partitionsOf(found, { number, isSearch, startsAt: numberIn(query, 'resume') })
+  const [from, before, at] = [bigIn(query, 'from'), bigIn(query, 'before'), bigIn(query, 'at')]
+  const startsAt = numberIn(query, 'resume')
+  const hasTimes = times.start !== undefined || times.end !== undefined
+  const isSearch = hasConditions(conditions) || hasTimes || from !== undefined || startsAt !== undefined
+  const partitions = partitionsOf(found, { number, isSearch, startsAt })
+  // A link that an earlier version made has the place to resume at in `from`.
+  const place = startsAt !== undefined && at === undefined ? { resumeAt: from } : { from, resumeAt: at }
   // The newest ones, unless something else is asked for.
   const isNewest = !isSearch && from === undefined && before === undefined
   const first = partitions[0]
   return {
-    ...{ partitions, from, times, withAborted: query.get('aborted') === '1', count: PAGE_RECORDS, ...conditions },
+    ...{ partitions, ...place, times, withAborted: query.get('aborted') === '1', count: PAGE_RECORDS, ...conditions },
     before: before ?? (isNewest ? first?.end_offset : undefined),
   }
 }
 
-/** One where it is named or nothing is searched: that with the most records, as far as it is not named. */
+/** One where it is named, or the newest records are shown: that with the most records, as far as it is not named. */
 function partitionsOf(
   found: FoundTopic,
   { number, isSearch, startsAt = 0 }: { number: number | undefined; isSearch: boolean; startsAt: number | undefined },

@@ -5,7 +5,7 @@ import { isIP } from 'node:net'
 export interface GateOptions {
   /** Required with every request where it is set. */
   token?: string | undefined
-  /** Names under which the console is reached, besides those of this machine; any name where it does not listen on loopback only. */
+  /** Names under which the console is reached, with or without a port, besides those of this machine; any name where it does not listen on loopback only. */
   allowedHosts: readonly string[]
   isLoopback: boolean
 }
@@ -43,11 +43,30 @@ export function isLoopbackHost(host: string): boolean {
 
 /** A page elsewhere can make its own name mean this machine (DNS rebinding), but cannot change the Host header of a browser. */
 function isKnownHost({ allowedHosts, isLoopback }: GateOptions, header: string | undefined): boolean {
-  const [, bracketed, plain] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:@/\s[\]]+))(?::\d{1,5})?$/.exec(header ?? '') ?? []
-  const name = (bracketed ?? plain)?.toLowerCase()
-  if (name === undefined) return false
-  if (isLoopbackHost(name) || allowedHosts.some(one => one.toLowerCase() === name)) return true
+  const host = parseHost(header ?? '')
+  if (!host) return false
+  if (isLoopbackHost(host.name) || allowedHosts.some(one => isAllowed(parseHost(one), host))) return true
   return !isLoopback && allowedHosts.length === 0
+}
+
+interface HostName {
+  name: string
+  port: number | undefined
+}
+
+/** Pure. `name`, `name:port`, `[::1]` or `[::1]:port`, as in a Host header; undefined for anything else. */
+export function parseHost(text: string): HostName | undefined {
+  const [, bracketed, plain, port] =
+    /^(?:\[([0-9a-fA-F:.]+)\]|([^:@/\s[\]]+))(?::(\d{1,5}))?$/.exec(isIP(text) === 6 ? `[${text}]` : text) ?? []
+  const name = (bracketed ?? plain)?.toLowerCase()
+  return name === undefined ? undefined : { name, port: port === undefined ? undefined : Number(port) }
+}
+
+/** Without a port, every port counts. Browsers leave out that of the protocol, which a proxy may have changed. */
+function isAllowed(allowed: HostName | undefined, host: HostName): boolean {
+  if (!allowed || allowed.name !== host.name) return false
+  if (allowed.port === undefined || allowed.port === host.port) return true
+  return host.port === undefined && (allowed.port === 443 || allowed.port === 80)
 }
 
 /** Whether another site loads it as a part of its page, as browsers report it. A link to it is fine. */

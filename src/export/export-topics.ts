@@ -22,7 +22,7 @@ export async function exportTopics(
   signal: AbortSignal,
 ): Promise<void> {
   let files: TopicFiles | undefined
-  const names = new Set<string>()
+  const names = new FileNames()
   try {
     for await (const shown of records) {
       const { topic } = shown.record
@@ -56,9 +56,9 @@ class TopicFiles {
   /** How many files of a suffix there are. */
   readonly #parts = new Map<string, number>()
   /** Of the files of all topics. */
-  readonly #names: Set<string>
+  readonly #names: FileNames
 
-  constructor(topic: string, target: ExportTarget, names: Set<string>) {
+  constructor(topic: string, target: ExportTarget, names: FileNames) {
     this.topic = topic
     this.#target = target
     this.#names = names
@@ -85,7 +85,6 @@ class TopicFiles {
     const [oldest] = this.#open.keys()
     if (oldest !== undefined && this.#open.size >= MAX_OPEN) await this.#close(oldest, tally, signal)
     const name = this.#freeName(suffix)
-    this.#names.add(name)
     const opened = { file: await ExportFile.open(name, this.#target, signal), encoder: open() }
     this.#open.set(suffix, opened)
     await opened.file.write(opened.encoder.start(), signal)
@@ -97,8 +96,8 @@ class TopicFiles {
     for (;;) {
       const part = (this.#parts.get(suffix) ?? 0) + 1
       this.#parts.set(suffix, part)
-      const name = `${fileNameOf(this.topic)}${part === 1 ? '' : `.part-${part}`}${suffix}`
-      if (!this.#names.has(name)) return name
+      const name = `${this.#names.ofTopic(this.topic)}${part === 1 ? '' : `.part-${part}`}${suffix}`
+      if (this.#names.take(name)) return name
     }
   }
 
@@ -115,8 +114,33 @@ class TopicFiles {
 /** A file system takes 255 bytes, and a name of a topic may have 249; `.tmp-` is the beginning of unfinished files. */
 const MAX_NAME = 200
 
-export function fileNameOf(topic: string): string {
+/** The names of the files of an export. No two of them differ in case alone: on many file systems, that is the same file. */
+export class FileNames {
+  /** The beginning of the names of each topic, and whose it is. */
+  readonly #topics = new Map<string, string>()
+  readonly #files = new Set<string>()
+
+  /** What the names of all files of a topic begin with. */
+  ofTopic(topic: string): string {
+    const name = fileNameOf(topic)
+    const known = this.#topics.get(name.toLowerCase()) ?? topic
+    this.#topics.set(name.toLowerCase(), known)
+    return known === topic ? name : `${name}~${hashOf(topic)}`
+  }
+
+  /** False for a name that another file has. */
+  take(name: string): boolean {
+    const isFree = !this.#files.has(name.toLowerCase())
+    this.#files.add(name.toLowerCase())
+    return isFree
+  }
+}
+
+function fileNameOf(topic: string): string {
   if (topic.length <= MAX_NAME && !topic.startsWith('.tmp-')) return topic
-  const hash = createHash('sha256').update(topic).digest('hex').slice(0, 12)
-  return `${topic.replace(/^\./, '_').slice(0, MAX_NAME)}~${hash}`
+  return `${topic.replace(/^\./, '_').slice(0, MAX_NAME)}~${hashOf(topic)}`
+}
+
+function hashOf(topic: string): string {
+  return createHash('sha256').update(topic).digest('hex').slice(0, 12)
 }

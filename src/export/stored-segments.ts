@@ -8,7 +8,7 @@ import { walkSegment } from '../restore/pieces.ts'
 import type { Storage } from '../storage/storage.ts'
 import { ExportFile, type ExportTarget } from './export-file.ts'
 import type { ExportTally } from './export-tally.ts'
-import { fileNameOf } from './export-topics.ts'
+import { FileNames } from './export-topics.ts'
 import { MAX_DISTANCE, segmentName } from './segment-encoder.ts'
 
 interface SegmentsParts {
@@ -32,20 +32,29 @@ export async function exportSegments(
   parts: SegmentsParts,
   signal: AbortSignal,
 ): Promise<void> {
+  const names = new FileNames()
   for (const { topic, partition, label } of selectPartitions(manifest, choice)) {
     parts.onRecords(label, 0)
-    await exportPartition({ topic, partition, label }, parts, signal)
+    await exportPartition({ topic, partition, label, name: names.ofTopic(label) }, parts, signal)
     parts.onPartition(partition)
   }
 }
 
+interface NamedPartition {
+  topic: ManifestTopic
+  partition: ManifestPartition
+  label: string
+  /** What the names of its files begin with. */
+  name: string
+}
+
 async function exportPartition(
-  { topic, partition, label }: { topic: ManifestTopic; partition: ManifestPartition; label: string },
+  { topic, partition, label, name }: NamedPartition,
   parts: SegmentsParts,
   signal: AbortSignal,
 ): Promise<void> {
   for (const segment of await listSegments(parts.storage, topic, partition, signal)) {
-    const files = new SegmentFiles(label, partition.partition, parts)
+    const files = new SegmentFiles({ label, name, partition: partition.partition }, parts)
     try {
       let next = 0n
       for await (const bytes of readSegment(parts.storage, segment, signal)) {
@@ -77,13 +86,13 @@ function batchOf(bytes: Buffer, header: BatchHeader, { start_offset: start }: Se
 /** The files of one segment: mostly one. Offsets that are far apart need more. */
 class SegmentFiles {
   readonly #label: string
-  readonly #partition: number
+  readonly #place: { name: string; partition: number }
   readonly #parts: SegmentsParts
   #open: { file: ExportFile; base: bigint } | undefined
 
-  constructor(label: string, partition: number, parts: SegmentsParts) {
+  constructor({ label, ...place }: { label: string; name: string; partition: number }, parts: SegmentsParts) {
     this.#label = label
-    this.#partition = partition
+    this.#place = place
     this.#parts = parts
   }
 
@@ -111,7 +120,7 @@ class SegmentFiles {
   }
 
   #openFile(base: bigint, signal: AbortSignal): Promise<ExportFile> {
-    const name = `${fileNameOf(this.#label)}${segmentName(this.#partition, base)}`
-    return ExportFile.open(name, this.#parts.target, signal)
+    const { name, partition } = this.#place
+    return ExportFile.open(`${name}${segmentName(partition, base)}`, this.#parts.target, signal)
   }
 }

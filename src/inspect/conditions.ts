@@ -1,7 +1,9 @@
 import type { BatchHeader } from '../batch/header.ts'
+import { usageError } from '../errors.ts'
 import { parseJson } from '../lib/json.ts'
+import { NUMBER, type PathCondition } from '../lib/path-condition.ts'
 import { ID_FRAME_BYTES, type Part } from '../registry/ids/schema-id.ts'
-import { fitsPath, NUMBER, type PathCondition } from './json-path.ts'
+import { fitsPath } from './json-path.ts'
 import type { FoundRecord } from './read-records.ts'
 import type { Decoded, SchemaDecoder } from './schema-decoder.ts'
 import { type Showing, showBytes, showPart, textOfPart } from './show-record.ts'
@@ -26,9 +28,11 @@ export interface HeaderCondition {
   value?: string | undefined
 }
 
-/** `name`, or `name=value`. */
+/** `name`, or `name=value`. A header without a name cannot be asked for. */
 export function parseHeaderCondition(text: string): HeaderCondition {
   const at = text.indexOf('=')
+  if (at === 0 || text === '')
+    throw usageError(`the header ${JSON.stringify(text)} has no name: give it as name, or name=value`)
   return at < 0 ? { name: text } : { name: text.slice(0, at), value: text.slice(at + 1) }
 }
 
@@ -110,18 +114,17 @@ export class RecordMatcher {
     const hasText = this.#text === undefined || value.includes(this.#text)
     const decoded = this.#decoder.decode(record, 'value')
     if (decoded.kind === 'raw') this.notDecoded++
-    if (!hasText && !this.#hasDecodedText(decoded)) return false
+    if (!hasText && !hasDecodedText(decoded, this.#conditions.text ?? '')) return false
     if (paths.length === 0) return true
     const json = jsonOf(decoded)
     return json !== undefined && paths.every(one => fitsPath(one, json.value))
   }
+}
 
-  /** JSON is searched as it is stored, like all other text. */
-  #hasDecodedText(decoded: Decoded): boolean {
-    const { text } = this.#conditions
-    if (text === undefined || decoded.kind !== 'decoded' || decoded.schema.type === 'JSON') return false
-    return textOfPart({ encoding: 'json', value: decoded.value }).includes(text)
-  }
+/** JSON is searched as it is stored, like all other text. */
+export function hasDecodedText(decoded: Decoded, text: string): boolean {
+  if (decoded.kind !== 'decoded' || decoded.schema.type === 'JSON') return false
+  return textOfPart({ encoding: 'json', value: decoded.value }).includes(text)
 }
 
 /** `indexOf` with a text would search all of the key, and ends the process at half of a surrogate pair. */

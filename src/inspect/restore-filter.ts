@@ -4,18 +4,21 @@ import type { EncodedRecord } from '../batch/record-cursor.ts'
 import { RecordParts } from '../batch/record-parts.ts'
 import type { KafkaRecord } from '../batch/records.ts'
 import { KafkaBackupError } from '../errors.ts'
+import type { PathCondition } from '../lib/path-condition.ts'
 import type { FilterCounts, OpenFilter, RecordFilter, RecordPlace } from '../restore/record-filter.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type HeaderCondition, hasHeaders, jsonOf, keyForms } from './conditions.ts'
-import { fitsPath, type PathCondition } from './json-path.ts'
+import { type HeaderCondition, hasDecodedText, hasHeaders, jsonOf, keyForms } from './conditions.ts'
+import { fitsPath } from './json-path.ts'
 import { SchemaDecoder } from './schema-decoder.ts'
 import { StoredSchemas } from './stored-schemas.ts'
 
-/** What a record must meet to be restored: one of the keys or prefixes where there are any, all headers, and all paths. */
+/** What a record must meet to be restored: one of the keys or prefixes where there are any, all headers, all texts, and all paths. */
 export interface FilterConditions {
   keys: readonly string[]
   keyPrefixes: readonly string[]
   headers: readonly HeaderCondition[]
+  /** Are in the value: in its bytes, or in its decoded form as it is shown. */
+  texts: readonly string[]
   paths: readonly PathCondition[]
   /** What becomes of a record that the filter cannot tell about. */
   notDecoded: 'fail' | 'skip' | 'take'
@@ -24,18 +27,25 @@ export interface FilterConditions {
 interface FilterParts {
   /** The context of the registry that the IDs of a topic belong to. */
   contextOf?: ((topic: string) => string) | undefined
+  /** What `contextOf` goes by, where nothing else of the request tells it. */
+  contexts?: readonly (readonly [topic: string, context: string])[]
   warnings?: readonly string[]
 }
 
 export function restoreFilter(
   conditions: FilterConditions,
-  { contextOf = () => DEFAULT_CONTEXT, warnings = [] }: FilterParts = {},
+  { contextOf = () => DEFAULT_CONTEXT, contexts = [], warnings = [] }: FilterParts = {},
 ): RecordFilter {
-  const { keys, keyPrefixes, headers, paths, notDecoded } = conditions
-  const asked = { keys: keys.toSorted(), keyPrefixes: keyPrefixes.toSorted(), headers }
+  const { keys, keyPrefixes, headers, texts, paths, notDecoded } = conditions
+  const needsSchemas = keys.length + keyPrefixes.length + texts.length + paths.length > 0
+  const asked = {
+    ...{ keys: keys.toSorted(), keyPrefixes: keyPrefixes.toSorted(), headers },
+    ...(texts.length > 0 && { texts: texts.toSorted() }),
+    // With the schemas of another context, other records are selected.
+    ...(needsSchemas && contexts.length > 0 && { contexts }),
+  }
   const opened = new Map<number, Promise<OpenFilter>>()
   const open = async (storage: Storage, manifest: Manifest, signal: AbortSignal) => {
-    const needsSchemas = keys.length + keyPrefixes.length + paths.length > 0
     const versions = needsSchemas ? await readSchemas(storage, manifest, signal) : []
     const source = { ofId: async () => [], all: async () => versions }
     const decoders = new Map<string, SchemaDecoder>()
@@ -49,7 +59,7 @@ export function restoreFilter(
   return {
     // A restore that failed at a record may continue and leave it out; one that took such records cannot.
     request: { ...asked, where: paths.map(({ text }) => text), ...(notDecoded === 'take' && { notDecoded }) },
-    splitsKeys: headers.length + paths.length > 0,
+    splitsKeys: headers.length + texts.length + paths.length > 0,
     warnings,
     open: (storage, manifest, signal) => {
       const known = opened.get(manifest.generation) ?? open(storage, manifest, signal)
@@ -92,10 +102,19 @@ class ConditionFilter implements OpenFilter {
     return isSelected
   }
 
+  mayWant(record: KafkaRecord | EncodedRecord, topic: string): boolean {
+    const verdict = this.#judge('buffer' in record ? this.#decode(record) : record, this.#decoderOf(topic))
+    return verdict === 'yes' || (verdict !== 'no' && this.#conditions.notDecoded !== 'skip')
+  }
+
   #judge(record: KafkaRecord, decoder: SchemaDecoder): Verdict {
-    const { headers, paths } = this.#conditions
+    const { headers, texts, paths } = this.#conditions
     if (!hasHeaders(record, headers)) return 'no'
-    const verdicts = [this.#judgeKey(record, decoder), judgePaths(record, paths, decoder)]
+    const verdicts = [
+      this.#judgeKey(record, decoder),
+      judgeTexts(record, texts, decoder),
+      judgePaths(record, paths, decoder),
+    ]
     if (verdicts.includes('no')) return 'no'
     return verdicts.find(one => typeof one !== 'string') ?? 'yes'
   }
@@ -166,6 +185,18 @@ class SeenOffsets {
     else this.#ranges.push({ from: offset, to: offset })
     return true
   }
+}
+
+/** A tombstone has no text. */
+function judgeTexts(record: KafkaRecord, texts: readonly string[], decoder: SchemaDecoder): Verdict {
+  if (texts.length === 0) return 'yes'
+  const { value } = record
+  if (value === null) return 'no'
+  const missing = texts.filter(text => !value.includes(Buffer.from(text, 'utf8')))
+  if (missing.length === 0) return 'yes'
+  const decoded = decoder.decode(record, 'value')
+  if (missing.every(text => hasDecodedText(decoded, text))) return 'yes'
+  return decoded.kind === 'raw' ? { unclear: `its value cannot be decoded: ${decoded.reason}` } : 'no'
 }
 
 /** A tombstone has no field. */

@@ -1,3 +1,4 @@
+import { newestState } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import type { BackupOptions } from '../backup/backup-options.ts'
 import type { DryRun } from '../backup/dry-run.ts'
@@ -7,6 +8,7 @@ import type { ShardReport } from '../backup/run-shard.ts'
 import type { ShardNumber } from '../backup/shards.ts'
 import type { BackupJob } from '../config/load-job.ts'
 import { assertWriteOnceLocation } from '../storage/check-location.ts'
+import type { Storage } from '../storage/storage.ts'
 import { version } from '../version.ts'
 import { withLeaseAt } from './leases.ts'
 import { HourlyMeasure, measureBackup, readTopicWindows } from './measure-backup.ts'
@@ -24,7 +26,7 @@ export function runBackupJob(job: BackupRun, hooks: Hooks, signal: AbortSignal):
     }
     const report = await (await import('../backup/run-backup.ts')).runBackup(options, parts, signal)
     await pruneAtEnd(prune, report.manifest, signal)
-    return { ...report, ...(await sizeAfter(parts, options, signal)) }
+    return { report, more: sizeAfter(parts, options, signal) }
   })
 }
 
@@ -63,20 +65,20 @@ export function runShardJob(
   hooks: Hooks,
   signal: AbortSignal,
 ): Promise<ShardReport> {
-  return withRun(job, 'shard', hooks, signal, async (options, parts) =>
-    (await import('../backup/run-shard.ts')).runShard(options, shard, parts, signal),
-  )
+  return withRun(job, 'shard', hooks, signal, async (options, parts) => ({
+    report: await (await import('../backup/run-shard.ts')).runShard(options, shard, parts, signal),
+  }))
 }
 
 export function commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
   return withRun(job, 'commit', hooks, signal, async (options, parts, prune) => {
     const report = await (await import('../backup/commit-shards.ts')).commitShards(options, parts, signal)
     await pruneAtEnd(prune, report.manifest, signal)
-    return { ...report, ...(await sizeAfter(parts, options, signal)) }
+    return { report, more: sizeAfter(parts, options, signal) }
   })
 }
 
-/** When nothing more is written or removed. */
+/** When nothing more is written or removed but the lease, which is not counted. */
 async function sizeAfter(
   { storage }: Pick<Parts, 'storage'>,
   { backupId }: BackupOptions,
@@ -126,39 +128,74 @@ function accessReader({ backup }: BackupJob, { cluster }: Parts): Pick<BackupPar
   }
 }
 
+/** What a run has to say. `more` may be found out while its lease is removed. */
+interface Finished<T> {
+  report: T
+  more?: Promise<Partial<T>>
+}
+
 /**
  * What writes to a backup: under a lease, with metrics where the job asks for them, and a way to name its runs; and to
  * prune, where the job does so after a backup.
  */
-function withRun<T>(
+function withRun<T extends object>(
   job: BackupJob,
   kind: string,
   hooks: Hooks,
   signal: AbortSignal,
-  work: (options: BackupOptions, parts: BackupParts & Parts, prune: AfterBackup | undefined) => Promise<T>,
+  work: (options: BackupOptions, parts: BackupParts & Parts, prune: AfterBackup | undefined) => Promise<Finished<T>>,
 ): Promise<T> {
+  const claim = { backupId: job.backupId, role: 'writer', kind, ttlMs: job.backup.leaseDurationMs } as const
+  const assertFit = (storage: Storage, scoped: AbortSignal) =>
+    assertWriteOnceLocation({ options: job.storage, storage }, scoped)
   return withMetrics(job, hooks, watched =>
-    withRegistryReader(job, readRegistry =>
-      withParts(job, watched, signal, async parts => {
-        await assertWriteOnceLocation({ options: job.storage, storage: parts.storage }, signal)
-        const { onProgress } = watched
-        const claim = { backupId: job.backupId, role: 'writer', kind, ttlMs: job.backup.leaseDurationMs } as const
-        return withLeaseAt(parts.storage, claim, watched, signal, async lease => {
-          // Made before anything is copied: shards that begin at the same time share one data key.
-          const encryption = await parts.storage.keysFor(job.backupId, signal)
-          const run = {
-            newRun,
-            toolVersion: version,
-            onProgress,
-            encryption,
-            lease,
-            ...(readRegistry && { readRegistry }),
-          }
-          const readers = { ...groupsReader(job, parts), ...accessReader(job, parts) }
-          const prune = pruneAfterBackup(job, parts.storage, watched, lease)
-          return work(backupOptions(job), { ...parts, ...run, ...readers }, prune)
-        })
-      }),
-    ),
+    withRegistryReader(job, readRegistry => {
+      const run = async (parts: Parts) => {
+        const { report, more } = await withLeaseAt(
+          parts.storage,
+          claim,
+          watched,
+          unlessUnfit(parts, signal),
+          async lease => {
+            await parts.prepared
+            const known = await readKnown(job, kind, parts, signal)
+            const named = { newRun, toolVersion: version, onProgress: watched.onProgress, ...known, lease }
+            const readers = { ...groupsReader(job, parts), ...accessReader(job, parts) }
+            const prune = pruneAfterBackup(job, parts.storage, watched, lease)
+            const all = { ...parts, ...named, ...readers, ...(readRegistry && { readRegistry }) }
+            const finished = await work(backupOptions(job), all, prune)
+            finished.more?.catch(() => undefined)
+            return finished
+          },
+        )
+        return { ...report, ...(await more) }
+      }
+      return withParts(job, watched, signal, run, assertFit)
+    }),
   )
+}
+
+/** A writer that waits for others ends where the store turns out to be unfit. */
+function unlessUnfit({ prepared }: Parts, signal: AbortSignal): AbortSignal {
+  const unfit = new AbortController()
+  prepared.catch(error => unfit.abort(error))
+  return AbortSignal.any([signal, unfit.signal])
+}
+
+/** What a run has to know of its backup before anything is copied. Read at the same time: a store may be far away. */
+async function readKnown(
+  { backupId, backup }: BackupJob,
+  kind: string,
+  { storage }: Parts,
+  signal: AbortSignal,
+): Promise<Pick<BackupParts, 'encryption' | 'newest'>> {
+  const isSingle = kind === 'backup' && !backup.continuous
+  const [keys, newest] = await Promise.allSettled([
+    // Made before anything is copied: shards that begin at the same time share one data key.
+    storage.keysFor(backupId, signal),
+    isSingle ? newestState(storage, backupId, signal) : undefined,
+  ])
+  if (keys.status === 'rejected') throw keys.reason
+  if (newest.status === 'rejected') throw newest.reason
+  return { encryption: keys.value, ...(newest.value && { newest: newest.value }) }
 }

@@ -1,5 +1,5 @@
 import { incarnationKey } from '../archive/incarnation.ts'
-import { backupPrefix } from '../archive/layout.ts'
+import { backupPrefix, leasesPrefix } from '../archive/layout.ts'
 import type { ManifestTopic } from '../archive/manifest.ts'
 import { readRecoveryWindows } from '../archive/recovery-window.ts'
 import type { EncryptedStorage } from '../encryption/encrypted-storage.ts'
@@ -9,8 +9,8 @@ import type { TopicWindow } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /**
- * The bytes of all objects of a backup in the store, of every generation that is kept, by one listing. Undefined where the
- * store cannot be listed, because the size must not fail a run.
+ * The bytes of all objects of a backup in the store, of every generation that is kept, by one listing, without leases. Undefined
+ * where the store cannot be listed, because the size must not fail a run.
  */
 export async function measureBackup(
   storage: Pick<EncryptedStorage, 'listStored'>,
@@ -19,7 +19,9 @@ export async function measureBackup(
 ): Promise<number | undefined> {
   try {
     let bytes = 0
-    for await (const { size } of storage.listStored(backupPrefix(backupId), signal)) bytes += size
+    for await (const { key, size } of storage.listStored(backupPrefix(backupId), signal)) {
+      if (!key.startsWith(leasesPrefix(backupId))) bytes += size
+    }
     return bytes
   } catch (error) {
     if (error instanceof KafkaBackupError || signal.aborted) return undefined

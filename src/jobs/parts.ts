@@ -109,27 +109,44 @@ export interface Parts {
   cluster: Cluster
   storage: EncryptedStorage
   clock: typeof systemClock
+  /** What was to be prepared at the store is done, or has failed. */
+  prepared: Promise<void>
 }
 
+/**
+ * Opens the parts of a job. `prepare` uses the store while the cluster is connected to, and the work waits for it where it has to: a store
+ * may be far away. A cluster that cannot be reached is reported first.
+ */
 export async function withParts<T>(
   job: StoragePlace & { source: RestoreJob['target'] },
   hooks: Hooks,
   signal: AbortSignal,
   work: (parts: Parts) => Promise<T>,
+  prepare: (storage: Storage, signal: AbortSignal) => Promise<void> = async () => undefined,
 ): Promise<T> {
   return withStorage(job, hooks, async storage => {
-    const { Cluster } = await import('../kafka/cluster.ts')
-    const { onRequest } = hooks
-    const clock = systemClock
-    const onRetry = tellRetry(hooks)
-    const options = { ...job.source, softwareVersion: version, clock, onRetry, ...(onRequest && { onRequest }) }
-    const cluster = await Cluster.open(options, signal)
+    const stop = new AbortController()
+    const prepared = prepare(storage, AbortSignal.any([signal, stop.signal]))
+    prepared.catch(() => undefined)
     try {
-      return await work({ cluster, storage, clock })
+      const cluster = await openCluster(job.source, hooks, signal)
+      try {
+        return await work({ cluster, storage, clock: systemClock, prepared })
+      } finally {
+        cluster.close()
+      }
     } finally {
-      cluster.close()
+      stop.abort()
+      await prepared.catch(() => undefined)
     }
   })
+}
+
+async function openCluster(source: RestoreJob['target'], hooks: Hooks, signal: AbortSignal): Promise<Cluster> {
+  const { Cluster } = await import('../kafka/cluster.ts')
+  const { onRequest } = hooks
+  const fixed = { softwareVersion: version, clock: systemClock, onRetry: tellRetry(hooks) }
+  return Cluster.open({ ...source, ...fixed, ...(onRequest && { onRequest }) }, signal)
 }
 
 export async function withStorage<T>(

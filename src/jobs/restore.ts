@@ -1,5 +1,4 @@
 import type { RestoreJob } from '../config/load-job.ts'
-import { KafkaBackupError } from '../errors.ts'
 import { parseHeaderCondition } from '../inspect/conditions.ts'
 import { parsePathCondition } from '../inspect/json-path.ts'
 import { type FilterConditions, restoreFilter } from '../inspect/restore-filter.ts'
@@ -12,9 +11,10 @@ import { contextOf, type RestoreOptions } from '../restore/restore-options.ts'
 import type { RestoreShardReport } from '../restore/restore-shard.ts'
 import type { RestoreShard } from '../restore/shard-plan.ts'
 import type { RestoreRequest } from '../restore/survey-restore.ts'
+import type { Storage } from '../storage/storage.ts'
 import { version } from '../version.ts'
 import { withLeaseAt } from './leases.ts'
-import { assertExists, type Hooks, readOnly, withMetrics, withParts } from './parts.ts'
+import { assertExists, type Hooks, type Parts, readOnly, withMetrics, withParts } from './parts.ts'
 import { checkRegistry } from './registry.ts'
 import { rewriteRequest, withSchemaTarget } from './schema-target.ts'
 
@@ -119,9 +119,11 @@ async function withRestore<T>(
   const { acls, quotas, users } = job.restore
   const request = { records: restoreOptions(job), groups: groupsOf(job.restore), access: { acls, quotas, users } }
   const { backupId, target } = job
-  return withMetrics(job, hooks, watched =>
-    withParts({ ...job, source: target }, watched, signal, async parts => {
-      await assertExists({ options: job.storage, storage: parts.storage }, signal)
+  const assertThere = (storage: Storage, scoped: AbortSignal) => assertExists({ options: job.storage, storage }, scoped)
+  return withMetrics(job, hooks, watched => {
+    const restore = async (parts: Parts) => {
+      // Before a lease is written to a location that may be a mistyped one.
+      await parts.prepared
       let unleased: string | undefined
       const onUnleased = (reason: string) => {
         unleased = reason
@@ -146,8 +148,9 @@ async function withRestore<T>(
           return work(request, opened)
         })
       })
-    }),
-  )
+    }
+    return withParts({ ...job, source: target }, watched, signal, restore, assertThere)
+  })
 }
 
 /** What a job asks of topics and records. */
@@ -162,6 +165,8 @@ export function restoreOptions(job: Pick<RestoreJob, 'backupId' | 'restore' | 'e
   const { rewrite } = ids
   const parts = {
     contextOf: rewrite && ((topic: string) => contextOf(rewrite, topic)),
+    // Where IDs are rewritten, they are a part of the request already.
+    contexts: rewrite && !rewrite.writes ? [...rewrite.topicContexts] : [],
     warnings: consumerGroups.include === undefined ? [GROUPS_LEFT] : [],
   }
   const filter = asked && restoreFilter(readFilter(asked), parts)
@@ -171,18 +176,12 @@ export function restoreOptions(job: Pick<RestoreJob, 'backupId' | 'restore' | 'e
 const GROUPS_LEFT =
   'consumer groups are not carried over with restore.filter; name those that should continue at the next selected record in restore.consumer_groups.include'
 
-/** The conditions of `restore.filter`, of which the schema of the job file knows the types only. */
-function readFilter({ keys, keyPrefixes, headers, where, notDecoded }: FilterFields): FilterConditions {
-  const invalid = (message: string) => new KafkaBackupError('CONFIG_INVALID', message)
-  if (keys.length + keyPrefixes.length + headers.length + where.length === 0) {
-    throw invalid('restore.filter has no condition: give keys, key_prefixes, headers or where, or leave it out')
-  }
-  if ([...keyPrefixes, ...headers].includes(''))
-    throw invalid('restore.filter has an empty text in key_prefixes or headers')
+/** The schema of the job file has checked the conditions. */
+function readFilter({ headers, where, ...asked }: FilterFields): FilterConditions {
   return {
-    ...{ keys, keyPrefixes, notDecoded },
+    ...asked,
     headers: headers.map(parseHeaderCondition),
-    paths: where.map((text, at) => parsePathCondition(text, `restore.filter.where[${at}]`, invalid)),
+    paths: where.map(text => parsePathCondition(text, 'restore.filter.where')),
   }
 }
 

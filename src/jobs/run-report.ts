@@ -1,4 +1,4 @@
-import { reportKey } from '../archive/layout.ts'
+import { reportKey, stampOf } from '../archive/layout.ts'
 import type { Job } from '../config/load-job.ts'
 import { formatUtc } from '../lib/clock.ts'
 import { newRun, readOnly, withStorage } from './parts.ts'
@@ -12,14 +12,8 @@ export interface RunReport {
 /** Stores the report of a run next to its backup; returns the key of the object. */
 export function writeReport(job: Job, report: RunReport, signal: AbortSignal): Promise<string> {
   return withStorage(job, readOnly, async storage => {
-    const key = reportKey(job.backupId, stampOf(report.startedMs), newRun())
+    const key = reportKey(job.backupId, stampOf(formatUtc(report.startedMs)), newRun())
     await storage.create(key, Buffer.from(report.text), signal)
     return key
   })
-}
-
-/** `20260131t080000z`: the names of objects sort by time. */
-function stampOf(ms: number): string {
-  const [seconds = ''] = formatUtc(ms).split('.')
-  return `${seconds.replaceAll(/[-:]/g, '').toLowerCase()}z`
 }

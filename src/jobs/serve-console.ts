@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { type ConsoleOptions, type ConsoleServer, openConsoleServer } from '../console/open-console-server.ts'
-import { isLoopbackHost } from '../console/request-gate.ts'
+import { isLoopbackHost, parseHost } from '../console/request-gate.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
+import { readTlsFiles } from './tls-files.ts'
 
-export interface ServedConsole extends Omit<ConsoleOptions, 'locations' | 'tls' | 'limits'> {
+export interface ServedConsole extends Omit<ConsoleOptions, 'locations' | 'tls' | 'readTls' | 'limits'> {
   /** Open, and closed by the caller. */
   storages: readonly Storage[]
   /** Paths of PEM files. */
@@ -22,9 +22,19 @@ export async function openConsole({ storages, tls, ...options }: ServedConsole):
       help: 'Create one with `openssl rand -hex 24`, and set the environment variable that --token-env names.',
     })
   }
-  const files = tls && { cert: await readPem('--tls-cert', tls.cert), key: await readPem('--tls-key', tls.key) }
+  const wrong = options.allowedHosts.find(one => !parseHost(one))
+  if (wrong !== undefined) {
+    throw new KafkaBackupError(
+      'USAGE',
+      `--allowed-host ${JSON.stringify(wrong)} is not a host name, or one with a port`,
+      {
+        help: 'Give it as the address bar of the browser shows it, such as console.example or console.example:8443.',
+      },
+    )
+  }
+  const readTls = tls && (() => readTlsFiles(tls))
   const locations = storages.map(storage => ({ name: storage.location, storage }))
-  return openConsoleServer({ ...options, locations, tls: files })
+  return openConsoleServer({ ...options, locations, tls: await readTls?.(), readTls })
 }
 
 /** Pure. Records are as confidential as their topics: no one on the network reads them without a token, nor on the way. */
@@ -37,12 +47,4 @@ export function refuseOpenAddress(host: string, { hasToken, hasTls }: { hasToken
   const message = `--listen ${host} can be reached from other machines and needs ${missing.join(' and ')}`
   const help = 'Or listen on 127.0.0.1, and use a tunnel, a port-forward or a proxy on this machine.'
   throw new KafkaBackupError('USAGE', message, { help })
-}
-
-async function readPem(option: string, path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
-    throw new KafkaBackupError('USAGE', `${option} ${path} cannot be read: ${(cause as Error).message}`, { cause })
-  }
 }

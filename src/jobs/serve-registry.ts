@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises'
-import { KafkaBackupError } from '../errors.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { TlsFiles } from '../lib/listen.ts'
 import type { RegistryServer } from '../registry/serve/open-registry-server.ts'
 import { readSide, type SchemaSide } from './schema-sides.ts'
+import { readTlsFiles } from './tls-files.ts'
 
 export interface ServedRegistry {
   host: string
@@ -12,7 +13,9 @@ export interface ServedRegistry {
   backup?: SchemaSide
   basicAuth?: { username: string; password: string }
   /** Paths of PEM files. */
-  tls?: { cert: string; key: string; ca?: string }
+  tls?: TlsFiles
+  /** Called with failures that are not the fault of a request. */
+  onFailure?: (error: unknown) => void
 }
 
 /** Serves until it is closed. */
@@ -21,27 +24,12 @@ export async function openRegistry(options: ServedRegistry, signal: AbortSignal)
     import('../registry/serve/registry-store.ts'),
     import('../registry/serve/open-registry-server.ts'),
   ])
-  const { host, port, firstId, backup, basicAuth, tls } = options
-  const files = tls && (await readFiles(tls))
+  const { host, port, firstId, backup, basicAuth, tls, onFailure = () => undefined } = options
+  const read = tls && (() => readTlsFiles(tls))
+  const files = await read?.()
   const store = backup
     ? new RegistryStore({ isReadOnly: true }, (await readSide(backup, signal)).snapshot)
     : new RegistryStore({ firstId })
-  return openRegistryServer({ store, host, port, ...(basicAuth && { basicAuth }), ...(files && { tls: files }) })
-}
-
-async function readFiles({ cert, key, ca }: NonNullable<ServedRegistry['tls']>) {
-  return {
-    cert: await readPem('--tls-cert', cert),
-    key: await readPem('--tls-key', key),
-    ...(ca !== undefined && { ca: await readPem('--tls-ca', ca) }),
-  }
-}
-
-async function readPem(option: string, path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
-    const { message } = cause as Error
-    throw new KafkaBackupError('USAGE', `${option} ${path} cannot be read: ${message}`, { cause })
-  }
+  const secured = read && files && { tls: files, tlsSource: { read, clock: systemClock, onFailure } }
+  return openRegistryServer({ store, host, port, ...(basicAuth && { basicAuth }), ...secured })
 }

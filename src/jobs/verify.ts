@@ -1,16 +1,71 @@
+import { hostname } from 'node:os'
+import { recordVerification } from '../archive/verification.ts'
 import { type VerifyOptions, type VerifyReport, verifyBackup } from '../archive/verify.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
+import { formatUtc, systemClock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
+import { version } from '../version.ts'
 import { withLeaseAt } from './leases.ts'
+import { newRun } from './parts.ts'
 
-/** A deep look takes long enough for what it reads to be pruned away; a quick one does not. */
-export function verifyAt(
+export interface VerifyRequest extends VerifyOptions {
+  /** False: the result is not stored with the backup. */
+  record: boolean
+}
+
+export interface RecordedReport extends VerifyReport {
+  /** The object that holds the result for `list`, `describe` and the console; or why there is none. */
+  record: { key: string } | { not_recorded: string }
+}
+
+/**
+ * Verifies, and stores the result with the backup where that can be written. A deep look takes long enough for what it reads to be pruned away; a
+ * quick one does not.
+ */
+export async function verifyAt(
   storage: Storage,
   backupId: string,
-  options: VerifyOptions,
+  { record, ...options }: VerifyRequest,
   signal: AbortSignal,
-): Promise<VerifyReport> {
-  if (!options.deep) return verifyBackup(storage, backupId, options, signal)
-  return withLeaseAt(storage, { backupId, role: 'reader', kind: 'verify' }, options, signal, () =>
-    verifyBackup(storage, backupId, options, signal),
-  )
+): Promise<RecordedReport> {
+  const startedAt = formatUtc(systemClock.now())
+  const work = async (): Promise<RecordedReport> => {
+    const keep = (found: Found) => keepResult(storage, { backupId, startedAt, deep: options.deep, ...found }, signal)
+    try {
+      const report = await verifyBackup(storage, backupId, options, signal)
+      const { generation, problems } = report
+      const kept = record ? await keep({ generation, problems: problems.length }) : { not_recorded: 'not requested' }
+      return { ...report, record: kept }
+    } catch (error) {
+      // A manifest that cannot be read is damage, too: an earlier result must not be the last one.
+      if (record && hasCode(error, 'ARCHIVE_DAMAGED'))
+        await keep({ generation: options.generation ?? null, problems: 1 })
+      throw error
+    }
+  }
+  if (!options.deep) return work()
+  return withLeaseAt(storage, { backupId, role: 'reader', kind: 'verify' }, options, signal, work)
+}
+
+interface Found {
+  generation: number | null
+  problems: number
+}
+
+/** Never fails: the verification has its result without it. */
+async function keepResult(
+  storage: Storage,
+  { backupId, startedAt, ...facts }: Found & { backupId: string; startedAt: string; deep: boolean },
+  signal: AbortSignal,
+): Promise<RecordedReport['record']> {
+  const document = { format: 'kafka-backup-verification', format_version: 1, backup_id: backupId } as const
+  const times = { started_at: startedAt, finished_at: formatUtc(systemClock.now()) }
+  const verification = { ...document, ...facts, ...times, host: hostname(), tool_version: version }
+  try {
+    const key = await recordVerification(storage, verification, newRun(), signal)
+    return key === undefined ? { not_recorded: 'the backup was removed meanwhile' } : { key }
+  } catch (error) {
+    if (!(error instanceof KafkaBackupError) || signal.aborted) throw error
+    return { not_recorded: error.message }
+  }
 }

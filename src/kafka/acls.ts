@@ -1,11 +1,5 @@
 import { KafkaBackupError } from '../errors.ts'
-import {
-  createAclsApi,
-  createAclsBeforeUsers,
-  describeAcls,
-  describeAclsBeforeUsers,
-  type WireAcl,
-} from './api/acls.ts'
+import { createAclsApi, describeAcls, type WireAcl } from './api/acls.ts'
 import { brokerError } from './broker-errors.ts'
 import type { Cluster } from './cluster.ts'
 
@@ -27,8 +21,7 @@ const CLUSTER_AUTHORIZATION_FAILED = 31
 export function listAcls(cluster: Cluster, signal: AbortSignal): Promise<Acl[]> {
   return cluster.settling(async () => {
     const link = await anyLink(cluster, signal)
-    const api = link.speaks(describeAcls) ? describeAcls : describeAclsBeforeUsers
-    const { errorCode, errorMessage, acls } = await link.call(api, {}, signal)
+    const { errorCode, errorMessage, acls } = await link.call(describeAcls, {}, signal)
     if (errorCode !== 0) throw refusal(errorCode, 'listing the ACLs of the cluster', errorMessage)
     return acls.map(toAcl)
   }, signal)
@@ -68,8 +61,7 @@ function createSome(
 ): Promise<(KafkaBackupError | undefined)[]> {
   return cluster.settling(async () => {
     const link = await anyLink(cluster, signal)
-    const api = link.speaks(createAclsApi) ? createAclsApi : createAclsBeforeUsers
-    const { results } = await link.call(api, { acls: acls.map(toWire) }, signal)
+    const { results } = await link.call(createAclsApi, { acls: acls.map(toWire) }, signal)
     if (results.length !== acls.length) {
       throw new KafkaBackupError('KAFKA_PROTOCOL', `the broker answered ${results.length} of ${acls.length} new ACLs`)
     }

@@ -38,6 +38,7 @@ const brokerErrors: Record<number, { name: string; code: ErrorCode }> = {
   40: { name: 'INVALID_CONFIG', code: 'KAFKA_REFUSED' },
   41: { name: 'NOT_CONTROLLER', code: 'KAFKA_NOT_READY' },
   42: { name: 'INVALID_REQUEST', code: 'KAFKA_REFUSED' },
+  43: { name: 'UNSUPPORTED_FOR_MESSAGE_FORMAT', code: 'KAFKA_REFUSED' },
   44: { name: 'POLICY_VIOLATION', code: 'KAFKA_REFUSED' },
   45: { name: 'OUT_OF_ORDER_SEQUENCE_NUMBER', code: 'KAFKA_REFUSED' },
   46: { name: 'DUPLICATE_SEQUENCE_NUMBER', code: 'KAFKA_REFUSED' },
@@ -60,6 +61,7 @@ const brokerErrors: Record<number, { name: string; code: ErrorCode }> = {
   90: { name: 'PRODUCER_FENCED', code: 'KAFKA_REFUSED' },
   100: { name: 'UNKNOWN_TOPIC_ID', code: 'SOURCE_REPLACED' },
   103: { name: 'INCONSISTENT_TOPIC_ID', code: 'SOURCE_REPLACED' },
+  109: { name: 'OFFSET_MOVED_TO_TIERED_STORAGE', code: 'KAFKA_NOT_READY' },
   113: { name: 'STALE_MEMBER_EPOCH', code: 'GROUP_ACTIVE' },
 }
 

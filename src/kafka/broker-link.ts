@@ -1,10 +1,11 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { renewAfterMs } from '../lib/renewal.ts'
-import { type ApiRange, apiVersions } from './api/api-versions.ts'
+import { type ApiRange, apiVersions, UNSUPPORTED_VERSION } from './api/api-versions.ts'
+import { brokerError } from './broker-errors.ts'
 import { askForMechanisms, authenticate, loginMissing } from './security/authenticate.ts'
 import type { Security } from './security/security.ts'
-import type { Api } from './wire/api.ts'
+import type { Api, ApiVersions } from './wire/api.ts'
 import type { ResponseBuffer } from './wire/buffer-pool.ts'
 import { Connection } from './wire/connection.ts'
 import type { Endpoint } from './wire/endpoint.ts'
@@ -25,6 +26,8 @@ interface Exchange {
   target?: ResponseBuffer | undefined
   /** How long the broker may wait before it answers, on top of the timeout. */
   waitMs?: number
+  /** Where a newer version of the request would not do. */
+  maxVersion?: number | undefined
 }
 
 /** A login is renewed when this part of its life has passed. */
@@ -95,11 +98,30 @@ export class BrokerLink {
     signal: AbortSignal,
     exchange: Exchange = {},
   ): Promise<Response> {
-    this.assertSpeaks(api)
+    const { maxVersion = api.newest } = exchange
+    const version = this.assertSpeaks({ ...api, newest: Math.min(api.newest, maxVersion) })
+    const { oneByOne } = api
+    if (!oneByOne || version >= oneByOne.before) return this.#callOnce(api, version, request, signal, exchange)
+    const answers: Response[] = []
+    for (const one of oneByOne.split(request)) answers.push(await this.#callOnce(api, version, one, signal, exchange))
+    return oneByOne.join(answers)
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+
+  async #callOnce<Request, Response>(
+    api: Api<Request, Response>,
+    version: number,
+    request: Request,
+    signal: AbortSignal,
+    exchange: Exchange,
+  ): Promise<Response> {
     // Nothing is awaited where nothing is due, so that no request slips in between a renewal's messages.
     if (this.#renewal || this.#options.clock.monotonic() >= this.#renewAtMs) await this.#renew(signal)
     try {
-      const answer = api.decode(await this.#exchange(api, request, signal, exchange))
+      const answer = await this.#exchange(api, version, request, signal, exchange)
       this.#wasServed = true
       return answer
     } catch (error) {
@@ -107,16 +129,13 @@ export class BrokerLink {
     }
   }
 
-  close(): void {
-    this.#connection.close()
-  }
-
+  /** In the newest version first. A broker that does not know it says so in the oldest one, which every broker knows. */
   async #greet(signal: AbortSignal): Promise<void> {
     const client = { name: 'kafka-backup', version: this.#options.softwareVersion }
-    const answer = apiVersions.decode(await this.#exchange(apiVersions, client, signal))
-    if (answer.errorCode !== 0) {
-      throw new KafkaBackupError('KAFKA_UNSUPPORTED', `${this.name} runs a Kafka too old for ApiVersions v3`)
-    }
+    const newest = await this.#exchange(apiVersions, apiVersions.newest, client, signal)
+    const isOld = newest.errorCode === UNSUPPORTED_VERSION
+    const answer = isOld ? await this.#exchange(apiVersions, apiVersions.oldest, client, signal) : newest
+    if (answer.errorCode !== 0) throw brokerError(answer.errorCode, `asking ${this.name} for the versions it speaks`)
     this.#ranges = new Map(answer.ranges.map(range => [range.key, range]))
   }
 
@@ -154,52 +173,60 @@ export class BrokerLink {
   }
 
   #caller(signal: AbortSignal) {
-    return async <Request, Response>(api: Api<Request, Response>, request: Request): Promise<Response> => {
-      this.assertSpeaks(api)
-      return api.decode(await this.#exchange(api, request, signal))
-    }
+    return <Request, Response>(api: Api<Request, Response>, request: Request): Promise<Response> =>
+      this.#exchange(api, this.assertSpeaks(api), request, signal)
   }
 
   /**
    * Request header v2: api_key api_version correlation_id client_id TAGS. Response header v1: correlation_id TAGS.
-   * Headers v1 and v0 of legacy requests have no tags, nor has the response header of ApiVersions.
+   * Headers v1 and v0 of versions before the flexible encoding have no tags, nor has any response header of ApiVersions.
    */
-  async #exchange<Request>(
-    api: Api<Request, unknown>,
+  async #exchange<Request, Response>(
+    api: Api<Request, Response>,
+    version: number,
     request: Request,
     signal: AbortSignal,
     { target, waitMs = 0 }: Exchange = {},
-  ): Promise<Reader> {
+  ): Promise<Response> {
     const correlationId = this.#correlationId++
-    const writer = new Writer().int16(api.key).int16(api.version).int32(correlationId)
-    writer.legacyString(this.#options.clientId)
-    api.encode(api.isLegacy ? writer : writer.noTags(), request)
+    const isFlexible = version >= api.flexibleFrom
+    const writer = new Writer({ isFlexible }).int16(api.key).int16(version).int32(correlationId)
+    writer.headerString(this.#options.clientId).noTags()
+    api.encode(writer, request, version)
     this.#options.onRequest?.(api.name, this.name)
-    const reader = new Reader(await this.#connection.send(writer.pieces(), signal, target, waitMs))
+    const reader = new Reader(await this.#connection.send(writer.pieces(), signal, target, waitMs), { isFlexible })
     const answered = reader.int32()
     if (answered !== correlationId) {
       throw new KafkaBackupError('KAFKA_PROTOCOL', `${this.name} answered request ${answered}, not ${correlationId}`)
     }
-    if (!api.isLegacy && api.key !== apiVersions.key) reader.tags()
-    return reader
+    if (api.key !== apiVersions.key) reader.tags()
+    return api.decode(reader, version, request)
   }
 
-  speaks(api: Api<never, unknown>): boolean {
-    const range = this.#ranges.get(api.key)
-    return range !== undefined && range.min <= api.version && api.version <= range.max
+  /** The newest version that both sides have; undefined where they have none in common. */
+  versionOf({ key, oldest, newest }: ApiVersions): number | undefined {
+    const { min = 0, max = -1 } = this.#ranges.get(key) ?? {}
+    const version = Math.min(newest, max)
+    return version >= Math.max(oldest, min) ? version : undefined
   }
 
-  /** Throws KAFKA_UNSUPPORTED, naming what the broker does speak, unless it speaks our version. */
-  assertSpeaks(api: Api<never, unknown>): void {
-    if (this.speaks(api)) return
+  speaks(api: ApiVersions): boolean {
+    return this.versionOf(api) !== undefined
+  }
+
+  /** The version to use. Throws KAFKA_UNSUPPORTED, naming what the broker does speak, where there is none in common. */
+  assertSpeaks(api: ApiVersions): number {
+    const version = this.versionOf(api)
+    if (version !== undefined) return version
     if (isController(this.#ranges)) throw controllerListener(this.name)
-    const range = this.#ranges.get(api.key)
-    const spoken = range ? `versions ${range.min} to ${range.max}` : 'no version of it'
-    throw new KafkaBackupError(
-      'KAFKA_UNSUPPORTED',
-      `${this.name} does not speak ${api.name} v${api.version}; it speaks ${spoken}`,
-    )
+    throw unsupported(this.name, api, this.#ranges.get(api.key))
   }
+}
+
+function unsupported(name: string, { name: request, oldest, newest }: ApiVersions, range?: ApiRange): KafkaBackupError {
+  const ours = oldest === newest ? `v${newest}` : `v${oldest} to v${newest}`
+  const theirs = range ? `versions ${range.min} to ${range.max}` : 'no version of it'
+  return new KafkaBackupError('KAFKA_UNSUPPORTED', `${name} does not speak ${request} ${ours}; it speaks ${theirs}`)
 }
 
 const METADATA = 3

@@ -1,10 +1,17 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type RetryPolicy, retry } from '../lib/retry.ts'
-import { type MetadataRequest, type MetadataResponse, metadata } from './api/metadata.ts'
+import {
+  type MetadataRequest,
+  type MetadataResponse,
+  type MetadataTopic,
+  metadata,
+  NO_TOPIC_ID,
+} from './api/metadata.ts'
 import { describeConfigs, SOURCE_TOPIC } from './api/topic-configs.ts'
 import { brokerError } from './broker-errors.ts'
 import { BrokerLink } from './broker-link.ts'
+import { idOfName } from './named-topic-id.ts'
 import { openSecurity, type Security } from './security/security.ts'
 import type { SecurityOptions } from './security/security-options.ts'
 import type { Api } from './wire/api.ts'
@@ -126,7 +133,7 @@ export class Cluster {
   async #askAny(request: MetadataRequest, signal: AbortSignal): Promise<MetadataResponse> {
     const answer = await this.#any(link => link.call(metadata, request, signal), signal)
     this.#brokers = new Map(answer.brokers.map(({ id, host, port }) => [id, { host, port }]))
-    return answer
+    return { ...answer, topics: answer.topics.map(identify) }
   }
 
   /** Asks the brokers known so far, then the bootstrap servers, until one answers. */
@@ -167,6 +174,12 @@ export class Cluster {
     if (endpoint) return endpoint
     throw new KafkaBackupError('KAFKA_NOT_READY', `broker ${brokerId} is not among the brokers of the cluster`)
   }
+}
+
+/** Every topic that is there has an ID, so that no two are taken for one. */
+function identify(topic: MetadataTopic): MetadataTopic {
+  const isWithout = topic.errorCode === 0 && topic.id === NO_TOPIC_ID
+  return isWithout ? { ...topic, id: idOfName(topic.name) } : topic
 }
 
 /**

@@ -1,5 +1,6 @@
 import { KafkaBackupError } from '../errors.ts'
 import { type EpochEnd, offsetForLeaderEpoch } from './api/list-offsets.ts'
+import type { MetadataTopic } from './api/metadata.ts'
 import type { Cluster } from './cluster.ts'
 import { partitionKey, type TopicPartition } from './offsets.ts'
 
@@ -15,17 +16,19 @@ export interface KnownEpoch extends Pick<EpochEnd, 'epoch' | 'endOffset'> {
 
 /**
  * Where epochs end in the logs of their leaders, by `partitionKey`. Best effort: what a leader does not answer, because it
- * moves, is down or does not know the request, is not in it.
+ * moves, is down or does not know the request, is not in it. `shown` is what the cluster has just said of the topics, for who has
+ * asked already.
  */
 export async function fetchEpochEnds(
   cluster: Cluster,
   wanted: readonly EpochOf[],
   signal: AbortSignal,
+  shown?: readonly MetadataTopic[],
 ): Promise<Map<string, KnownEpoch>> {
   const found = new Map<string, KnownEpoch>()
   if (wanted.length === 0) return found
   const names = [...new Set(wanted.map(({ topic }) => topic))]
-  const { topics } = await cluster.metadata({ topics: names }, signal)
+  const topics = shown ?? (await cluster.metadata({ topics: names }, signal)).topics
   const led = new Map(
     topics.flatMap(({ name, partitions }) =>
       partitions.map(one => [partitionKey({ topic: name, partition: one.partition }), one] as const),

@@ -8,6 +8,7 @@ import { Fetcher } from './fetcher.ts'
 import { BufferPool } from './wire/buffer-pool.ts'
 
 interface KeyPosition {
+  topic: string
   topicId: string
   partition: number
   leader: number
@@ -52,10 +53,11 @@ export async function readFirstKeys(
 
 async function readKeys(
   fetcher: Fetcher,
-  { topicId, partition, offset }: KeyPosition,
+  { topic, topicId, partition, offset }: KeyPosition,
   signal: AbortSignal,
 ): Promise<(Buffer | null)[]> {
-  const fetched = await fetcher.fetch([{ topicId, partition, offset, leaderEpoch: -1, lastFetchedEpoch: -1 }], signal)
+  const position = { topic, topicId, partition, offset, leaderEpoch: -1, lastFetchedEpoch: -1 }
+  const fetched = await fetcher.fetch([position], signal)
   try {
     const [part] = fetched.partitions
     if (!part) return []

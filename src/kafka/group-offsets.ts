@@ -23,11 +23,13 @@ export interface GroupOffset extends TopicPartition {
   metadata: string
 }
 
-/** What a group has committed, whatever its transactions may still add. */
+/** What a group has committed, whatever its transactions may still add; the start offsets of a share group. */
 export interface CommittedOffsets {
   offsets: GroupOffset[]
   /** Partitions with a newer offset in an open transaction. One that was never committed before is not among `offsets`. */
   undecided: TopicPartition[]
+  /** Partitions that a share group knows and has no start offset for, or whose start offset the broker could not read. */
+  unset?: TopicPartition[]
 }
 
 /** Kafka's default of `offset.metadata.max.bytes`. */
@@ -233,7 +235,7 @@ function attempt<T>(read: () => T): T | KafkaBackupError {
 }
 
 /** One error that names every failure, up to a screenful. */
-function joinErrors(errors: readonly KafkaBackupError[]): KafkaBackupError {
+export function joinErrors(errors: readonly KafkaBackupError[]): KafkaBackupError {
   const [first] = errors
   const shown = errors.slice(0, 20).map(error => error.message)
   const more = errors.length > shown.length ? [`and ${errors.length - shown.length} more`] : []

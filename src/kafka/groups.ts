@@ -1,13 +1,12 @@
 import { KafkaBackupError } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
-import { consumerGroupDescribe, type DescribedConsumerGroup, streamsGroupDescribe } from './api/describe-new-groups.ts'
 import {
-  type DescribedGroup,
-  describeGroups,
-  type ListedGroup,
-  listGroupsApi,
-  listGroupsBeforeTypes,
-} from './api/list-groups.ts'
+  consumerGroupDescribe,
+  type DescribedConsumerGroup,
+  shareGroupDescribe,
+  streamsGroupDescribe,
+} from './api/describe-new-groups.ts'
+import { type DescribedGroup, describeGroups, type ListedGroup, listGroupsApi } from './api/list-groups.ts'
 import type { MetadataResponse } from './api/metadata.ts'
 import { type AskCoordinator, atCoordinators, type ByGroup } from './at-coordinators.ts'
 import { brokerError } from './broker-errors.ts'
@@ -15,18 +14,17 @@ import type { BrokerLink } from './broker-link.ts'
 import type { Cluster } from './cluster.ts'
 import type { Api } from './wire/api.ts'
 
-/** Groups that commit offsets: `classic`, `consumer` (KIP-848), `streams` (KIP-1071). */
-export type CommittingType = 'classic' | 'consumer' | 'streams'
-
-/** `other` groups, such as `share` (KIP-932), record their progress in another way. */
-type GroupType = CommittingType | 'other'
+/** `classic`, `consumer` (KIP-848) and `streams` (KIP-1071) groups commit offsets, `share` groups (KIP-932) have start offsets. */
+const groupTypes = ['classic', 'consumer', 'streams', 'share'] as const
+export type GroupType = (typeof groupTypes)[number]
 
 export interface GroupListing {
   group: string
-  type: GroupType
+  /** `other` groups record their progress in a way that this program does not know. */
+  type: GroupType | 'other'
   /** The broker's own word for the type, in lower case, such as `share`. */
   typeName: string
-  /** The broker's own word: `Stable`, `Empty`, `Assigning`, … */
+  /** The broker's own word: `Stable`, `Empty`, `Assigning`, …; `Unknown` where it does not tell. */
   state: string
   protocolType: string
 }
@@ -70,8 +68,7 @@ function offsetsPartitions({ topics }: MetadataResponse) {
 
 async function listAt(cluster: Cluster, brokerId: number, signal: AbortSignal): Promise<ListedGroup[]> {
   const link = await cluster.link(brokerId, signal)
-  const api = link.speaks(listGroupsApi) ? listGroupsApi : listGroupsBeforeTypes
-  const { errorCode, groups } = await link.call(api, {}, signal)
+  const { errorCode, groups } = await link.call(listGroupsApi, {}, signal)
   if (errorCode !== 0) throw brokerError(errorCode, `listing the groups of broker ${brokerId}`)
   return groups
 }
@@ -81,19 +78,15 @@ function toListing({ group, protocolType, state, type }: ListedGroup): GroupList
   return {
     group,
     protocolType,
-    state,
+    state: state ?? 'Unknown',
     typeName,
-    type: isCommitting(typeName) ? typeName : 'other',
+    type: groupTypes.find(type => type === typeName) ?? 'other',
   }
 }
 
-function isCommitting(typeName: string): typeName is CommittingType {
-  return typeName === 'classic' || typeName === 'consumer' || typeName === 'streams'
-}
-
 export interface GroupState {
-  /** `absent` is a group that does not exist, or one of a kind that commits no offsets. */
-  type: CommittingType | 'absent'
+  /** `absent` is a group that does not exist, or one of a type that is not known. */
+  type: GroupType | 'absent'
   /** The broker's own word: `Stable`, `Empty`, …; `Dead` where there is none. */
   state: string
   members: number
@@ -114,6 +107,7 @@ export function describeGroupStates(
     const rest = () => some.filter(group => !states.has(group))
     await describeModern(link, consumerGroupDescribe, 'consumer', rest(), states, signal)
     await describeModern(link, streamsGroupDescribe, 'streams', rest(), states, signal)
+    await describeModern(link, shareGroupDescribe, 'share', rest(), states, signal)
     await describeClassic(link, rest(), states, signal)
     return states
   }
@@ -124,7 +118,7 @@ export function describeGroupStates(
 async function describeModern(
   link: BrokerLink,
   api: Api<{ groups: string[] }, DescribedConsumerGroup[]>,
-  type: CommittingType,
+  type: GroupType,
   groups: readonly string[],
   states: ByGroup<GroupState>,
   signal: AbortSignal,

@@ -109,10 +109,10 @@ class LogReader {
   }
 
   async read(offset: bigint, signal: AbortSignal): Promise<{ batches: LogBatch[]; next: bigint }> {
-    const { topicId, partition } = this.#place
+    const { topic, topicId, partition } = this.#place
     try {
       this.#fetcher ??= await this.#open(signal)
-      const position = { topicId, partition, leaderEpoch: -1, lastFetchedEpoch: -1, offset }
+      const position = { topic, topicId, partition, leaderEpoch: -1, lastFetchedEpoch: -1, offset }
       const fetched = await this.#fetcher.fetch([position], signal)
       try {
         return this.#take(fetched, offset)

@@ -1,6 +1,13 @@
 import { KafkaBackupError } from '../errors.ts'
-import { EARLIEST, type Isolation, LATEST, type ListOffsetsRequest, listOffsets } from './api/list-offsets.ts'
-import type { MetadataResponse } from './api/metadata.ts'
+import {
+  EARLIEST,
+  EARLIEST_LOCAL,
+  type Isolation,
+  LATEST,
+  type ListOffsetsRequest,
+  listOffsets,
+} from './api/list-offsets.ts'
+import type { MetadataTopic } from './api/metadata.ts'
 import { brokerError } from './broker-errors.ts'
 import type { Cluster } from './cluster.ts'
 
@@ -24,17 +31,30 @@ export function partitionKey({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`
 }
 
+/** `shown` is what the cluster has just said of the topics, for who has asked already. */
 export async function fetchBounds(
   cluster: Cluster,
   partitions: readonly TopicPartition[],
   signal: AbortSignal,
+  shown?: readonly MetadataTopic[],
 ): Promise<Map<string, PartitionBounds>> {
+  const led = await groupByLeader(cluster, partitions, signal, shown)
   // The last stable offset after the high watermark: below an earlier high watermark only an open transaction keeps it.
   // In the other order every record written in between would pass for one.
-  const highWatermark = await listAll(cluster, partitions, LATEST, 'read_uncommitted', signal)
-  const lastStable = await listAll(cluster, partitions, LATEST, 'read_committed', signal)
+  const highWatermark = await listAll(
+    cluster,
+    partitions,
+    { timestamp: LATEST, isolation: 'read_uncommitted', led },
+    signal,
+  )
+  const lastStable = await listAll(cluster, partitions, { timestamp: LATEST, isolation: 'read_committed', led }, signal)
   // The log start last: whatever retention removes meanwhile is then not promised.
-  const logStart = await listAll(cluster, partitions, EARLIEST, 'read_uncommitted', signal)
+  const logStart = await listAll(
+    cluster,
+    partitions,
+    { timestamp: EARLIEST, isolation: 'read_uncommitted', led },
+    signal,
+  )
   const found = new Map<string, PartitionBounds>()
   for (const key of partitions.map(partitionKey)) {
     const [start, stable, end] = [logStart.get(key), lastStable.get(key), highWatermark.get(key)]
@@ -52,47 +72,82 @@ export async function fetchBounds(
  * The first offset of each partition whose record has this time or a later one; -1 where there is none. What a broker left
  * out of its answer is not in it.
  */
-export function findOffsetsByTime(
+export async function findOffsetsByTime(
   cluster: Cluster,
   partitions: readonly TopicPartition[],
   timestampMs: bigint,
   signal: AbortSignal,
 ): Promise<Map<string, bigint>> {
-  return listAll(cluster, partitions, timestampMs, 'read_uncommitted', signal)
+  const led = await groupByLeader(cluster, partitions, signal)
+  return listAll(cluster, partitions, { timestamp: timestampMs, isolation: 'read_uncommitted', led }, signal)
+}
+
+interface Listing {
+  timestamp: bigint
+  isolation: Isolation
+  /** The partitions by their leaders. */
+  led: ReadonlyMap<number, readonly TopicPartition[]>
+}
+
+/**
+ * The first offset of each partition that its leader has on its own disk; of a tiered topic, what is before it is in remote
+ * storage. Each leader is asked once: a partition of which it says nothing is not in it.
+ */
+export async function fetchLocalStarts(
+  cluster: Cluster,
+  partitions: readonly TopicPartition[],
+  signal: AbortSignal,
+  shown?: readonly MetadataTopic[],
+): Promise<Map<string, bigint>> {
+  const found = new Map<string, bigint>()
+  const what = { timestamp: EARLIEST_LOCAL, isolation: 'read_uncommitted' } as const
+  try {
+    const byLeader = await groupOnce(cluster, partitions, signal, shown)
+    const asked = [...byLeader].map(([leader, led]) => listFromLeader(cluster, leader, led, what, found, [], signal))
+    await Promise.allSettled(asked)
+  } catch (error) {
+    if (!(error instanceof KafkaBackupError)) throw error
+  }
+  signal.throwIfAborted()
+  return found
 }
 
 /** One request a leader; partitions whose leader has moved are asked for again at their new one. */
 async function listAll(
   cluster: Cluster,
   partitions: readonly TopicPartition[],
-  timestamp: bigint,
-  isolation: Isolation,
+  listing: Listing,
   signal: AbortSignal,
 ): Promise<Map<string, bigint>> {
   const found = new Map<string, bigint>()
-  let rest = [...partitions]
+  let led: Listing['led'] | undefined = listing.led
   await cluster.settling(async () => {
     const failures: KafkaBackupError[] = []
-    for (const [leader, led] of await groupByLeader(cluster, rest, signal)) {
+    const rest = led ?? (await groupOnce(cluster, leftOf(partitions, found), signal))
+    led = undefined
+    for (const [leader, some] of rest) {
       try {
-        await listFromLeader(cluster, leader, led, { timestamp, isolation }, found, failures, signal)
+        await listFromLeader(cluster, leader, some, listing, found, failures, signal)
       } catch (error) {
         if (!(error instanceof KafkaBackupError) || !error.retryable) throw error
         failures.push(error)
       }
     }
-    rest = rest.filter(each => !found.has(partitionKey(each)))
     const final = failures.find(error => !error.retryable) ?? failures[0]
     if (final) throw final
   }, signal)
   return found
 }
 
+function leftOf(partitions: readonly TopicPartition[], found: ReadonlyMap<string, bigint>): TopicPartition[] {
+  return partitions.filter(each => !found.has(partitionKey(each)))
+}
+
 async function listFromLeader(
   cluster: Cluster,
   leader: number,
   led: readonly TopicPartition[],
-  what: { timestamp: bigint; isolation: Isolation },
+  what: Pick<Listing, 'timestamp' | 'isolation'>,
   found: Map<string, bigint>,
   failures: KafkaBackupError[],
   signal: AbortSignal,
@@ -118,7 +173,7 @@ function offsetError(errorCode: number, of: TopicPartition): KafkaBackupError {
 
 function listOffsetsRequest(
   led: readonly TopicPartition[],
-  { timestamp, isolation }: { timestamp: bigint; isolation: Isolation },
+  { timestamp, isolation }: Pick<Listing, 'timestamp' | 'isolation'>,
 ): ListOffsetsRequest {
   const topics = Map.groupBy(led, each => each.topic)
   return {
@@ -130,13 +185,29 @@ function listOffsetsRequest(
   }
 }
 
-async function groupByLeader(
+/** Waits for an election that is under way. */
+function groupByLeader(
   cluster: Cluster,
   partitions: readonly TopicPartition[],
   signal: AbortSignal,
-): Promise<Map<number, TopicPartition[]>> {
+  shown?: readonly MetadataTopic[],
+): Promise<Listing['led']> {
+  let known = shown
+  return cluster.settling(() => {
+    const topics = known
+    known = undefined
+    return groupOnce(cluster, partitions, signal, topics)
+  }, signal)
+}
+
+async function groupOnce(
+  cluster: Cluster,
+  partitions: readonly TopicPartition[],
+  signal: AbortSignal,
+  shown?: readonly MetadataTopic[],
+): Promise<Listing['led']> {
   const names = [...new Set(partitions.map(each => each.topic))]
-  const leaders = leadersOf(await cluster.metadata({ topics: names }, signal))
+  const leaders = leadersOf(shown ?? (await cluster.metadata({ topics: names }, signal)).topics)
   return Map.groupBy(partitions, each => {
     const leader = leaders.get(partitionKey(each))
     if (leader === undefined || leader < 0) {
@@ -146,7 +217,7 @@ async function groupByLeader(
   })
 }
 
-function leadersOf({ topics }: MetadataResponse): Map<string, number> {
+function leadersOf(topics: readonly MetadataTopic[]): Map<string, number> {
   return new Map(
     topics.flatMap(({ name, partitions }) =>
       partitions.map(({ partition, leader }) => [partitionKey({ topic: name, partition }), leader] as const),

@@ -17,10 +17,10 @@ export async function fetchPartitionSizes(
     }))
     const request = { topics: led.filter(({ partitions }) => partitions.length > 0) }
     if (request.topics.length === 0) continue
-    const answer = await cluster.settling(
-      async () => (await cluster.link(id, signal)).call(describeLogDirs, request, signal),
-      signal,
-    )
+    const answer = await cluster.settling(async () => {
+      const link = await cluster.link(id, signal)
+      return link.speaks(describeLogDirs) ? link.call(describeLogDirs, request, signal) : { dirs: [] }
+    }, signal)
     // Without Describe on the cluster the answer is empty, or an error of the folder.
     if (answer.dirs.length === 0 || answer.dirs.every(dir => dir.errorCode !== 0)) return undefined
     for (const { name, partitions } of answer.dirs.flatMap(dir => dir.topics)) {

@@ -1,7 +1,7 @@
 import { hasCode } from '../errors.ts'
 import { describeCluster } from './api/describe-cluster.ts'
-import { fetchApi } from './api/fetch.ts'
 import { describeGroups } from './api/list-groups.ts'
+import { lossesOf, requestTable } from './api/request-table.ts'
 import { withCoordinator } from './at-coordinators.ts'
 import { brokerError } from './broker-errors.ts'
 import type { BrokerLink } from './broker-link.ts'
@@ -87,13 +87,25 @@ function namesOf(bits: number): Set<TopicOperation> {
   return new Set(names.filter(name => (bits & (1 << operationBits[name])) !== 0))
 }
 
-/** Opens a connection to the broker's advertised address and makes sure that data can be read over it. */
-export async function probeBroker(cluster: Cluster, brokerId: number, signal: AbortSignal): Promise<string> {
+/**
+ * Opens a connection to the broker's advertised address and makes sure that what the job needs can be asked over it. Answers
+ * with what was found, and with what the job loses to versions that are older than those of this client.
+ */
+export async function probeBroker(
+  cluster: Cluster,
+  brokerId: number,
+  work: 'read' | 'write',
+  signal: AbortSignal,
+): Promise<string> {
   const link = await cluster.openLink(brokerId, signal)
   try {
-    link.assertSpeaks(fetchApi)
-    return link.description
+    for (const row of neededFor[work]) link.assertSpeaks(row)
+    const losses = lossesOf(row => link.versionOf(row), ['connect', work])
+    return [`${link.description} answers`, ...losses].join('; ')
   } finally {
     link.close()
   }
 }
+
+const { fetch, produce, initProducerId } = requestTable
+const neededFor = { read: [fetch], write: [fetch, produce, initProducerId] }

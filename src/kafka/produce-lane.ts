@@ -176,7 +176,8 @@ export function judgeProduceError(errorCode: number): ProduceVerdict {
  *
  * It forgets a producer `producer.id.expiration.ms` (a day) after the time *in its last records*. Of older records it
  * remembers the producer only until it restarts or next looks for expired ones (every ten minutes); a replica that takes
- * over still knows it. Once forgotten, any sequence is taken: a batch that comes again is stored again, a gap passes.
+ * over still knows it. Once forgotten, any sequence is taken: a batch that comes again is stored again, a gap passes. Before
+ * Kafka 2.5 only the sequence 0 is, after `transactional.id.expiration.ms` (seven days); see `refusesForgotten`.
  * Hence one batch of a partition is in flight at a time, its base offset is compared with the expected one, and a caller that
  * lost an answer looks at the end of the log before sending the batch again.
  */
@@ -191,5 +192,16 @@ export function acquireProducerId(cluster: Cluster, signal: AbortSignal): Promis
     const { errorCode, producerId, producerEpoch } = await cluster.callAny(initProducerId, {}, signal)
     if (errorCode !== 0) throw brokerError(errorCode, 'asking for a producer id')
     return { producerId, producerEpoch }
+  }, signal)
+}
+
+/** Of InitProducerId, in Kafka 2.5. */
+const FIRST_WITHOUT_REFUSAL = 3
+
+/** Whether the broker refuses the sequences of a producer that it has forgotten, with UNKNOWN_PRODUCER_ID. */
+export function refusesForgotten(cluster: Cluster, brokerId: number, signal: AbortSignal): Promise<boolean> {
+  return cluster.settling(async () => {
+    const link = await cluster.link(brokerId, signal)
+    return (link.versionOf(initProducerId) ?? 0) < FIRST_WITHOUT_REFUSAL
   }, signal)
 }

@@ -1,6 +1,12 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { type CreateTopicsResponse, createTopicsApi, type NewTopic } from './api/create-topics.ts'
-import { type AlterConfigsResponse, type ConfigChange, incrementalAlterConfigs } from './api/topic-configs.ts'
+import {
+  type AlterConfigsRequest,
+  type AlterConfigsResponse,
+  alterConfigs,
+  type ConfigChange,
+  incrementalAlterConfigs,
+} from './api/topic-configs.ts'
 import { brokerError } from './broker-errors.ts'
 import { type Cluster, callController } from './cluster.ts'
 import { throttleWaitMs } from './throttle.ts'
@@ -9,7 +15,8 @@ import { type EffectiveConfigs, toEffective } from './topic-configs.ts'
 export type { NewTopic } from './api/create-topics.ts'
 
 export type CreatedTopic =
-  | { name: string; outcome: 'created'; topicId: string }
+  /** The ID is undefined where the broker does not tell it here. */
+  | { name: string; outcome: 'created'; topicId: string | undefined }
   /** `isMaybeOurs`: an earlier try of the same call got no answer, and may be the one that created it. */
   | { name: string; outcome: 'exists'; isMaybeOurs: boolean }
   /** No setting is named where something else is at fault. */
@@ -183,7 +190,7 @@ async function alter(
   const answers = new Map<string, AlteredTopic>()
   let rest = changes.map(({ topic, configs }) => ({ name: topic, changes: changesOf(configs) }))
   await cluster.settling(async () => {
-    const answer = await callController(cluster, incrementalAlterConfigs, { topics: rest, validateOnly }, 0, signal)
+    const answer = await askToAlter(cluster, { topics: rest, validateOnly }, signal)
     const passing: KafkaBackupError[] = []
     for (const topic of answer.topics) {
       const error = alterError(topic)
@@ -197,6 +204,32 @@ async function alter(
     )
   }, signal)
   return answers
+}
+
+/** Brokers before 2.3 replace all settings of a topic at once: those that stay are read first. */
+async function askToAlter(
+  cluster: Cluster,
+  request: AlterConfigsRequest,
+  signal: AbortSignal,
+): Promise<AlterConfigsResponse> {
+  const { controllerId } = await cluster.metadata({ topics: [] }, signal)
+  const link = await cluster.link(controllerId, signal)
+  if (link.speaks(incrementalAlterConfigs)) return link.call(incrementalAlterConfigs, request, signal)
+  const names = request.topics.map(({ name }) => name)
+  const own = await cluster.topicConfigs(names, signal)
+  const topics = request.topics.map(({ name, changes }) => ({ name, configs: applied(name, own.get(name), changes) }))
+  return link.call(alterConfigs, { topics, validateOnly: request.validateOnly }, signal)
+}
+
+/** Settings that are not known would be taken off the topic. */
+function applied(topic: string, own: Record<string, string> | undefined, changes: readonly ConfigChange[]) {
+  if (!own) throw new KafkaBackupError('KAFKA_PROTOCOL', `the broker did not say which settings topic ${topic} has`)
+  const configs = new Map(Object.entries(own))
+  for (const { name, value } of changes) {
+    if (value === null) configs.delete(name)
+    else configs.set(name, value)
+  }
+  return Object.fromEntries(configs)
 }
 
 function changesOf(configs: TopicChange['configs']): ConfigChange[] {

@@ -2,6 +2,7 @@ import { KafkaBackupError } from '../errors.ts'
 import { deleteTopicsApi } from './api/delete-topics.ts'
 import { brokerError } from './broker-errors.ts'
 import { type Cluster, callController } from './cluster.ts'
+import { isIdOfName } from './named-topic-id.ts'
 import { fetchTopicPermissions } from './permissions.ts'
 
 const TIMEOUT_MS = 30_000
@@ -18,24 +19,26 @@ export async function assertDeletable(cluster: Cluster, absentName: string, sign
     const details = { topic: absentName, resource: `topic ${absentName}`, operation: 'Delete' }
     throw new KafkaBackupError('KAFKA_DENIED', `the user of this job may not delete topic ${absentName}`, { details })
   }
-  await ask(cluster, { name: absentName }, absentName, signal)
+  await ask(cluster, { name: absentName }, signal)
 }
 
-/** By its ID, so that no other topic of the same name is deleted. One that is gone is fine. */
+/** By its ID where the broker deletes by ID, so that no other topic of the same name is deleted. One that is gone is fine. */
 export async function deleteTopic(
   cluster: Cluster,
-  { name, id }: { name: string; id: string },
+  topic: { name: string; id: string },
   signal: AbortSignal,
 ): Promise<void> {
-  await ask(cluster, { id }, name, signal)
+  const { name, id } = topic
+  await ask(cluster, isIdOfName(id, name) ? { name } : topic, signal)
 }
 
-async function ask(
-  cluster: Cluster,
-  topic: { name: string } | { id: string },
-  name: string,
-  signal: AbortSignal,
-): Promise<void> {
+/** By its name alone, for one whose ID is unknown and whose name belongs to no one else. One that is not there is fine. */
+export function deleteTopicNamed(cluster: Cluster, name: string, signal: AbortSignal): Promise<void> {
+  return ask(cluster, { name }, signal)
+}
+
+async function ask(cluster: Cluster, topic: { name: string; id?: string }, signal: AbortSignal): Promise<void> {
+  const { name } = topic
   await cluster.settling(async () => {
     const request = { topics: [topic], timeoutMs: TIMEOUT_MS }
     const { topics } = await callController(cluster, deleteTopicsApi, request, TIMEOUT_MS, signal)

@@ -119,8 +119,11 @@ export function parseJson(text: string): unknown {
   )
 }
 
-/** A number that a double may not hold to its last digit, with the caveat of `longNumber`. */
-const preciseNumber = /(?:^|[[,:])\s*-?(?:[\d.]{16}|[\d.]+[eE])/
+/** As a fraction: of a whole number, some readers drop the sign. */
+export const negativeZero = JSON.rawJSON('-0.0')
+
+/** A number that a double may not hold to its last digit, or that JSON would write without its sign, with the caveat of `longNumber`. */
+const preciseNumber = /(?:^|[[,:])\s*(?:-?(?:[\d.]{16}|[\d.]+[eE])|-0(?:\.0+)?\s*(?:[\]},]|$))/
 
 /** The same, and a fraction that a double would change is kept as it is written: `formatJson` writes these digits, and `doubleOf` has the number. */
 export function parseExactJson(text: string): unknown {
@@ -128,6 +131,7 @@ export function parseExactJson(text: string): unknown {
   return JSON.parse(text, (_key, item: unknown, context?: { source?: string }) => {
     const source = context?.source
     if (typeof item !== 'number' || source === undefined) return item
+    if (Object.is(item, -0)) return JSON.rawJSON(source)
     if (/^-?\d+$/.test(source)) return Number.isSafeInteger(item) ? item : BigInt(source)
     return decimalOf(source) === decimalOf(String(item)) ? item : JSON.rawJSON(source)
   })

@@ -55,3 +55,18 @@ export function formatDuration(ms: number): string {
   const two = (n: number) => String(n).padStart(2, '0')
   return h > 0 ? `${h}h ${two(m)}m` : `${m}m ${two(s)}s`
 }
+
+const ages: readonly (readonly [ms: number, unit: string])[] = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1000, 's'],
+]
+
+/** How long ago something was, in its largest unit. */
+export function formatAgo(time: string, nowMs: number): string {
+  const ms = nowMs - Date.parse(time)
+  if (!Number.isFinite(ms)) return 'unknown'
+  const [size, unit] = ages.find(([one]) => ms >= one) ?? [1000, 's']
+  return ms < 1000 ? 'just now' : `${Math.floor(ms / size)} ${unit} ago`
+}

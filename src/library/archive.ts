@@ -1,9 +1,11 @@
-import type { BackupSummary, Description } from '../archive/describe.ts'
+import type { Description } from '../archive/describe.ts'
 import type { GenerationListing } from '../archive/generations.ts'
+import type { BackupSummary } from '../archive/list-backups.ts'
 import type { GenerationChoice } from '../archive/select-generation.ts'
-import type { VerifyReport } from '../archive/verify.ts'
+import type { LastVerifications } from '../archive/verification.ts'
 import { camelKeys } from '../config/camel-keys.ts'
 import { KafkaBackupError } from '../errors.ts'
+import type { RecordedReport } from '../jobs/verify.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { SchemaJobInput } from './job.ts'
 import { type Encryption, findPlace, type Place } from './place.ts'
@@ -24,7 +26,7 @@ type Options = Pick<RunOptions, 'signal'>
 /** One row for each backup at a place. One that cannot be read is a row with its `error`. */
 export async function list({ signal, ...place }: Place & Options): Promise<ListedBackup[]> {
   return withStorage(place, { signal }, async (storage, { scoped }) => {
-    const { listBackups } = await import('../archive/describe.ts')
+    const { listBackups } = await import('../archive/list-backups.ts')
     return (await listBackups(storage, scoped)).map(listed)
   })
 }
@@ -66,19 +68,20 @@ export async function describe({
 
 /**
  * Checks that the newest state of a backup, or the chosen one, is whole: objects, sizes and offsets, and every byte with `deep`. Damage is a
- * result, not an error, as long as the manifest can be read.
+ * result, not an error, as long as the manifest can be read. The result is stored with the backup, unless `record` is false or the store refuses it.
  */
 export async function verify({
   signal,
   onProgress,
   deep = false,
+  record = true,
   generation,
   asOf,
   ...place
-}: BackupPlace & StateChoice & RunOptions & { deep?: boolean }): Promise<VerifiedBackup> {
+}: BackupPlace & StateChoice & RunOptions & { deep?: boolean; record?: boolean }): Promise<VerifiedBackup> {
   return withStorage(place, { signal, onProgress }, async (storage, { backupId, scoped, tell }) => {
     const { verifyAt } = await import('../jobs/verify.ts')
-    const options = { deep, onProgress: tell, ...(await choiceOf({ generation, asOf })) }
+    const options = { deep, record, onProgress: tell, ...(await choiceOf({ generation, asOf })) }
     return verified(await verifyAt(storage, named(backupId), options, scoped))
   })
 }
@@ -113,7 +116,7 @@ export function named(backupId: string | undefined): string {
 
 function listed(row: BackupSummary) {
   if ('error' in row) return { backupId: row.backup_id, error: row.error, code: row.code }
-  return camelKeys(row)
+  return { ...camelKeys(row), ...verifications(row) }
 }
 
 function listedGenerations({ generations, ...listing }: GenerationListing) {
@@ -148,6 +151,7 @@ async function choiceOf({ generation, asOf }: StateChoice): Promise<GenerationCh
 function described(description: Description) {
   return {
     ...camelKeys(description),
+    ...verifications(description),
     totals: camelKeys(description.totals),
     topics: description.topics.map(topic => ({
       ...camelKeys(topic),
@@ -171,6 +175,10 @@ function described(description: Description) {
   }
 }
 
-function verified(report: VerifyReport) {
-  return { ...camelKeys(report), gaps: report.gaps.map(gap => camelKeys(gap)) }
+function verifications({ last_verification: last, last_deep_verification: lastDeep }: LastVerifications) {
+  return { lastVerification: last && camelKeys(last), lastDeepVerification: lastDeep && camelKeys(lastDeep) }
+}
+
+function verified(report: RecordedReport) {
+  return { ...camelKeys(report), gaps: report.gaps.map(gap => camelKeys(gap)), record: camelKeys(report.record) }
 }

@@ -1,7 +1,8 @@
 import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import type { ByGroup } from '../kafka/at-coordinators.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { commitGroupOffsets, fetchOffsetsOfGroups, type GroupOffset } from '../kafka/group-offsets.ts'
+import type { GroupOffset } from '../kafka/group-offsets.ts'
+import { fetchStableProgress, setProgress, type TypedGroup } from '../kafka/group-progress.ts'
 import { partitionKey } from '../kafka/offsets.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
@@ -23,7 +24,7 @@ export async function carryGroups(
   { cluster, onProgress }: { cluster: Cluster; onProgress: OnProgress },
   signal: AbortSignal,
 ): Promise<CarryReport> {
-  const present = await fetchOffsetsOfGroups(cluster, namesOf(plan), signal)
+  const present = await fetchStableProgress(cluster, targetsOf(plan), signal)
   const unfinished = plan.groups.map(one => ({ ...one, streams: missingOf(one, positionsIn(present, one)) }))
   const { placed: places, lost } = await placeGroups(unfinished, openMaps)
   signal.throwIfAborted()
@@ -34,7 +35,7 @@ export async function carryGroups(
     try {
       const unread = present.get(one.target)
       if (unread instanceof KafkaBackupError) throw unread
-      await commitGroupOffsets(cluster, one.target, offsets, signal)
+      await setProgress(cluster, { group: one.target, type: one.type }, offsets, signal)
       assertPlaced(one, offsets, lost.get(one.group))
     } catch (error) {
       signal.throwIfAborted()
@@ -42,7 +43,7 @@ export async function carryGroups(
     }
     onProgress({ type: 'groups', done: ++done, total: unfinished.length })
   })
-  const readBack = await fetchOffsetsOfGroups(cluster, namesOf(plan), signal)
+  const readBack = await fetchStableProgress(cluster, targetsOf(plan), signal)
   const groups = plan.groups.map(one => {
     const placed = places.get(one.group) ?? []
     const error = failures.get(one.target) ?? compare(readBack.get(one.target), commitsOf(places, one), one)
@@ -61,8 +62,8 @@ export function skippedGroups(reason: string | undefined): CarryReport {
   return { groups: [], totals: sumCarried([]), ...(reason !== undefined && { reason }) }
 }
 
-function namesOf({ groups }: CarryPlan): string[] {
-  return groups.map(({ target }) => target)
+function targetsOf({ groups }: CarryPlan): TypedGroup[] {
+  return groups.map(({ target, type }) => ({ group: target, type }))
 }
 
 function positionsIn(all: ByGroup<GroupOffset[]>, { target }: CarriedGroup): GroupOffset[] {

@@ -33,6 +33,8 @@ export interface CarriedGroup {
   streams: CarriedStream[]
   /** Positions on topics and partitions that are not restored. */
   leftOut: number
+  /** Restored partitions on which a share group had no start offset; absent where there are none. */
+  unset?: number
 }
 
 export interface CarryPlan {
@@ -103,11 +105,12 @@ function planWithout(section: GroupsSection | undefined, generation: number, isA
 }
 
 function planGroup(
-  { group, type, positions }: StoredGroup,
+  { group, type, positions, unset = [] }: StoredGroup,
   { mapping }: CarryOptions,
   streams: readonly CarriedStream[],
 ): CarriedGroup {
   const own = positions.filter(position => streams.some(stream => feeds(stream, position)))
+  const without = unset.filter(place => streams.some(stream => feeds(stream, place))).length
   return {
     group,
     type,
@@ -115,11 +118,12 @@ function planGroup(
     positions: own,
     streams: streams.filter(stream => own.some(position => feeds(stream, position))),
     leftOut: positions.length - own.length,
+    ...(without > 0 && { unset: without }),
   }
 }
 
 /** Whether records behind the position go into the stream. */
-function feeds(stream: CarriedStream, { topic, partition }: StoredPosition): boolean {
+function feeds(stream: CarriedStream, { topic, partition }: Pick<StoredPosition, 'topic' | 'partition'>): boolean {
   return stream.topic === topic && stream.partitions.some(one => one.partition === partition)
 }
 

@@ -23,16 +23,14 @@ export async function readGroups(
   groups: readonly string[],
   signal: AbortSignal,
 ): Promise<GroupNow[]> {
-  const [states, positions] = await Promise.all([
-    port.describeGroups(groups, signal),
-    port.readPositions(groups, signal),
-  ])
+  const states = await port.describeGroups(groups, signal)
+  const typed = groups.map(group => ({ group, type: knownState(states.get(group)).type }))
+  const positions = await port.readPositions(typed, signal)
   return groups.map(group => {
     const state = states.get(group)
     const committed = positions.get(group)
     const error = [state, committed].find(one => one instanceof KafkaBackupError)
-    const known = state instanceof KafkaBackupError || state === undefined ? unknownState : state
-    const { type, state: name, members } = known
+    const { type, state: name, members } = knownState(state)
     const { offsets = [], undecided = [] } = committed instanceof KafkaBackupError ? {} : (committed ?? {})
     return {
       group,
@@ -46,7 +44,11 @@ export async function readGroups(
   })
 }
 
-const unknownState = { type: 'absent', state: 'unknown', members: 0 } as const
+function knownState(state: GroupState | KafkaBackupError | undefined): GroupState {
+  return state === undefined || state instanceof KafkaBackupError ? UNKNOWN : state
+}
+
+const UNKNOWN: GroupState = { type: 'absent', state: 'unknown', members: 0 }
 
 export function sortPlaces<T extends { topic: string; partition: number }>(places: readonly T[]): T[] {
   return [...places].sort((a, b) => (a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1))

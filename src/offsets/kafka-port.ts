@@ -1,6 +1,6 @@
 import { brokerError } from '../kafka/broker-errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { commitGroupOffsets, deleteGroupOffsets, fetchCommittedOffsets } from '../kafka/group-offsets.ts'
+import { fetchProgress, removeProgress, setProgress } from '../kafka/group-progress.ts'
 import { describeGroupStates, listGroups } from '../kafka/groups.ts'
 import { readLogRecords } from '../kafka/log-reader.ts'
 import { fetchBounds, findOffsetsByTime } from '../kafka/offsets.ts'
@@ -16,7 +16,7 @@ export function kafkaOffsets(cluster: Cluster): OffsetsPort {
     clusterId: async signal => (await cluster.metadata({ topics: [] }, signal)).clusterId,
     listGroups: signal => listGroups(cluster, signal),
     describeGroups: (groups, signal) => describeGroupStates(cluster, groups, signal),
-    readPositions: (groups, signal) => fetchCommittedOffsets(cluster, groups, signal),
+    readPositions: (groups, signal) => fetchProgress(cluster, groups, signal),
     countPartitions: async (topics, signal) =>
       topics.length === 0 ? new Map() : cluster.settling(() => countPartitions(cluster, topics, signal), signal),
     readBounds: async (partitions, signal) =>
@@ -28,8 +28,8 @@ export function kafkaOffsets(cluster: Cluster): OffsetsPort {
       topicIds.set(topic, topicId)
       yield* readLogRecords(cluster, { topic, topicId, partition }, range, signal)
     },
-    commit: (group, positions, signal) => commitGroupOffsets(cluster, group, positions, signal),
-    remove: (group, partitions, signal) => deleteGroupOffsets(cluster, group, partitions, signal),
+    commit: (group, positions, signal) => setProgress(cluster, group, positions, signal),
+    remove: (group, partitions, signal) => removeProgress(cluster, group, partitions, signal),
   }
 }
 

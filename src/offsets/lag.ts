@@ -19,7 +19,7 @@ export interface LaggingGroup extends Omit<GroupNow, 'positions'> {
 
 export interface LagReport {
   groups: LaggingGroup[]
-  /** Groups of a type that does not commit offsets, such as share groups, with that type. */
+  /** Groups of a type that this program does not know, with that type. */
   leftOut: { group: string; type: string }[]
 }
 

@@ -1,5 +1,6 @@
 import type { ByGroup } from '../kafka/at-coordinators.ts'
 import type { CommittedOffsets, GroupOffset } from '../kafka/group-offsets.ts'
+import type { TypedGroup } from '../kafka/group-progress.ts'
 import type { GroupListing, GroupState } from '../kafka/groups.ts'
 import type { PartitionBounds, TopicPartition } from '../kafka/offsets.ts'
 
@@ -18,8 +19,8 @@ export interface OffsetsPort {
   clusterId(signal: AbortSignal): Promise<string | null>
   listGroups(signal: AbortSignal): Promise<GroupListing[]>
   describeGroups(groups: readonly string[], signal: AbortSignal): Promise<ByGroup<GroupState>>
-  /** All that each group has committed; nothing for one that does not exist. */
-  readPositions(groups: readonly string[], signal: AbortSignal): Promise<ByGroup<CommittedOffsets>>
+  /** All that each group has committed, or its start offsets; nothing for one that does not exist. */
+  readPositions(groups: readonly TypedGroup[], signal: AbortSignal): Promise<ByGroup<CommittedOffsets>>
   /** How many partitions these topics have; those that do not exist are left out. */
   countPartitions(topics: readonly string[], signal: AbortSignal): Promise<Map<string, number>>
   /** By `topic/partition`, of partitions that exist. */
@@ -36,7 +37,7 @@ export interface OffsetsPort {
     range: { from: bigint; to: bigint },
     signal: AbortSignal,
   ): AsyncIterable<readonly HeadedRecord[]>
-  commit(group: string, positions: readonly GroupOffset[], signal: AbortSignal): Promise<void>
+  commit(group: TypedGroup, positions: readonly GroupOffset[], signal: AbortSignal): Promise<void>
   /** Takes these positions from the group. */
-  remove(group: string, partitions: readonly TopicPartition[], signal: AbortSignal): Promise<void>
+  remove(group: TypedGroup, partitions: readonly TopicPartition[], signal: AbortSignal): Promise<void>
 }

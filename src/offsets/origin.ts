@@ -14,6 +14,8 @@ export interface Origin {
 
 interface OriginGroup {
   group: string
+  /** As the cluster named it there; absent where it is not known. */
+  type?: string
   positions: readonly OriginPosition[]
   /** Why nothing is known of it. */
   error?: string
@@ -57,6 +59,7 @@ export function assertOriginIsHere(origin: Origin, clusterId: string | null): vo
 /** Groups as a backup keeps them; the error says why nothing is known of one. */
 interface BackedUpGroup {
   group: string
+  type?: string
   error: string | null
   positions: readonly OriginPosition[]
 }
@@ -79,6 +82,6 @@ export function originOfBackup(
   return {
     name: `generation ${generation} of the backup ${backup_id}`,
     clusterId: cluster.id,
-    groups: groups.map(({ group, error, positions }) => ({ group, positions, ...(error !== null && { error }) })),
+    groups: groups.map(({ error, ...group }) => ({ ...group, ...(error !== null && { error }) })),
   }
 }

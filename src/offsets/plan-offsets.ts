@@ -2,6 +2,7 @@ import { KafkaBackupError } from '../errors.ts'
 import { isPattern } from '../lib/glob.ts'
 import { readFacts } from './cluster-facts.ts'
 import { type GroupNow, readGroups } from './group-now.ts'
+import { planForType } from './group-type.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 import { assertOriginIsHere } from './origin.ts'
 import { type DesiredOffsets, desiredByHeaders, desiredByMapping, desiredFromOrigin } from './origin-offsets.ts'
@@ -25,9 +26,15 @@ export async function planOffsets(request: ResetRequest, port: OffsetsPort, sign
     strategy: request.strategy,
     groups: groups.map(now => {
       const own = desiredOffsets.get(now.group) ?? []
-      return Array.isArray(own) ? planGroup(now, own, facts) : { now, positions: [], error: now.error ?? own }
+      if (!Array.isArray(own)) return { now, positions: [], error: now.error ?? own }
+      return planForType(planGroup(now, own, facts), originTypeOf(request, now.group))
     }),
   }
+}
+
+function originTypeOf(request: ResetRequest, group: string): { type: string | undefined; name: string } | undefined {
+  const origin = 'origin' in request ? request.origin : undefined
+  return origin && { type: origin.groups.find(one => one.group === group)?.type, name: origin.name }
 }
 
 /** A restore without its progress offsets starts again, and writes its records twice. */

@@ -31,6 +31,8 @@ export interface PlannedPosition {
 
 export interface PlannedGroup {
   now: GroupNow
+  /** A group that does not exist and is created as a share group; without it a commit creates a group without a protocol. */
+  createAs?: 'share'
   positions: PlannedPosition[]
   /** Why nothing can be planned for it. */
   error?: KafkaBackupError

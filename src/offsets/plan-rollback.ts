@@ -2,6 +2,7 @@ import { KafkaBackupError } from '../errors.ts'
 import { partitionKey } from '../kafka/offsets.ts'
 import { readFacts } from './cluster-facts.ts'
 import { type GroupNow, readGroups, sortPlaces } from './group-now.ts'
+import { planForType } from './group-type.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 import {
   type ClusterFacts,
@@ -36,7 +37,10 @@ export async function planRollback(
     strategy: 'rollback',
     groups: groups.map(now => {
       const then = known.get(now.group)
-      if (then && then.error === undefined) return planGroupRollback(now, then, facts)
+      if (then && then.error === undefined) {
+        const origin = { type: then.type, name: `the snapshot ${snapshot.snapshot_id}` }
+        return planForType(planGroupRollback(now, then, facts), origin)
+      }
       const why = then?.error ?? 'it is not in it'
       const message = `the snapshot ${snapshot.snapshot_id} has no committed offsets of group ${now.group}: ${why}`
       return { now, positions: [], error: new KafkaBackupError('OFFSETS_REFUSED', message) }

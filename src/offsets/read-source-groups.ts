@@ -1,8 +1,9 @@
 import type { StoredGroup } from '../archive/groups-section.ts'
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { type CommittedOffsets, fetchCommittedOffsets, type GroupOffset } from '../kafka/group-offsets.ts'
-import { describeGroupStates, type GroupListing, listGroups } from '../kafka/groups.ts'
+import type { CommittedOffsets, GroupOffset } from '../kafka/group-offsets.ts'
+import { fetchProgress } from '../kafka/group-progress.ts'
+import { describeGroupStates, type GroupListing, type GroupState, listGroups } from '../kafka/groups.ts'
 import { type PartitionEnds, partitionKey } from '../kafka/offsets.ts'
 import { maySeeAllGroups } from '../kafka/permissions.ts'
 import { compileGlobs } from '../lib/glob.ts'
@@ -28,13 +29,17 @@ export async function readSourceGroups(
   const { groups, leftOut } = await findGroups(cluster, selection, signal)
   const stored = groups
     .map(group => toStored(group, ends))
-    .filter(({ positions, undecided, error }) => positions.length > 0 || undecided !== undefined || error !== null)
+    .filter(
+      ({ positions, undecided, unset, error }) =>
+        positions.length > 0 || undecided !== undefined || unset !== undefined || error !== null,
+    )
   return { groups: stored, left_out: leftOut, warnings: await warningsOf(cluster, stored, leftOut, signal) }
 }
 
-function toStored({ positions, undecided, ...group }: FoundGroup, ends: PartitionEnds): StoredGroup {
+function toStored({ positions, undecided, unset, ...group }: FoundGroup, ends: PartitionEnds): StoredGroup {
   const kept = sortPlaces(positions.filter(({ topic }) => ends.has(topic)))
   const open = sortPlaces(undecided.filter(({ topic }) => ends.has(topic)))
+  const without = sortPlaces(unset.filter(({ topic }) => ends.has(topic)))
   return {
     ...group,
     positions: kept.map(one => ({
@@ -46,6 +51,7 @@ function toStored({ positions, undecided, ...group }: FoundGroup, ends: Partitio
       lag: lagOf(one, ends),
     })),
     ...(open.length > 0 && { undecided: open }),
+    ...(without.length > 0 && { unset: without }),
   }
 }
 
@@ -67,6 +73,7 @@ async function warningsOf(
   return [
     ...failed.map(({ group, error }) => `consumer group ${group} could not be read: ${error}`),
     ...groups.flatMap(tellUndecided),
+    ...groups.flatMap(tellUnset),
     ...(others.length === 0 ? [] : [`${NOT_TAKEN}: ${others.join(', ')}`]),
     ...((await maySeeAllGroups(cluster, signal)) ? [] : [HIDDEN]),
   ]
@@ -86,14 +93,24 @@ function tellUndecided({ group, positions, undecided = [] }: StoredGroup): strin
   ]
 }
 
+/** Brokers answer the same for a partition that the group has not read and for one whose state they could not read. */
+function tellUnset({ group, unset = [] }: StoredGroup): string[] {
+  if (unset.length === 0) return []
+  const places = summarize(unset.map(partitionKey))
+  return [
+    `share group ${group} has no start offset on ${places}: nothing is acknowledged there yet, or the broker could not ` +
+      'read it. Without one, a restored group starts there by its share.auto.offset.reset',
+  ]
+}
+
 function summarize(places: readonly string[]): string {
   const more = places.length > 5 ? [`and ${places.length - 5} more`] : []
   return [...places.slice(0, 5), ...more].join(', ')
 }
 
 const NOT_TAKEN =
-  'groups whose progress is not in this backup, because groups of these types do not commit offsets, and which a ' +
-  'restore does not carry over'
+  'groups whose progress is not in this backup, because the brokers do not report it, and which a restore does not ' +
+  'carry over'
 
 const HIDDEN =
   'consumer groups that this login may not describe are not among those taken: a broker leaves them out of its list ' +
@@ -102,11 +119,11 @@ const HIDDEN =
 interface FoundGroups {
   /** By name. One that could not be read is among them, with the reason. */
   groups: FoundGroup[]
-  /** Groups of a kind whose progress is not read, such as share groups. */
+  /** Groups whose progress cannot be read from these brokers. */
   leftOut: { group: string; type: string }[]
 }
 
-/** The groups of a cluster that are selected, with all that they have committed. */
+/** The groups of a cluster that are selected, with their committed offsets or, for share groups, their start offsets. */
 export async function findGroups(
   cluster: Cluster,
   selection: GroupSelection,
@@ -115,34 +132,50 @@ export async function findGroups(
   const [isIncluded, isExcluded] = [compileGlobs(selection.include), compileGlobs(selection.exclude)]
   const isWanted = ({ group }: GroupListing) => isIncluded(group) && !isExcluded(group) && !group.startsWith(OWN_GROUPS)
   const listed = (await listGroups(cluster, signal)).filter(isWanted)
-  const names = listed.filter(({ type }) => type !== 'other').map(({ group }) => group)
-  const [states, offsets] = await Promise.all([
+  const known = listed.flatMap(({ group, type }) => (type === 'other' ? [] : [{ group, type }]))
+  const names = known.map(({ group }) => group)
+  const [states, progress] = await Promise.all([
     describeGroupStates(cluster, names, signal),
-    fetchCommittedOffsets(cluster, names, signal),
+    fetchProgress(cluster, known, signal),
   ])
-  const leftOut = listed.flatMap(({ group, type, typeName }) => (type === 'other' ? [{ group, type: typeName }] : []))
-  const groups = listed.flatMap(({ group, type, state: listedState }): FoundGroup[] => {
-    if (type === 'other') return []
-    const [state, committed] = [states.get(group), offsets.get(group)]
-    const isKnown = state !== undefined && !(state instanceof KafkaBackupError)
-    return [
-      {
-        group,
-        // A group may change its protocol at any time; the look at it is newer than the list.
-        type: isKnown && state.type !== 'absent' ? state.type : type,
-        state: isKnown ? state.state : listedState,
-        members: isKnown ? state.members : null,
-        // Who may not ask for members may still read positions, which are what counts.
-        ...readingOf(committed),
-      },
-    ]
-  })
-  return { groups, leftOut }
+  const isUnknown = ({ group, type }: GroupListing) =>
+    type === 'other' || (type === 'share' && isUnreported(progress.get(group)))
+  const readable = listed.filter(one => !isUnknown(one))
+  return {
+    groups: readable.flatMap(one => toFound(one, states.get(one.group), progress.get(one.group)) ?? []),
+    leftOut: listed.filter(isUnknown).map(({ group, typeName }) => ({ group, type: typeName })),
+  }
+}
+
+/** A broker that keeps no state of a share group answers with an empty list, as Kafka 4.1 does without the feature. */
+function isUnreported(progress: CommittedOffsets | KafkaBackupError | undefined): boolean {
+  if (progress === undefined || progress instanceof KafkaBackupError) return hasCode(progress, 'KAFKA_UNSUPPORTED')
+  return progress.offsets.length === 0 && (progress.unset ?? []).length === 0
+}
+
+function toFound(
+  { group, type, state: listedState }: GroupListing,
+  state: GroupState | KafkaBackupError | undefined,
+  progress: CommittedOffsets | KafkaBackupError | undefined,
+): FoundGroup | undefined {
+  if (type === 'other') return undefined
+  const isKnown = state !== undefined && !(state instanceof KafkaBackupError)
+  const found = isKnown && state.type !== 'absent' ? state.type : type
+  return {
+    group,
+    // A group may change its protocol at any time, and the look at it is newer than the list; its offsets were read by the list.
+    type: (found === 'share') === (type === 'share') ? found : type,
+    state: isKnown ? state.state : listedState,
+    members: isKnown ? state.members : null,
+    // Who may not ask for members may still read positions, which are what counts.
+    ...readingOf(progress),
+  }
 }
 
 function readingOf(
-  committed: CommittedOffsets | KafkaBackupError | undefined,
-): Pick<FoundGroup, 'error' | 'positions' | 'undecided'> {
-  if (committed instanceof KafkaBackupError) return { error: committed.message, positions: [], undecided: [] }
-  return { error: null, positions: committed?.offsets ?? [], undecided: committed?.undecided ?? [] }
+  progress: CommittedOffsets | KafkaBackupError | undefined,
+): Pick<FoundGroup, 'error' | 'positions' | 'undecided' | 'unset'> {
+  if (progress instanceof KafkaBackupError) return { error: progress.message, positions: [], undecided: [], unset: [] }
+  const { offsets = [], undecided = [], unset = [] } = progress ?? {}
+  return { error: null, positions: offsets, undecided, unset }
 }

@@ -2,6 +2,7 @@ import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import type { CommittedOffsets, GroupOffset } from '../kafka/group-offsets.ts'
 import { partitionKey } from '../kafka/offsets.ts'
 import { runPool } from '../lib/pool.ts'
+import { typeToSet } from './group-type.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 import { activeGroups, type OffsetsPlan, type PlannedGroup, type PlannedPosition } from './plan-reset.ts'
 import type { SnapshotBook } from './snapshot-book.ts'
@@ -70,17 +71,17 @@ async function changeAll(
 ): Promise<Map<string, KafkaBackupError>> {
   const failures = new Map<string, KafkaBackupError>()
   const changing = groups.filter(({ positions }) => positions.some(({ isChange }) => isChange))
-  await runPool(changing, GROUPS_AT_ONCE, async ({ now: { group }, positions }) => {
+  await runPool(changing, GROUPS_AT_ONCE, async planned => {
     try {
-      await changeGroup(group, positions, port, signal)
+      await changeGroup(planned, port, signal)
     } catch (error) {
       signal.throwIfAborted()
+      const { group } = planned.now
       failures.set(group, explain(group, error))
     }
   })
   const kept = changing.filter(({ now }) => !failures.has(now.group))
-  const names = kept.map(({ now }) => now.group)
-  const readBack = await port.readPositions(names, signal)
+  const readBack = await port.readPositions(kept.map(typeToSet), signal)
   for (const { now, positions } of kept) {
     const failure = compareReadBack(now.group, positions, readBack.get(now.group))
     if (failure) failures.set(now.group, failure)
@@ -88,13 +89,9 @@ async function changeAll(
   return failures
 }
 
-async function changeGroup(
-  group: string,
-  positions: readonly PlannedPosition[],
-  port: OffsetsPort,
-  signal: AbortSignal,
-): Promise<void> {
-  const changes = positions.filter(({ isChange }) => isChange)
+async function changeGroup(planned: PlannedGroup, port: OffsetsPort, signal: AbortSignal): Promise<void> {
+  const group = typeToSet(planned)
+  const changes = planned.positions.filter(({ isChange }) => isChange)
   const commits = changes.flatMap(({ topic, partition, to, leaderEpoch, metadata }): GroupOffset[] =>
     to === null ? [] : [{ topic, partition, offset: to, leaderEpoch, metadata }],
   )

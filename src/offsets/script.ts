@@ -29,8 +29,12 @@ export function formatScript(plan: OffsetsPlan, options: ScriptOptions): string 
   return `${lines.join('\n')}\n`
 }
 
-function formatGroup({ now, positions, error }: PlannedGroup, options: ScriptOptions): string[] {
+function formatGroup({ now, createAs, positions, error }: PlannedGroup, options: ScriptOptions): string[] {
   if (error) return ['', `# group ${plainText(now.group)} is left out: ${plainText(error.message)}`]
+  if ((createAs ?? now.type) === 'share') {
+    const why = "it is a share group, and Kafka's tool cannot set a start offset; use `kafka-backup offsets reset`"
+    return ['', `# group ${plainText(now.group)} is left out: ${why}`]
+  }
   if (plainText(now.group) !== now.group) {
     return [
       '',

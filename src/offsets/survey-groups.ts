@@ -5,13 +5,15 @@ import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/mani
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { ByGroup } from '../kafka/at-coordinators.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { fetchOffsetsOfGroups, type GroupOffset } from '../kafka/group-offsets.ts'
+import type { GroupOffset } from '../kafka/group-offsets.ts'
+import { fetchStableProgress } from '../kafka/group-progress.ts'
 import { describeGroupStates, type GroupState } from '../kafka/groups.ts'
 import { partitionKey } from '../kafka/offsets.ts'
 import { fetchGroupPermissions } from '../kafka/permissions.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Finding } from '../observe/finding.ts'
 import type { Storage } from '../storage/storage.ts'
+import { LEAVE_OUT, tellType, unsupportedShare } from './carried-type.ts'
 import {
   type CarriedGroup,
   type CarriedStream,
@@ -114,8 +116,7 @@ function streamsOf(topics: readonly RestoredTopic[]): CarriedStream[] {
 }
 
 const CONCURRENCY = 8
-const OTHER_WAYS =
-  'leave it out with restore.consumer_groups.exclude, or give it another name with restore.consumer_groups.mapping'
+const OTHER_WAYS = `${LEAVE_OUT}, or give it another name with restore.consumer_groups.mapping`
 
 /**
  * What blocks the groups on the target. A group that has committed offsets on all its partitions, from an earlier run, is
@@ -128,9 +129,10 @@ export async function surveyCarry(
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const names = groups.map(({ target }) => target)
+  const typed = groups.map(({ target, type }) => ({ group: target, type }))
   const [states, offsets] = await Promise.all([
     describeGroupStates(cluster, names, signal),
-    fetchOffsetsOfGroups(cluster, names, signal),
+    fetchStableProgress(cluster, typed, signal),
   ])
   const judged = await runPool(groups, CONCURRENCY, async one => {
     const findings = judgeGroup(one, { states, offsets }, hasBegun)
@@ -160,30 +162,22 @@ function judgeGroup(
   if (!state || !present || state instanceof KafkaBackupError || present instanceof KafkaBackupError) {
     const error = [state, present].find(each => each instanceof KafkaBackupError)
     const problem = error?.message ?? 'no broker reports it'
+    if (one.type === 'share' && hasCode(error, 'KAFKA_UNSUPPORTED')) return [unsupportedShare(one)]
     if (!hasCode(error, 'KAFKA_DENIED')) return [groupError(one.target, problem, OTHER_WAYS)]
     return [{ ...groupError(one.target, problem, `grant Read on the group, ${OTHER_WAYS}`), code: 'KAFKA_DENIED' }]
+  }
+  if (state.type !== 'absent' && (state.type === 'share') !== (one.type === 'share')) {
+    const problem = `it is a ${one.type} group in the backup, and the target has a ${state.type} group of this name`
+    return [groupError(one.target, problem, `delete that group, ${OTHER_WAYS}`)]
   }
   const missing = missingOf(one, present)
   if (missing.length > 0 && state.members > 0) {
     const members = `it has ${state.members} active ${state.members === 1 ? 'member' : 'members'} on the target`
     return [groupError(one.target, members, `stop its consumers, ${OTHER_WAYS}`)]
   }
-  if (hasBegun || missing.length === one.streams.length) return missing.length > 0 ? tellProtocol(one, state) : []
+  if (hasBegun || missing.length === one.streams.length) return missing.length > 0 ? tellType(one, state) : []
   const problem = `it already has committed offsets on ${one.streams.length - missing.length} of the partitions`
   return [groupError(one.target, problem, `delete them, ${OTHER_WAYS}`)]
-}
-
-/** A commit creates a group without a protocol, which not every broker turns into one of the Streams protocol. */
-function tellProtocol({ type, target }: CarriedGroup, state: GroupState): Finding[] {
-  if (type !== 'streams' || state.type === 'streams') return []
-  const problem =
-    'it used the Streams protocol (KIP-1071) on the source, and the target has no such group. Its offsets are committed ' +
-    'to a group without a protocol: Kafka 4.2 and later convert it when the application joins, Kafka 4.1 does not and ' +
-    'refuses the application'
-  const remedy =
-    'on Kafka 4.1 start the application on the target once before the restore and stop it, or run it with ' +
-    'group.protocol=classic'
-  return [{ severity: 'warning', subject: `group ${target}`, problem, remedy, details: { group: target } }]
 }
 
 async function judgePermission(
@@ -206,9 +200,12 @@ async function judgePermission(
 
 /** Pure. The groups with their committed offsets on one topic only, under another name of it. */
 export function positionsOf(groups: readonly StoredGroup[], topic: string, label: string): StoredGroup[] {
-  return groups.map(group => ({
+  const relabel = <T extends { topic: string }>(places: readonly T[]): T[] =>
+    places.filter(one => one.topic === topic).map(one => ({ ...one, topic: label }))
+  return groups.map(({ unset, ...group }) => ({
     ...group,
-    positions: group.positions.filter(one => one.topic === topic).map(one => ({ ...one, topic: label })),
+    positions: relabel(group.positions),
+    ...(unset && { unset: relabel(unset) }),
   }))
 }
 
@@ -219,7 +216,9 @@ export function mergeGroups(lists: readonly (readonly StoredGroup[])[]): StoredG
     const known = merged.get(group.group)
     if (known) {
       const positions = [...known.positions, ...group.positions]
-      merged.set(group.group, { ...known, error: known.error ?? group.error, positions })
+      const unset = [...(known.unset ?? []), ...(group.unset ?? [])]
+      const error = known.error ?? group.error
+      merged.set(group.group, { ...known, error, positions, ...(unset.length > 0 && { unset }) })
     } else if (group.positions.length > 0 || group.error !== null || lists[0]?.includes(group)) {
       merged.set(group.group, group)
     }

@@ -21,7 +21,7 @@ export async function checkRestore(
   const { clusterId, brokers } = await parts.cluster.metadata({ topics: [] }, signal)
   const reached = await Promise.all(
     brokers.map(({ id }) =>
-      attempt(`broker ${id}`, 'connect', signal, async () => `${await probeBroker(parts.cluster, id, signal)} answers`),
+      attempt(`broker ${id}`, 'connect', signal, () => probeBroker(parts.cluster, id, 'write', signal)),
     ),
   )
   let survey: RestoreSurvey | undefined

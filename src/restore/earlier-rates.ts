@@ -1,4 +1,4 @@
-import { reportsPrefix } from '../archive/layout.ts'
+import { isReportKey, reportsPrefix } from '../archive/layout.ts'
 import { hasCode } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Rates } from './estimate.ts'
@@ -30,7 +30,9 @@ export async function readEarlierRates(
 ): Promise<Rates | undefined> {
   try {
     const found: { key: string; size: number }[] = []
-    for await (const { key, size } of storage.list(reportsPrefix(backupId), signal)) found.push({ key, size })
+    for await (const { key, size } of storage.list(reportsPrefix(backupId), signal)) {
+      if (isReportKey(backupId, key)) found.push({ key, size })
+    }
     const newest = found.toSorted((a, b) => (a.key < b.key ? 1 : -1)).slice(0, READ_REPORTS)
     let other: Rates | undefined
     for (const { key, size } of newest) {

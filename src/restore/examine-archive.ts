@@ -47,18 +47,18 @@ export async function examineArchive(
     })
   })
   if (wanted.length === 0) return { findings: [], segments: new Map(), largestSegments: new Map(), extents: new Map() }
-  const sizes = await tabulateSizes(storage, plan.backupId, signal)
   const largestSegments = new Map<string, number>()
   const gathered = new Map<ManifestPartition, readonly Segment[]>()
   const extents = new Map<string, RestoredExtent>()
-  const found = await runPool(wanted, CONCURRENCY, async ({ topic, leg, source, start, end }) => {
+  const sizes = tabulateSizes(storage, plan.backupId, signal)
+  const found = await poolWhile(sizes, wanted, async ({ topic, leg, source, start, end }) => {
     const { segments, problems } = await gatherSegments(storage, topic.source, source, signal)
     // A list keeps them at hand, in less memory.
     if (!source.list) gathered.set(source, segments)
     const read = segments.filter(segment => segment.end_offset > start && segment.start_offset < end)
     const bytes = read.map(({ plain_size }) => plain_size)
     largestSegments.set(topic.name, largest(bytes, largestSegments.get(topic.name)))
-    const misfits = findMisfits(read, sizes)
+    const misfits = findMisfits(read, await sizes)
     // Damage ends the restore anyway.
     if (problems.length + misfits.length === 0) {
       const whole = await extentOf(storage, leg, segments, timeWindow, signal)
@@ -72,6 +72,21 @@ export async function examineArchive(
     segments: gathered,
     largestSegments,
     extents,
+  }
+}
+
+/** Indexes are read while the store is listed. Both have ended when this ends. */
+async function poolWhile<T, R>(
+  listing: Promise<unknown>,
+  items: readonly T[],
+  task: (item: T) => Promise<R>,
+): Promise<R[]> {
+  // Handled where it is awaited; a listing that fails before that must not count as unhandled, which ends the process.
+  const ended = listing.catch(() => undefined)
+  try {
+    return await runPool(items, CONCURRENCY, task)
+  } finally {
+    await ended
   }
 }
 

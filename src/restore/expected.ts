@@ -1,4 +1,4 @@
-import type { ManifestPartition, Segment } from '../archive/manifest.ts'
+import type { Segment } from '../archive/manifest.ts'
 import { hasBound, type TimeWindow } from '../batch/needs.ts'
 import { legsFrom, ownShare, type SourcePosition, startOf } from './legs.ts'
 import type { PlannedLeg, PlannedStream } from './plan.ts'
@@ -39,14 +39,20 @@ export function expectStream(stream: PlannedStream, from: SourcePosition, timeWi
   }
 }
 
-/** Pure: the same, closer, where the segments are known. At a window it is the most that there can be. */
-export function countStream(
+/**
+ * The same, closer. Where the manifest says it exactly, nothing is read: of many partitions the segments take more memory than the plan.
+ * At a window it is the most that there can be.
+ */
+export async function countStream(
   stream: PlannedStream,
   from: SourcePosition,
   timeWindow: TimeWindow,
-  segmentsOf: (source: ManifestPartition) => readonly Segment[],
-): number {
-  const total = sum(legsFrom(stream, from), leg => countRecords(segmentsOf(leg.source), leg, timeWindow))
+  segmentsOf: (leg: PlannedLeg) => Promise<readonly Segment[]>,
+): Promise<number> {
+  const expected = expectStream(stream, from, timeWindow)
+  if (!expected.isEstimate) return expected.records
+  let total = 0
+  for (const leg of legsFrom(stream, from)) total += countRecords(await segmentsOf(leg), leg, timeWindow)
   return ownShare(stream, total)
 }
 

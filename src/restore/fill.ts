@@ -1,6 +1,7 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
+import { runPool } from '../lib/pool.ts'
 import { RateLimiter } from '../lib/rate-limiter.ts'
 import { Turns } from '../lib/turns.ts'
 import type { OnProgress } from '../observe/progress.ts'
@@ -9,6 +10,7 @@ import { reconcileAll } from './reconcile.ts'
 import { Replay } from './replay.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import type { Stream } from './stream.ts'
+import { countActive } from './stream-memory.ts'
 import { TopicFinisher } from './topic-finisher.ts'
 
 export interface FillParts {
@@ -20,10 +22,7 @@ export interface FillParts {
   onTopicFilled?: (topic: string, signal: AbortSignal) => Promise<void>
 }
 
-/** A frame or chunk of the archive being sent, and the next one being read. */
-const STREAM_BYTES = 8 << 20
-/** The same with one more being patched: packed as it was and as it will be, and a few of its batches unpacked. */
-const REWRITING_STREAM_BYTES = 24 << 20
+const CONCURRENCY = 8
 const LAST_NOTE_MS = 5000
 
 /** Progress is committed before the first record, so records without progress are not from this restore. */
@@ -39,7 +38,7 @@ export async function fill(
   const isShared = options.existingTopics === 'append'
   await reconcileAll(streams, { cluster, isShared }, signal)
   const begunAt = clock.monotonic()
-  announce(streams, options, onProgress)
+  await announce(streams, options, onProgress)
   const { bytesPerSecond, connectionsPerBroker } = options
   const limiter = bytesPerSecond === undefined ? {} : { limiter: new RateLimiter(bytesPerSecond, clock) }
   const maxActive = countActive(options)
@@ -70,11 +69,6 @@ export async function fill(
   }
 }
 
-/** Pure. Partitions that the memory of the job allows to fill at the same time. */
-export function countActive({ rewrite, memoryBudgetBytes }: RestoreOptions): number {
-  return Math.max(1, Math.floor(memoryBudgetBytes / (rewrite ? REWRITING_STREAM_BYTES : STREAM_BYTES)))
-}
-
 /** How records were written, in one run. */
 export interface Writing {
   ms: number
@@ -99,11 +93,18 @@ export function describeWriting(
 }
 
 /** After the look at the target: what is there already is not counted. */
-function announce(streams: readonly Stream[], { timeWindow, filter }: RestoreOptions, onProgress: OnProgress): void {
-  const count = (some: readonly Stream[]) => some.reduce((sum, stream) => sum + stream.countLeft(), 0)
-  const byTopic = [...Map.groupBy(streams, ({ topic }) => topic)].map(([topic, own]) => ({
+async function announce(
+  streams: readonly Stream[],
+  { timeWindow, filter }: RestoreOptions,
+  onProgress: OnProgress,
+): Promise<void> {
+  const counted = await runPool(streams, CONCURRENCY, async stream => ({
+    topic: stream.topic,
+    records: await stream.countLeft(),
+  }))
+  const byTopic = [...Map.groupBy(counted, ({ topic }) => topic)].map(([topic, own]) => ({
     topic,
-    records: count(own),
+    records: own.reduce((sum, { records }) => sum + records, 0),
   }))
   const left = byTopic.reduce((sum, { records }) => sum + records, 0)
   const isWhole = timeWindow.start === undefined && timeWindow.end === undefined && filter === undefined

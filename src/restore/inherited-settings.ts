@@ -81,9 +81,16 @@ export function keepInherited(
     ({ name }) => retention !== 'hold' || !held.has(name),
   )
   const added = inherited.filter(({ verdict }) => verdict === 'set').map(({ name, value }) => [name, value] as const)
+  if (topic.source.effective_configs === undefined) return { topic, findings: [unknownSettings(topic.name)] }
   if (inherited.length === 0) return { topic, findings: [] }
   const settings = planSettings({ ...topic.source.configs, ...Object.fromEntries(added) }, topicConfig, retention)
   return { topic: { ...topic, ...settings }, findings: [describe(topic.name, inherited)] }
+}
+
+/** The source did not report them, or the run was of a version that did not store them. */
+function unknownSettings(topic: string): Finding {
+  const problem = 'the backup does not know the retention and compaction that it had at the source'
+  return topicWarning(topic, problem, 'where the topic does not set them, the defaults of the target apply')
 }
 
 function listInherited(

@@ -1,5 +1,5 @@
 import { effectiveSetting, isCompacted } from '../archive/effective-settings.ts'
-import { isInternalTopic } from '../archive/manifest.ts'
+import { isInternalTopic } from '../archive/scalars.ts'
 import type { EffectiveConfigs } from '../kafka/topic-configs.ts'
 import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
 import { compareSetting, defaultOf } from './inherited-settings.ts'
@@ -8,6 +8,7 @@ import { streamKey } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import type { RestoredExtent } from './restored-extent.ts'
 import { listSome } from './shard-plan.ts'
+import { FORMAT_SETTING, isOldFormatSetting } from './topic-settings.ts'
 
 type Settings = ReadonlyMap<string, string>
 /** The value that a setting of the topic has, or will have. */
@@ -86,6 +87,16 @@ export function judgeSettings(topic: PlannedTopic, settings: Settings): Finding[
     findings.push(topicWarning(topic.name, problem, 'set its cleanup.policy to compact after the restore'))
   }
   return findings
+}
+
+/** Of a topic of the target with this setting, or with this default of the brokers. Kafka 3.0 and later ignore it. */
+export function judgeFormat(name: string, setting: string | undefined, brokers: EffectiveConfigs): Finding[] {
+  const isOldKafka = /^[012]\./.test(brokers.get('inter.broker.protocol.version')?.value ?? '')
+  if (!isOldKafka || setting === undefined || !isOldFormatSetting(FORMAT_SETTING, setting)) return []
+  const problem = `its ${FORMAT_SETTING} is ${setting}: the target refuses the batches of a restore, which have format v2`
+  return [
+    topicError(name, problem, `set ${FORMAT_SETTING} of the topic, or in restore.topic_config, to 0.11.0 or later`),
+  ]
 }
 
 /**

@@ -31,7 +31,12 @@ export async function locateFound(
 ): Promise<LocatedRestore> {
   const { restoreId, target } = found
   const plan = planWithIds(found, options)
-  const { rewrites, findings } = await planRewrites(options, plan.topics, { storage }, signal)
+  const { rewrites, findings } = await planRewrites(
+    { ...options, selection: plan.filter },
+    plan.topics,
+    { storage },
+    signal,
+  )
   refuseBlocked(findings)
   const located = { options, plan: { ...plan, rewrites }, restoreId, segments: new Map() }
   return { ...located, topics: topicsOf(plan, target.topics) }
@@ -43,7 +48,9 @@ export async function locateSurveyed(
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   signal: AbortSignal,
 ): Promise<LocatedRestore> {
-  const { rewrites } = plan.rewrites ? plan : await planRewrites(options, plan.topics, { storage, segments }, signal)
+  const { rewrites } = plan.rewrites
+    ? plan
+    : await planRewrites({ ...options, selection: plan.filter }, plan.topics, { storage, segments }, signal)
   const { topics } = await cluster.metadata({ topics: null }, signal)
   const located = { options, plan: { ...plan, ...(rewrites && { rewrites }) }, restoreId, segments }
   return { ...located, topics: topicsOf(plan, topics) }

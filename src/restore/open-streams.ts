@@ -1,22 +1,19 @@
-import type { ManifestPartition, Segment } from '../archive/manifest.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { acquireProducerId } from '../kafka/produce-lane.ts'
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
-import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { countStream } from './expected.ts'
 import type { RunMark } from './fill.ts'
-import { inListOrder, type SourcePosition, startOf } from './legs.ts'
+import { type SourcePosition, startOf } from './legs.ts'
 import type { OutgoingOptions } from './outgoing.ts'
-import { type BackupReader, outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
-import { fingerprintOf, orderTopics, type PlannedLeg, type RestorePlan } from './plan.ts'
+import { outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
+import { fingerprintOf, orderTopics, type PlannedLeg } from './plan.ts'
 import { prepareTopics } from './prepare-topics.ts'
 import { type ShardPin, streamKey } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { Stream } from './stream.ts'
+import { countAheadBytes } from './stream-memory.ts'
 import type { RecordsSurvey } from './survey-records.ts'
-
-const CONCURRENCY = 8
 
 /** Creates missing topics, and opens a stream for each partition that is to be filled, with the shard that fills it. */
 export async function openStreams(
@@ -26,7 +23,7 @@ export async function openStreams(
   signal: AbortSignal,
   pins?: ReadonlyMap<string, ShardPin>,
 ): Promise<{ streams: Stream[]; mark: RunMark }> {
-  const segmentsOf = await readAllSegments({ storage, segments }, plan, signal)
+  const segmentsOf = (leg: PlannedLeg) => readSegments({ storage, segments }, leg, signal)
   const ready = await prepareTopics(cluster, plan.topics, preflight.existing, signal)
   const configs = await readTopicConfigs(cluster, [...ready.keys()], signal)
   // A new producer ID also identifies the run, even if it continues as an earlier producer.
@@ -35,13 +32,14 @@ export async function openStreams(
   const isShared = options.existingTopics === 'append'
   const ordered = orderTopics(plan.topics, options)
   const planned = ordered.flatMap(topic => topic.streams.map(stream => ({ plan, topic, stream })))
+  const aheadBytes = countAheadBytes(options, planned.length)
   const streams = planned.map(place => {
     const { topic, stream } = place
     const maxBytes = maxBatchBytes(configs.get(topic.name))
     const limits = { maxBytes, batchBytes: Math.min(options.batchBytes, maxBytes) }
-    const prepare = (leg: PlannedLeg): OutgoingOptions => {
-      const outgoing = outgoingOptions(options, place, { ...leg, segments: segmentsOf(leg.source) }, limits)
-      return { ...outgoing, givesBack: true }
+    const prepare = async (leg: PlannedLeg): Promise<OutgoingOptions> => {
+      const outgoing = outgoingOptions(options, place, { ...leg, segments: await segmentsOf(leg) }, limits)
+      return { ...outgoing, givesBack: true, aheadBytes }
     }
     const open = (from: SourcePosition) => readLegs(storage, stream, from, prepare, signal)
     const countFrom = (from: SourcePosition) => countStream(stream, from, options.timeWindow, segmentsOf)
@@ -49,13 +47,8 @@ export async function openStreams(
     const { partition } = stream
     const key = streamKey({ topic: topic.name, partition })
     const known = progress?.streams.get(key) ?? {
-      topic: topic.name,
-      partition,
-      targetOffset: preflight.ends.get(key) ?? 0n,
-      ...startOf(stream),
-      sequence: 0,
-      isFilled: false,
-      isDone: false,
+      ...{ topic: topic.name, partition, targetOffset: preflight.ends.get(key) ?? 0n, ...startOf(stream) },
+      ...{ sequence: 0, isFilled: false, isDone: false },
       ...(!preflight.existing.has(topic.name) && { isMade: true }),
     }
     const parts = { topic: topic.name, topicId, partition, identity, open, countFrom, isShared }
@@ -68,20 +61,6 @@ export async function openStreams(
   const schemasAddedAt = progress?.schemasAddedAt ?? plan.schemasAddedAt
   const pinned = { generation: plan.generation, ...(schemasAddedAt !== undefined && { schemasAddedAt }) }
   return { streams, mark: { identity, fingerprint, ...pinned, ...run } }
-}
-
-/** Each index once, although several partitions of the target may need it; the survey has read most of them. */
-async function readAllSegments(
-  backup: BackupReader,
-  plan: RestorePlan,
-  signal: AbortSignal,
-): Promise<(source: ManifestPartition) => readonly Segment[]> {
-  const legs = new Set(inListOrder(plan.topics).flatMap(topic => topic.streams.flatMap(stream => stream.legs)))
-  const known = new Map<ManifestPartition, readonly Segment[]>()
-  await runPool([...legs], CONCURRENCY, async leg => {
-    known.set(leg.source, await readSegments(backup, leg, signal))
-  })
-  return source => known.get(source) ?? []
 }
 
 /** A batch has to fit into a segment of the log, too. */

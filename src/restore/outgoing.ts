@@ -14,7 +14,7 @@ import type { IdCounts } from './id-counts.ts'
 import { asStored, type Conversion, named, type Outgoing } from './outgoing-batch.ts'
 import type { PatchedBatch } from './patch-ids.ts'
 import { openPatching, type Patching } from './patch-threads.ts'
-import { examinePieces, indexAborted, type Piece, readPieces } from './pieces.ts'
+import { examinePieces, indexAborted, openAhead, type Piece, readPieces } from './pieces.ts'
 import type { IdRewriter } from './rewrite-ids.ts'
 
 export interface OutgoingOptions {
@@ -41,6 +41,8 @@ export interface OutgoingOptions {
   ids?: IdRewriter
   /** A batch is needed no more when the next one is asked for, since it is stored: its memory can be used again. */
   givesBack?: true
+  /** Bytes of segments that are requested before they are needed, in addition to the next piece. */
+  aheadBytes?: number
 }
 
 /** Below this size a separate request costs more than decoding the batch; recompressing costs most. */
@@ -84,21 +86,26 @@ async function* readSegments(
 ): AsyncGenerator<Outgoing> {
   const aborted = indexAborted([...options.segments.flatMap(segment => segment.aborted ?? []), ...options.openAborted])
   const gathering = (options.takes || options.selects) && openGathering(options)
-  for (const segment of options.segments) {
-    if (segment.end_offset <= options.start || segment.start_offset >= options.end) continue
-    const start = latest(segment.start_offset, options.start)
-    const wanted = { start, end: options.end, aborted, limits: limitsOf({ ...options, start }) }
-    const scoped = { ...options, start }
-    if (gathering) {
-      const pieces = readPieces(storage, segment, wanted, signal)
-      for await (const piece of readAhead(pieces)) yield* gather(gathering, piece, scoped)
-    } else {
-      const groups = readGroups(examinePieces(storage, segment, wanted, signal), scoped)
-      for await (const group of patching ? patched(groups, scoped, patching) : groups) {
-        yield* convert(group, scoped)
-        if (options.givesBack) giveBack(group)
+  const segments = options.segments.filter(one => one.end_offset > options.start && one.start_offset < options.end)
+  const ahead = openAhead(storage, segments, options.aheadBytes, signal)
+  try {
+    for (const segment of segments) {
+      const start = latest(segment.start_offset, options.start)
+      const wanted = { start, end: options.end, aborted, limits: limitsOf({ ...options, start }) }
+      const scoped = { ...options, start }
+      if (gathering) {
+        const pieces = readPieces(ahead, segment, wanted, signal)
+        for await (const piece of readAhead(pieces)) yield* gather(gathering, piece, scoped)
+      } else {
+        const groups = readGroups(examinePieces(ahead, segment, wanted, signal), scoped)
+        for await (const group of patching ? patched(groups, scoped, patching) : groups) {
+          yield* convert(group, scoped)
+          if (options.givesBack) giveBack(group)
+        }
       }
     }
+  } finally {
+    await ahead.close()
   }
   if (gathering) yield* named(gathering.flush(), options, gatheredBy(options), options.ids?.takeCounts())
 }

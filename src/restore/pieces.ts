@@ -1,5 +1,6 @@
 import { damagedInside } from '../archive/damage.ts'
 import type { AbortedTransaction, Segment } from '../archive/manifest.ts'
+import { rangesOf } from '../archive/segment-chunks.ts'
 import { readSegment } from '../archive/segment-reader.ts'
 import { hasValidCrc } from '../batch/crc.ts'
 import { type BatchHeader, isControl, isTransactional } from '../batch/header.ts'
@@ -8,6 +9,7 @@ import { leastTime } from '../batch/record-cursor.ts'
 import { walkBatches } from '../batch/walk.ts'
 import type { KafkaBackupError } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
+import { RangesAhead } from '../lib/ranges-ahead.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /** Some batches of a segment, checked, of which something may be wanted. */
@@ -26,12 +28,22 @@ interface Wanted {
   limits: BatchLimits
 }
 
+/** Reads these segments for `readPieces`, one after the other, so many bytes before they are needed. */
+export function openAhead(
+  storage: Storage,
+  segments: readonly Segment[],
+  aheadBytes: number | undefined,
+  signal: AbortSignal,
+): RangesAhead {
+  return new RangesAhead(storage, rangesOf(segments), aheadBytes ?? 0, signal)
+}
+
 /** As many as the runtime unpacks at the same time. */
 const LOOKS_AT_ONCE = 4
 
 /** The batches that a reader of committed data would see. */
 export async function* readPieces(
-  storage: Storage,
+  storage: Pick<Storage, 'readRange'>,
   segment: Segment,
   { start, end, aborted, limits }: Wanted,
   signal: AbortSignal,
@@ -53,7 +65,7 @@ export async function* readPieces(
  * records, and only they tell the earliest. Searching it is cheaper than recompressing.
  */
 export async function* examinePieces(
-  storage: Storage,
+  storage: Pick<Storage, 'readRange'>,
   segment: Segment,
   wanted: Wanted,
   signal: AbortSignal,

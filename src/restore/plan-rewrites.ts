@@ -1,4 +1,5 @@
 import { splitSubject } from '../archive/registry-model.ts'
+import type { KafkaRecord } from '../batch/records.ts'
 import { runPool } from '../lib/pool.ts'
 import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
 import { type JudgeFacts, type Judgement, judgeSamples, type PartSample } from '../registry/ids/judge-frames.ts'
@@ -8,6 +9,7 @@ import type { IdCheck } from './id-counts.ts'
 import type { BackupReader } from './outgoing-options.ts'
 import { type TopicRewrite, unknownId } from './part-rewriter.ts'
 import type { PlannedTopic } from './plan.ts'
+import type { OpenFilter } from './record-filter.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { contextOf, modeFor, type RewriteOptions } from './restore-options.ts'
 import { sampleTopic } from './sample-topic.ts'
@@ -21,6 +23,12 @@ export interface PlannedRewrites {
   findings: readonly Finding[]
 }
 
+/** What is restored, as far as it decides about IDs. */
+export interface RewriteRequest extends Pick<RestoreOptions, 'rewrite' | 'timeWindow'> {
+  /** Only these records are restored. */
+  selection?: OpenFilter | undefined
+}
+
 const CONCURRENCY = 4
 
 /**
@@ -28,7 +36,7 @@ const CONCURRENCY = 4
  * carry ids, where the job leaves that to them, and whether the target has these.
  */
 export async function planRewrites(
-  { rewrite: options, timeWindow }: Pick<RestoreOptions, 'rewrite' | 'timeWindow'>,
+  { rewrite: options, timeWindow, selection }: RewriteRequest,
   topics: readonly PlannedTopic[],
   backup: BackupReader,
   signal: AbortSignal,
@@ -37,7 +45,8 @@ export async function planRewrites(
   const decided = await runPool(topics, CONCURRENCY, async ({ source, label, legs }) => {
     const modes = { key: modeFor(options, source, 'key'), value: modeFor(options, source, 'value') }
     if (Object.values(modes).every(mode => mode === 'never')) return undefined
-    const samples = await sampleTopic(backup, legs, timeWindow, signal)
+    const mayWant = selection && ((record: KafkaRecord) => selection.mayWant(record, source.name))
+    const samples = await sampleTopic(backup, legs, { timeWindow, mayWant }, signal)
     return { label, ...decideTopic(options, source.name, modes, samples) }
   })
   const looked = decided.filter(one => one !== undefined)
@@ -97,7 +106,7 @@ function decideTopic(
       ...{ idMap, schemas, topic, context, parts: own, judged, writes, unknownIds, reasons },
       ...(areKeysChanged && { areKeysForeseen: true }),
     },
-    check: { mode: 'sample', records: samples.value.length, unknown },
+    check: { mode: 'sample', records: samples.value.filter(({ isLeftOut }) => !isLeftOut).length, unknown },
     findings,
   }
 }

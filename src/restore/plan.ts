@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { carriedNotice } from '../archive/carried-notice.ts'
-import { deletedKeyWarnings } from '../archive/deleted-keys.ts'
 import { isCompacted } from '../archive/effective-settings.ts'
 import { incarnationKey, labelOf } from '../archive/incarnation.ts'
 import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
+import { recordWarnings } from '../archive/record-warnings.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { append } from '../lib/largest.ts'
 import type { IdCheck } from './id-counts.ts'
@@ -13,7 +13,7 @@ import { storesByName } from './registry-topics.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { describeRewrite, orderWarnings, rankTopics } from './restore-options.ts'
 import { describeLeftOut, olderWarnings, optionsFor, refuseUnknownNames, selectTopics } from './select-topics.ts'
-import { planSettings, type TopicSettings } from './topic-settings.ts'
+import { formatWarnings, planSettings, type TopicSettings } from './topic-settings.ts'
 
 export interface RestorePlan {
   backupId: string
@@ -96,7 +96,8 @@ export function planRestore(manifest: Manifest, options: RestoreOptions, stores 
   append(warnings, [...selected.flatMap(partialWarning), ...olderWarnings(manifest, selected, options)])
   warnings.push(
     ...gapWarnings(topics),
-    ...deletedKeyWarnings(topics.map(restoredOf)),
+    ...recordWarnings(topics.map(restoredOf)),
+    ...formatWarnings(topics.map(({ source }) => source)),
     ...topics.flatMap(topic => windowWarning(restoredOf(topic), topic.label, options)),
     ...rangeWarnings(topics, manifest, options),
     ...orderWarnings(topics, options.order),

@@ -9,6 +9,7 @@ import { defaultOf } from './inherited-settings.ts'
 import {
   judgeAge,
   judgeDifferences,
+  judgeFormat,
   judgeInternal,
   judgeLostProgress,
   judgeMissing,
@@ -23,7 +24,7 @@ import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { type RestoreProgress, streamKey } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { nothingRestored, type RestoredExtent } from './restored-extent.ts'
-import { isHeldBack } from './topic-settings.ts'
+import { FORMAT_SETTING, isHeldBack } from './topic-settings.ts'
 
 export interface Preflight {
   findings: Finding[]
@@ -113,6 +114,7 @@ function judgeExisting(
   const setting = (name: string) => settings.get(name)
   return [
     ...judgeSettings(topic, settings),
+    ...judgeFormat(topic.name, settings.get(FORMAT_SETTING), known.defaults),
     ...judgeDifferences(topic, settings, options),
     ...judgeSize(topic, setting, known.largestSegments.get(topic.name)),
     ...judgeTimes(topic, settings, { ...extent, nowMs: known.nowMs }),
@@ -141,6 +143,7 @@ function judgeNew(
   const extent = extents.get(topic.name) ?? nothingRestored
   const remedy = 'set restore.retention: hold (keeps everything) or apply (lets them go)'
   return [
+    ...judgeFormat(topic.name, setting(FORMAT_SETTING), defaults),
     ...judgeSize(topic, setting, largestSegments.get(topic.name)),
     ...(retention === 'fail' ? judgeAge(topic, setting, { ...extent, nowMs }, remedy) : []),
   ]
@@ -199,11 +202,11 @@ async function findTargetStores(
     if (!names.has(name) || !first || first.leader < 0 || others.length > 0 || !isCompacted) return []
     const { logStart, highWatermark } = bounds.get(streamKey({ topic: name, partition: 0 })) ?? NOTHING
     if (highWatermark <= logStart || isRegistryTopicName(name)) return []
-    return [{ name, topicId: id, partition: first.partition, leader: first.leader, offset: logStart }]
+    return [{ topic: name, topicId: id, partition: first.partition, leader: first.leader, offset: logStart }]
   })
   const keys = await readFirstKeys(cluster, candidates, signal)
   const byKeys = candidates.filter(({ topicId }) => areRegistryKeys(keys.get(topicId) ?? []))
-  return new Set([...[...names].filter(isRegistryTopicName), ...byKeys.map(({ name }) => name)])
+  return new Set([...[...names].filter(isRegistryTopicName), ...byKeys.map(({ topic }) => topic)])
 }
 
 const NOTHING = { logStart: 0n, highWatermark: 0n }

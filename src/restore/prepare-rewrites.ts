@@ -1,4 +1,5 @@
 import { splitSubject } from '../archive/registry-model.ts'
+import type { EncodedRecord } from '../batch/record-cursor.ts'
 import { hasCode } from '../errors.ts'
 import { type Finding, topicError } from '../observe/finding.ts'
 import { belonging } from '../registry/ids/known-schemas.ts'
@@ -6,14 +7,13 @@ import type { Part } from '../registry/ids/schema-id.ts'
 import { readOutgoing } from './outgoing.ts'
 import { type BackupReader, readSegments } from './outgoing-options.ts'
 import type { PlannedTopic } from './plan.ts'
-import { type PlannedRewrites, planRewrites, unknownRemedy } from './plan-rewrites.ts'
-import type { RestoreOptions } from './restore-options.ts'
+import { type PlannedRewrites, planRewrites, type RewriteRequest, unknownRemedy } from './plan-rewrites.ts'
 import { contextOf, type RewriteOptions } from './restore-options.ts'
 import { IdRewriter } from './rewrite-ids.ts'
 
 /** What `planRewrites` decides, and whether records need a schema that the target does not get. */
 export async function prepareRewrites(
-  options: Pick<RestoreOptions, 'rewrite' | 'timeWindow'>,
+  options: RewriteRequest,
   topics: readonly PlannedTopic[],
   backup: BackupReader,
   signal: AbortSignal,
@@ -28,7 +28,7 @@ export async function prepareRewrites(
  * does not tell whether records need one of them, and an interrupted restore could not continue with other IDs.
  */
 async function scanNeeded(
-  { rewrite: options, timeWindow }: Pick<RestoreOptions, 'rewrite' | 'timeWindow'>,
+  { rewrite: options, timeWindow, selection }: RewriteRequest,
   topics: readonly PlannedTopic[],
   { rewrites }: PlannedRewrites,
   backup: BackupReader,
@@ -41,7 +41,7 @@ async function scanNeeded(
     const needed = planned ? planned.parts.filter(part => mayNeed(options, source.name, part)) : []
     if (!planned || needed.length === 0) continue
     const rewrite = { ...planned, parts: needed, writes: false }
-    const found = await scanTopic(source.name, legs, rewrite, timeWindow, backup, signal)
+    const found = await scanTopic({ topic: source.name, legs, rewrite }, { timeWindow, selection }, backup, signal)
     if (found !== undefined) findings.push(topicError(source.name, found, unknownRemedy(options)))
   }
   return findings
@@ -57,12 +57,16 @@ function mayNeed(options: RewriteOptions, topic: string, part: Part): boolean {
   })
 }
 
+interface ScannedTopic {
+  topic: string
+  legs: PlannedTopic['legs']
+  rewrite: ConstructorParameters<typeof IdRewriter>[0]
+}
+
 /** The message about the first record with an id that the target does not have. */
 async function scanTopic(
-  topic: string,
-  legs: PlannedTopic['legs'],
-  rewrite: ConstructorParameters<typeof IdRewriter>[0],
-  timeWindow: RestoreOptions['timeWindow'],
+  { topic, legs, rewrite }: ScannedTopic,
+  { timeWindow, selection }: Pick<RewriteRequest, 'timeWindow' | 'selection'>,
   backup: BackupReader,
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -72,7 +76,8 @@ async function scanTopic(
     const segments = await readSegments(backup, leg, signal)
     const whole = { maxBytes: Number.POSITIVE_INFINITY, batchBytes: 0 }
     const range = { sourcePartition: source.partition, openAborted: source.open_aborted, start, end, timeWindow }
-    const options = { name, segments, ...range, ...whole, ids: new IdRewriter(rewrite, name) }
+    const selects = selection && { selects: (record: EncodedRecord) => selection.mayWant(record, topic) }
+    const options = { name, segments, ...range, ...whole, ...selects, ids: new IdRewriter(rewrite, name) }
     try {
       for await (const _ of readOutgoing(backup.storage, options, signal)) signal.throwIfAborted()
     } catch (error) {

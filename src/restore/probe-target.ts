@@ -3,7 +3,7 @@ import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { acquireProducerId, type ProducerIdentity } from '../kafka/produce-lane.ts'
 import { createTopics } from '../kafka/topic-admin.ts'
-import { assertDeletable, deleteTopic } from '../kafka/topic-deletion.ts'
+import { assertDeletable, deleteTopic, deleteTopicNamed } from '../kafka/topic-deletion.ts'
 import { waitForTopics } from '../kafka/topic-leaders.ts'
 import type { Clock } from '../lib/clock.ts'
 import { newTopic } from './fit-settings.ts'
@@ -55,7 +55,12 @@ export async function probeTarget(
   const batches = streams.flatMap(one => one.batches)
   await assertDeletable(cluster, name, signal)
   onBegin({ topic: name, partitions })
-  const id = await create(parts, probeTopic(like, name, partitions, batches))
+  const created = await create(parts, probeTopic(like, name, partitions, batches))
+  if ('error' in created) {
+    if (created.mayExist) onRemoved(name, await removeUnanswered(parts, name))
+    throw created.error
+  }
+  const { id } = created
   const measure = async () => {
     signal.throwIfAborted()
     const [topic] = await waitForTopics(cluster, [{ name, partitions }], signal)
@@ -92,17 +97,32 @@ function probeTopic(like: PlannedTopic, name: string, partitions: number, batche
   return { ...newTopic({ ...like, name, partitions }), configs }
 }
 
+type Creation = { id: string } | { error: unknown; mayExist: boolean }
+
 /** Not interrupted: a creation whose answer is not awaited would leave the topic behind. */
-async function create({ cluster, clock }: TargetParts, topic: ReturnType<typeof newTopic>): Promise<string> {
-  return withinTime(clock, async signal => {
-    const [created] = await createTopics(cluster, [topic], { timeoutMs: TIMEOUT_MS }, signal)
-    if (created?.outcome === 'created') return created.topicId
-    if (created?.outcome === 'refused') throw created.error
-    // A request without an answer has created it; its random name belongs to no one else.
-    const [found] = await waitForTopics(cluster, [topic], signal)
-    if (!found) throw new KafkaBackupError('KAFKA_NOT_READY', `topic ${topic.name} is not there yet`)
-    return found.id
-  })
+async function create({ cluster, clock }: TargetParts, topic: ReturnType<typeof newTopic>): Promise<Creation> {
+  try {
+    return await withinTime(clock, async signal => {
+      const [created] = await createTopics(cluster, [topic], { timeoutMs: TIMEOUT_MS }, signal)
+      if (created?.outcome === 'created' && created.topicId !== undefined) return { id: created.topicId }
+      if (created?.outcome === 'refused') return { error: created.error, mayExist: false }
+      // Created without an answer, or without its ID; its random name belongs to no one else.
+      const [found] = await waitForTopics(cluster, [topic], signal)
+      if (!found) throw new KafkaBackupError('KAFKA_NOT_READY', `topic ${topic.name} is not there yet`)
+      return { id: found.id }
+    })
+  } catch (error) {
+    return { error, mayExist: true }
+  }
+}
+
+/** Its creation got no answer, so that it may be there, or appear later. Answers with what is left, in words. */
+async function removeUnanswered({ cluster, clock }: TargetParts, name: string): Promise<string> {
+  const asked = await withinTime(clock, signal => deleteTopicNamed(cluster, name, signal)).then(
+    () => 'A request to delete it was accepted, but it may still appear',
+    error => `It could not be deleted: ${error instanceof Error ? error.message : error}`,
+  )
+  return `the target did not answer whether it created topic ${name}. ${asked}; delete it if it exists`
 }
 
 /** Not interrupted either. Answers with what is left, in words. */
@@ -180,5 +200,8 @@ function openStream(
   }
   const place = { topic, partition }
   const start = { sourcePartition: 0, sourceOffset: 0n, targetOffset: 0n, sequence: 0, isFilled: false, isDone: false }
-  return new Stream({ ...place, topicId, identity, open, countFrom: () => 0, isShared: false }, { ...place, ...start })
+  return new Stream(
+    { ...place, topicId, identity, open, countFrom: async () => 0, isShared: false },
+    { ...place, ...start },
+  )
 }

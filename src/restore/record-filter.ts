@@ -1,6 +1,7 @@
 import { isCompacted } from '../archive/effective-settings.ts'
 import type { Manifest, ManifestTopic } from '../archive/manifest.ts'
 import type { EncodedRecord } from '../batch/record-cursor.ts'
+import type { KafkaRecord } from '../batch/records.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /** Which records are restored, by what is in them. Its decisions depend on the backup alone, so every run makes the same. */
@@ -18,6 +19,8 @@ export interface RecordFilter {
 export interface OpenFilter {
   /** Whether a record is restored. Throws RESTORE_REFUSED where it cannot tell and the job does not say what to do then. */
   selects(record: EncodedRecord, place: RecordPlace): boolean
+  /** Whether a record may be restored, without a count or a failure: for a look at some records before the restore. */
+  mayWant(record: KafkaRecord | EncodedRecord, topic: string): boolean
   /** What this process has decided so far, of each record once. */
   readonly counts: FilterCounts
 }
@@ -36,7 +39,7 @@ export interface FilterCounts {
   notDecoded: number
 }
 
-/** Pure. A filter by fields or headers may take a value and leave out the one that replaced it. */
+/** Pure. A filter by fields, texts or headers may take a value and leave out the one that replaced it. */
 export function warnOfFilter(
   topics: readonly { source: ManifestTopic; label: string }[],
   filter: RecordFilter | undefined,
@@ -47,7 +50,7 @@ export function warnOfFilter(
     ...filter.warnings,
     ...split.map(
       ({ label }) =>
-        `topic ${label}: it is compacted, and restore.filter asks for headers or fields: of a key it may restore an older value, ` +
+        `topic ${label}: it is compacted, and restore.filter asks for headers, texts or fields: of a key it may restore an older value, ` +
         'and leave out the one that replaced or deleted it; a filter by keys alone restores all records of a key',
     ),
   ]

@@ -1,6 +1,6 @@
 import { isCompacted } from '../archive/effective-settings.ts'
+import { readFirstKeys } from '../archive/first-keys.ts'
 import type { Manifest, ManifestTopic } from '../archive/manifest.ts'
-import { readFirstKeys } from '../archive/segment-reader.ts'
 import { parseSelector } from '../archive/topic-selector.ts'
 import { hasCode } from '../errors.ts'
 import { compileGlobs } from '../lib/glob.ts'

@@ -8,6 +8,7 @@ import type { RateLimiter } from '../lib/rate-limiter.ts'
 import { backoffMs } from '../lib/retry.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { BrokerQueue } from './broker-queue.ts'
+import { FORGOTTEN_REMEDY } from './forgotten-producer.ts'
 import type { Outgoing } from './outgoing-batch.ts'
 import { reconcile } from './reconcile.ts'
 import type { Stream } from './stream.ts'
@@ -30,6 +31,9 @@ const MAX_STALL_MS = 120_000
 /** What is older than this may be wrong: a run that slept may have been replaced, and brokers may have forgotten it. */
 const MAX_SILENCE_MS = 30_000
 const BACKOFF = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 100, maxDelayMs: 3000 }
+
+const UNKNOWN_PRODUCER_ID = 59
+const FORGOTTEN_HELP = `The broker has forgotten the producer of these records, and refuses its sequences: ${FORGOTTEN_REMEDY}.`
 
 /** Fills every stream's partition to its end. One batch of a partition is under way at a time. */
 export class Replay {
@@ -149,7 +153,10 @@ export class Replay {
       case 'refused':
         throw brokerError(answer.errorCode, `writing ${stream.name}`, answer.errorMessage, stream.details)
       default: {
-        const { message } = brokerError(answer.errorCode, `writing ${stream.name}`, answer.errorMessage)
+        const { code: known, message } = brokerError(answer.errorCode, `writing ${stream.name}`, answer.errorMessage)
+        if (answer.errorCode === UNKNOWN_PRODUCER_ID) {
+          return new KafkaBackupError(known, message, { details: stream.details, help: FORGOTTEN_HELP })
+        }
         // If the log does not explain it either in that time, another writer is active.
         const code = verdict === 'sequence' ? 'RESTORE_CONFLICT' : 'KAFKA_NOT_READY'
         return new KafkaBackupError(code, message, { details: stream.details })

@@ -14,6 +14,12 @@ const MAX_SAMPLES = 1000
 const MAX_LEGS = 4
 const MAX_SEGMENTS = 3
 
+interface SampledExtent {
+  timeWindow: TimeWindow
+  /** Whether a filter may select the record. */
+  mayWant?: ((record: KafkaRecord) => boolean) | undefined
+}
+
 /**
  * Some of the records of a topic that are restored, from the beginning, the middle and the end of some of its partitions:
  * producers may have begun with frames, or given them up, at some time. Where these hold none, others are looked at.
@@ -21,7 +27,7 @@ const MAX_SEGMENTS = 3
 export async function sampleTopic(
   backup: BackupReader,
   legs: readonly PlannedLeg[],
-  timeWindow: TimeWindow,
+  { timeWindow, mayWant = () => true }: SampledExtent,
   signal: AbortSignal,
 ): Promise<Record<Part, PartSample[]>> {
   const held = legs.filter(({ start, end }) => end > start)
@@ -30,8 +36,9 @@ export async function sampleTopic(
     if (i >= MAX_LEGS && samples.value.length > 0) break
     const most = Math.ceil(MAX_SAMPLES / Math.min(MAX_LEGS, held.length))
     for (const record of await sampleLeg(backup, leg, { timeWindow, most }, signal)) {
-      samples.key.push(toSample(record, 'key', leg.source.partition))
-      samples.value.push(toSample(record, 'value', leg.source.partition))
+      const facts = { partition: leg.source.partition, ...(!mayWant(record) && { isLeftOut: true }) }
+      samples.key.push({ ...toSample(record, 'key'), ...facts })
+      samples.value.push({ ...toSample(record, 'value'), ...facts })
     }
   }
   return samples
@@ -103,10 +110,10 @@ async function sampleSegment(
   return []
 }
 
-function toSample({ key, value, headers, offset }: KafkaRecord, part: Part, partition: number): PartSample {
+function toSample({ key, value, headers, offset }: KafkaRecord, part: Part): Omit<PartSample, 'partition'> {
   const name = part === 'key' ? KEY_HEADER : VALUE_HEADER
   const header = headers.findLast(([one]) => one === name)
   const [otherHeader] = headers.find(([one]) => isApicurioHeader(one, part)) ?? []
   const bytes = part === 'key' ? key : value
-  return { offset, partition, bytes, ...(header && { header: header[1] }), ...(otherHeader && { otherHeader }) }
+  return { offset, bytes, ...(header && { header: header[1] }), ...(otherHeader && { otherHeader }) }
 }

@@ -15,7 +15,7 @@ interface StreamParts {
   /** The batches from this place of the source on. */
   open: (from: SourcePosition) => AsyncIterator<Outgoing>
   /** About how many records there are from this place of the source on. */
-  countFrom: (from: SourcePosition) => number
+  countFrom: (from: SourcePosition) => Promise<number>
   /** Others may write to the partition, too. */
   isShared: boolean
 }
@@ -65,7 +65,7 @@ export class Stream {
   }
 
   /** About how many records are not on the target yet. */
-  countLeft(): number {
+  async countLeft(): Promise<number> {
     return this.#progress.isDone ? 0 : this.#parts.countFrom(this.#progress)
   }
 

@@ -7,6 +7,7 @@ import { type ExaminedArchive, examineArchive } from './examine-archive.ts'
 import { examinePermissions, type Grant } from './examine-permissions.ts'
 import { type FoundRestore, planWithIds } from './find-restore.ts'
 import { fitCreated, fitSettings } from './fit-settings.ts'
+import { findForgetting } from './forgotten-producer.ts'
 import { planInherited } from './inherited-settings.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { type Circumstances, examineTarget, type Preflight } from './preflight.ts'
@@ -65,7 +66,8 @@ export async function surveyRecords(
   const fitted = await fitSettings(cluster, missing, { overrides: options.topicConfig, defaults }, signal)
   const created = await fitCreated(cluster, listCreated(plan, progress), options.topicConfig, signal)
   const fittedByName = new Map([...fitted.topics, ...created.topics].map(topic => [topic.name, topic]))
-  const unfit = [...fitted.findings, ...created.findings]
+  const forgetting = await findForgetting(cluster, { ...facts, target }, signal)
+  const unfit = [...fitted.findings, ...created.findings, ...forgetting]
   const examined = { facts, steady: [...allowed.findings, ...archive.findings, ...unfit, ...differing] }
   const topics = plan.topics.map(topic => fittedByName.get(topic.name) ?? topic)
   const grants = [...allowed.grants, ...creationGrants(missing, fitted.findings)]
@@ -100,7 +102,12 @@ async function examineRecords(
 ): Promise<RecordsSurvey> {
   const { options, plan, segments } = survey
   const onTarget = await examineTarget(cluster, plan, options, { ...examined.facts, target }, signal)
-  const { rewrites, idChecks, ...unclear } = await prepareRewrites(options, plan.topics, { storage, segments }, signal)
+  const { rewrites, idChecks, ...unclear } = await prepareRewrites(
+    { ...options, selection: plan.filter },
+    plan.topics,
+    { storage, segments },
+    signal,
+  )
   const findings = [...examined.steady, ...onTarget.findings, ...unclear.findings]
   return { ...survey, examined, plan: { ...plan, rewrites, idChecks }, preflight: { ...onTarget, findings } }
 }

@@ -41,7 +41,8 @@ export function planSettings(
   overrides: ReadonlyMap<string, string>,
   retention: 'fail' | 'hold' | 'apply',
 ): TopicSettings {
-  const wanted = Object.entries({ ...source, ...Object.fromEntries(overrides) }).filter(
+  const kept = Object.entries(source).filter(([name, value]) => !isOldFormatSetting(name, value))
+  const wanted = Object.entries({ ...Object.fromEntries(kept), ...Object.fromEntries(overrides) }).filter(
     ([name]) => !ofTheCluster.has(name),
   )
   const whileFilling: Record<string, string> = Object.fromEntries(always.map(name => [name, heldBack[name] ?? '']))
@@ -79,4 +80,22 @@ export function releaseSettings(
   return Object.fromEntries(
     Object.entries({ ...opened, ...afterwards }).filter(([name]) => own[name] === heldBack[name]),
   )
+}
+
+export const FORMAT_SETTING = 'message.format.version'
+
+/** Formats v0 and v1: a broker that holds a topic in one of them refuses the batches of a restore. */
+export function isOldFormatSetting(name: string, value: string): boolean {
+  return name === FORMAT_SETTING && /^0\.(8|9|10)(\.|-|$)/.test(value)
+}
+
+/** Pure. One warning for each topic whose setting of an old format is left out. */
+export function formatWarnings(
+  topics: readonly { name: string; configs: Readonly<Record<string, string>> }[],
+): string[] {
+  return topics.flatMap(({ name, configs }) => {
+    const value = configs[FORMAT_SETTING]
+    if (value === undefined || !isOldFormatSetting(FORMAT_SETTING, value)) return []
+    return [`topic ${name}: its setting ${FORMAT_SETTING}: ${value} is left out; a restore writes message format v2`]
+  })
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeBackup, listBackups } from '../../src/archive/describe.ts'
+import { describeBackup } from '../../src/archive/describe.ts'
+import { listBackups } from '../../src/archive/list-backups.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { withFaults } from '../fakes/faulty-storage.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'

@@ -148,14 +148,134 @@ describe('a writer', () => {
 
   test('that fails right after it created its lease leaves none behind', async () => {
     const world = new World()
-    const storage = {
+    const storage: typeof world.storage = {
       ...world.storage,
-      stat: async () => {
-        throw new KafkaBackupError('STORAGE_DENIED', 'no')
+      list: (prefix, signal) => {
+        if (world.keys('a/leases/writer-').length > 0) throw new KafkaBackupError('STORAGE_DENIED', 'no')
+        return world.storage.list(prefix, signal)
       },
     }
     await assert.rejects(start(world, { storage }).done, { code: 'STORAGE_DENIED' })
     assert.deepEqual(world.keys(), [])
+  })
+
+  test('that is interrupted while the store creates its lease leaves none behind', async () => {
+    const world = new World()
+    const stop = new AbortController()
+    const storage = {
+      ...world.storage,
+      create: async (...[key, body, signal]: Parameters<typeof world.storage.create>) => {
+        await world.storage.create(key, body, signal)
+        // The store has it, and its answer is under way.
+        stop.abort(new Error('interrupted'))
+        await turn()
+        signal.throwIfAborted()
+      },
+    }
+    await assert.rejects(
+      withLease(world.partsAt(storage), backup, stop.signal, async () => undefined),
+      /^Error: interrupted$/,
+    )
+    assert.deepEqual(world.keys(), [])
+    assert.equal(world.clock.timers, 0)
+  })
+
+  test('that is interrupted while the store does not answer ends soon', async () => {
+    const world = new World()
+    const stop = new AbortController()
+    const storage = {
+      ...world.storage,
+      create: (...[, , signal]: Parameters<typeof world.storage.create>) => world.clock.sleep(DAY, signal),
+    }
+    const begun = withLease(world.partsAt(storage), backup, stop.signal, async () => undefined)
+    begun.catch(() => undefined)
+    await turn()
+    stop.abort(new Error('interrupted'))
+    await pass(world, 4)
+    await assert.rejects(begun, /^Error: interrupted$/)
+    assert.equal(world.clock.timers, 0)
+  })
+
+  test('that ends while it renews its lease leaves none behind', async () => {
+    const world = new World()
+    const storage = {
+      ...world.storage,
+      // A store carries out what it has received, also where the client has left.
+      replace: async (...[key, body, signal]: Parameters<typeof world.storage.replace>) => {
+        const stored = turn().then(() => world.storage.replace(key, body, never))
+        const left = Promise.withResolvers<never>()
+        signal.addEventListener('abort', () => left.reject(signal.reason))
+        await Promise.race([stored, left.promise])
+      },
+    }
+    const run = start(world, { storage })
+    await turn()
+    world.clock.pass(40_000)
+    run.end()
+    await run.done
+    await turn()
+    await turn()
+    assert.deepEqual(world.keys(), [])
+    assert.equal(world.clock.timers, 0)
+  })
+
+  for (const wakes of ['renews its lease', 'ends']) {
+    test(`that was suspended until its lease was removed, and then ${wakes}, leaves that of another one alone`, async () => {
+      const world = new World()
+      let isSuspended = true
+      const storage = {
+        ...world.storage,
+        replace: async (...args: Parameters<typeof world.storage.replace>) => {
+          if (isSuspended) throw new KafkaBackupError('STORAGE_UNAVAILABLE', 'suspended')
+          await world.storage.replace(...args)
+        },
+      }
+      const suspended = start(world, { storage })
+      await turn()
+      const key = 'a/leases/writer-00000001.json'
+      await pass(world, 130)
+      // As a prune does with the leases of dead processes.
+      await world.storage.remove(key, never)
+      const other = start(world)
+      await turn()
+      const runIn = () => JSON.parse(String(world.storage.objects.get(key) ?? '{}')).run
+      const run = runIn()
+      assert.deepEqual([other.hasBegun, typeof run], [true, 'string'])
+      if (wakes !== 'ends') {
+        isSuspended = false
+        await pass(world, 42)
+        assert.equal(runIn(), run)
+      }
+      suspended.end()
+      await suspended.done
+      assert.equal(runIn(), run)
+      other.end()
+      await other.done
+      assert.deepEqual(world.keys(), [])
+    })
+  }
+
+  test('whose clock is wrong finds another one, though the store lists new objects late', async () => {
+    const world = new World()
+    const first = start(world)
+    await turn()
+    const listed = world.keys()
+    const storage = {
+      ...world.storage,
+      list: async function* (...args: Parameters<typeof world.storage.list>) {
+        for await (const object of world.storage.list(...args)) if (listed.includes(object.key)) yield object
+      },
+    }
+    const clock = { ...world.clock, now: () => world.clock.now() + 3_600_000 }
+    const second = start(world, { storage, clock })
+    await pass(world, 10)
+    assert.deepEqual([first.hasBegun, second.hasBegun], [true, false])
+    first.end()
+    await first.done
+    await pass(world, 4)
+    assert.equal(second.hasBegun, true)
+    second.end()
+    await second.done
   })
 
   test('that was killed on this machine is not waited for', async () => {

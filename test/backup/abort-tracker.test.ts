@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AbortTracker } from '../../src/backup/chunk.ts'
+import { AbortTracker, abortedFrom, walkAnswer } from '../../src/backup/chunk.ts'
+import { encodeMarker, encodeRun } from '../fakes/batches.ts'
 
 test('a transaction is aborted from its first offset to its marker', () => {
   const tracker = new AbortTracker([{ producerId: 7n, firstOffset: 10n }])
@@ -56,4 +57,19 @@ test('a transaction that began before the answer is open from its first batch on
   const tracker = new AbortTracker([{ producerId: 1n, firstOffset: 10n }])
   tracker.advance(500n)
   assert.deepEqual(tracker.open, [{ producer_id: 1n, first_offset: 10n, last_offset: null }])
+})
+
+test('an answer that begins with the marker of a transaction lists it for the last time', () => {
+  const listed = [
+    { producerId: 7n, firstOffset: 3n },
+    { producerId: 7n, firstOffset: 11n },
+    { producerId: 8n, firstOffset: 4n },
+  ]
+  const behind = (before: Buffer) => {
+    const bytes = Buffer.concat([before, encodeRun(11n, 5)])
+    return abortedFrom(walkAnswer(bytes, { start: 0, end: bytes.length }, 'a/0'), 11n, listed)
+  }
+  assert.deepEqual(behind(encodeMarker(10n, 7n, 'abort')), listed.slice(1))
+  assert.deepEqual(behind(encodeMarker(10n, 9n, 'abort')), listed)
+  assert.deepEqual(behind(encodeRun(5n, 6, { producerId: 7n })), listed)
 })

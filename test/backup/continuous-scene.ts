@@ -8,23 +8,12 @@ import type { Storage } from '../../src/storage/storage.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { type FakeState, type FakeTopic, fakePartition, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
+import { plainOptions } from './plain-options.ts'
 
 export const never = new AbortController().signal
 export const stopped = new Error('stopped by the test')
 
-export const fixed: BackupOptions = {
-  backupId: 'b1',
-  topics: { include: ['*'], exclude: [] },
-  compression: 'none',
-  segmentBytes: 1 << 20,
-  continuous: true,
-  commitIntervalMs: 60_000,
-  memoryBudgetBytes: 4 << 20,
-  connectionsPerBroker: 2,
-  missingTopics: 'fail',
-  onGap: 'warn',
-  onTruncation: 'fail',
-}
+export const fixed = plainOptions({ continuous: true })
 
 export interface Scene {
   topics: FakeTopic[]

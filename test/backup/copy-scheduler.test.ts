@@ -35,7 +35,14 @@ async function withStage(
   const events: ProgressEvent[] = []
   try {
     const cluster = await fake.open()
-    const lanes = { lanesPerBroker: 1, buffers: 4, bufferBytes: 1 << 20, maxActive, fetchBytes: 1 << 20 }
+    const lanes = {
+      lanesPerBroker: 1,
+      buffers: 4,
+      remoteBuffers: 1,
+      bufferBytes: 1 << 20,
+      maxActive,
+      fetchBytes: 1 << 20,
+    }
     const scheduler = new CopyScheduler({ cluster, lanes, rack, onProgress: event => events.push(event) })
     const copies = topic.partitions.map(({ lastStable, logStart }, partition) =>
       makeCopy({ storage, topic: topic.name, topicId: topic.id, partition, start: logStart, end: lastStable }),

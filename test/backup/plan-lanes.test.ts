@@ -25,7 +25,8 @@ test('the buffers stay within the budget, or are two of the smallest, for any nu
 
 test('with room for all, each lane has two large buffers', () => {
   const plan = planLanes(3, { memoryBudgetBytes: 96 * MiB, connectionsPerBroker: 2, writerBytes: 0 })
-  assert.deepEqual(plan, { lanesPerBroker: 2, buffers: 12, bufferBytes: 8 * MiB, maxActive: 128, fetchBytes: 8 * MiB })
+  const rest = { maxActive: 128, fetchBytes: 8 * MiB }
+  assert.deepEqual(plan, { lanesPerBroker: 2, buffers: 12, remoteBuffers: 0, bufferBytes: 8 * MiB, ...rest })
 })
 
 test('a rate limit makes answers small, so that the rate is even, but never too small', () => {
@@ -40,4 +41,12 @@ test('a store whose writers hold memory gets half of the budget', () => {
   const plan = planLanes(1, { memoryBudgetBytes: 96 * MiB, connectionsPerBroker: 2, writerBytes: 8 * MiB })
   assert.ok(plan.buffers * plan.bufferBytes <= 48 * MiB)
   assert.equal(plan.maxActive, 3)
+})
+
+test('tiered topics take half of the buffers, and no memory more', () => {
+  const limits = { memoryBudgetBytes: 96 * MiB, connectionsPerBroker: 2, writerBytes: 0 }
+  const { buffers, remoteBuffers, bufferBytes } = planLanes(3, { ...limits, hasTiered: true })
+  assert.deepEqual([buffers, remoteBuffers, bufferBytes], [12, 12, 4 * MiB])
+  const least = planLanes(3, { ...limits, memoryBudgetBytes: 2 * MiB, hasTiered: true })
+  assert.deepEqual([least.buffers, least.remoteBuffers, least.bufferBytes], [1, 1, MiB])
 })

@@ -62,6 +62,26 @@ const emptyAccess: NonNullable<BackupParts['readAccess']> = async () => ({
   users: { state: 'off' },
 })
 
+test('a round asks twice for the leaders of the partitions: when it looks at the source, and when it deals out the reading', async () => {
+  const counts: number[] = []
+  let asked = 0
+  const count = (state: FakeState) => {
+    state.intercept = ({ key }) => {
+      if (key === API.metadata) asked++
+      return undefined
+    }
+    counts.push(asked)
+    asked = 0
+    grow(state)
+  }
+  await play({ topics: orders(), storage: openMemoryStorage(), options, between: [count, count, count] })
+  const looksBetweenRounds = 3
+  assert.deepEqual(
+    counts.slice(1).map(all => all - looksBetweenRounds),
+    [2, 2],
+  )
+})
+
 describe('a continuous run with its own interval of polling', () => {
   test('asks the registry, groups, settings and ACLs nothing in the rounds between two polls', async () => {
     const storage = openMemoryStorage()

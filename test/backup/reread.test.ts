@@ -17,24 +17,13 @@ import { encodeRun } from '../fakes/batches.ts'
 import { type FakeCluster, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { plainOptions } from './plain-options.ts'
 
 const never = new AbortController().signal
 const MINUTE = 60_000
 const configs = { 'cleanup.policy': 'compact', 'delete.retention.ms': String(10 * MINUTE) }
 
-const fixed: BackupOptions = {
-  backupId: 'b1',
-  topics: { include: ['*'], exclude: [] },
-  compression: 'none',
-  segmentBytes: 1 << 20,
-  continuous: false,
-  commitIntervalMs: MINUTE,
-  memoryBudgetBytes: 4 << 20,
-  connectionsPerBroker: 2,
-  missingTopics: 'fail',
-  onGap: 'warn',
-  onTruncation: 'fail',
-}
+const fixed = plainOptions({ commitIntervalMs: MINUTE })
 
 /** The commit interval never passes by itself. */
 class StillClock extends JumpingClock {

@@ -27,22 +27,11 @@ import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
 import { numbersToTry } from '../full.ts'
 import { plainOptions } from '../restore/plain-options.ts'
+import { plainOptions as backupOptions } from './plain-options.ts'
 
 const never = new AbortController().signal
 
-const fixed: BackupOptions = {
-  backupId: 'b1',
-  topics: { include: ['*'], exclude: [] },
-  compression: 'auto',
-  segmentBytes: 1 << 20,
-  continuous: false,
-  commitIntervalMs: 60_000,
-  memoryBudgetBytes: 4 << 20,
-  connectionsPerBroker: 2,
-  missingTopics: 'fail',
-  onGap: 'warn',
-  onTruncation: 'fail',
-}
+const fixed = backupOptions({ compression: 'auto' })
 
 interface Stage {
   fake: FakeCluster

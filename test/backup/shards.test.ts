@@ -20,22 +20,11 @@ import { withFaults } from '../fakes/faulty-storage.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
 import { type MemoryStorage, openMemoryStorage } from '../fakes/memory-storage.ts'
 import { numbersToTry } from '../full.ts'
+import { plainOptions } from './plain-options.ts'
 
 const never = new AbortController().signal
 
-const options: BackupOptions = {
-  backupId: 'b1',
-  topics: { include: ['*'], exclude: [] },
-  compression: 'none',
-  segmentBytes: 1 << 20,
-  continuous: false,
-  commitIntervalMs: 60_000,
-  memoryBudgetBytes: 4 << 20,
-  connectionsPerBroker: 2,
-  missingTopics: 'fail',
-  onGap: 'warn',
-  onTruncation: 'fail',
-}
+const options = plainOptions()
 
 class StillClock extends JumpingClock {
   override readonly sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {

@@ -16,21 +16,10 @@ import { encodeRun } from '../fakes/batches.ts'
 import { fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
 import { World } from '../retention/world.ts'
+import { plainOptions } from './plain-options.ts'
 
 const never = new AbortController().signal
-const options: BackupOptions = {
-  backupId: 'a',
-  topics: { include: ['*'], exclude: [] },
-  compression: 'auto',
-  segmentBytes: 1 << 20,
-  continuous: false,
-  commitIntervalMs: 3_600_000,
-  memoryBudgetBytes: 4 << 20,
-  connectionsPerBroker: 2,
-  missingTopics: 'fail',
-  onGap: 'warn',
-  onTruncation: 'fail',
-}
+const options = plainOptions({ backupId: 'a', compression: 'auto', commitIntervalMs: 3_600_000 })
 
 interface Suspension {
   /** Another process meanwhile. */

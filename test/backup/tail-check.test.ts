@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { isOtherTail, markOf, walkAnswer } from '../../src/backup/chunk.ts'
+import { judgeTail, markOf, walkAnswer } from '../../src/backup/chunk.ts'
 import { encodeRun } from '../fakes/batches.ts'
 
 const stored = encodeRun(10n, 10)
@@ -10,7 +10,9 @@ function walk(bytes: Buffer) {
   return walkAnswer(bytes, { start: 0, end: bytes.length }, 'orders/0')
 }
 
-const isOther = (...batches: Buffer[]) => isOtherTail(Buffer.concat(batches), walk(Buffer.concat(batches)), tail, 20n)
+const judge = (batches: Buffer[], mayBeCompacted?: boolean) =>
+  judgeTail(Buffer.concat(batches), walk(Buffer.concat(batches)), tail, 20n, mayBeCompacted)
+const isOther = (...batches: Buffer[]) => judge(batches) === 'other'
 
 describe('the batch that was stored last', () => {
   test('is the same with the same bytes, whatever follows it', () => {
@@ -35,5 +37,9 @@ describe('the batch that was stored last', () => {
     marked.writeInt16BE(marked.readInt16BE(21) | 0x40, 21)
     marked.writeUInt32BE(1, 17)
     assert.equal(isOther(marked), false)
+    for (const changed of [encodeRun(20n, 10), thinned, marked]) {
+      assert.equal(judge([changed]), 'gone', 'which proves nothing')
+      assert.equal(judge([changed], false), 'other', 'where nothing is compacted')
+    }
   })
 })

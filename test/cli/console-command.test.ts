@@ -68,6 +68,13 @@ const refused: [string[], RegExp, Record<string, string>?][] = [
   [['--listen', '0.0.0.0:0'], /needs TLS/, { KAFKA_BACKUP_CONSOLE_TOKEN: TOKEN }],
   [['--listen', '127.0.0.1:0'], /fewer than 16 characters/, { KAFKA_BACKUP_CONSOLE_TOKEN: 'short' }],
   [['--listen', '127.0.0.1:0', '--token-env', 'MISTYPED'], /MISTYPED: this environment variable is not set/],
+  [
+    ['--listen', '127.0.0.1:0'],
+    /TOKEN: this environment variable is empty: set a token, or/,
+    { KAFKA_BACKUP_CONSOLE_TOKEN: '' },
+  ],
+  [['--listen', '127.0.0.1:0', '--token-env', 'BLANK'], /BLANK: this environment variable is empty/, { BLANK: '' }],
+  [['--listen', '127.0.0.1:0', '--allowed-host', 'https://a.example'], /--allowed-host .* is not a host name/],
   [['--tls-cert', 'a.pem'], /both --tls-cert and --tls-key/],
   [['--listen', 'nowhere'], /is not an address/],
   [['--set', 'a=b'], /--set needs --config/],

@@ -1,10 +1,11 @@
-import type { BackupSummary, Description } from '../../src/archive/describe.ts'
+import type { Description } from '../../src/archive/describe.ts'
 import type { GenerationDiff } from '../../src/archive/diff-generations.ts'
 import type { GenerationListing } from '../../src/archive/generations.ts'
+import type { BackupSummary } from '../../src/archive/list-backups.ts'
 import type { Manifest, ManifestPartition } from '../../src/archive/manifest.ts'
 import type { RepairReport } from '../../src/archive/repair.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
-import type { VerifyReport } from '../../src/archive/verify.ts'
+import type { VerificationFacts } from '../../src/archive/verification.ts'
 import type { DryRun } from '../../src/backup/dry-run.ts'
 import type { BackupReport } from '../../src/backup/run-backup.ts'
 import type { ShardReport } from '../../src/backup/run-shard.ts'
@@ -13,6 +14,7 @@ import { parseJob } from '../../src/config/load-job.ts'
 import type { CopyReport } from '../../src/copy/sides.ts'
 import type { ExportReport } from '../../src/export/export-report.ts'
 import type { KeyListing } from '../../src/jobs/keys.ts'
+import type { RecordedReport } from '../../src/jobs/verify.ts'
 import type { CheckReport } from '../../src/observe/finding.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import type { OffsetMapRun } from '../../src/restore/offset-map.ts'
@@ -134,6 +136,16 @@ export const checkReport: CheckReport = {
   warnings: [],
 }
 
+export const verification: VerificationFacts = {
+  generation: 3,
+  deep: true,
+  problems: 0,
+  started_at: '2025-11-16T08:00:00.000Z',
+  finished_at: '2025-11-16T08:10:00.000Z',
+}
+
+const verified = { last_verification: verification, last_deep_verification: verification }
+
 export const summaries: BackupSummary[] = [
   {
     backup_id: 'orders',
@@ -143,6 +155,7 @@ export const summaries: BackupSummary[] = [
     cluster_id: 'MkU3OEVBNTcwNTJENDM2Qk',
     encrypted: false,
     stale_topics: 0,
+    ...verified,
     topics: 1,
     partitions: 1,
     records: 1_500_000,
@@ -167,6 +180,7 @@ export const description: Description = {
   format_version: 1,
   cluster: manifest.cluster,
   selection: manifest.selection,
+  ...verified,
   totals: {
     topics: 2,
     partitions: 2,
@@ -245,7 +259,7 @@ export const description: Description = {
   schema_registry: { enabled: false, taken_at: null, subjects_count: 0, schemas_count: 0, subjects: [] },
 }
 
-export const verifyReport: VerifyReport = {
+export const verifyReport: RecordedReport = {
   ok: true,
   backup_id: 'orders',
   generation: 3,
@@ -260,6 +274,7 @@ export const verifyReport: VerifyReport = {
   unreadable_generations: [],
   gaps: [],
   warnings: [],
+  record: { key: 'orders/reports/verified/20251116t080000000z-1a2b3c4d.quick.json' },
 }
 
 export const repairReport: RepairReport = {

@@ -80,7 +80,7 @@ describe('--generation and --as-of', () => {
     assert.deepEqual((await run(['describe', ...one, '--as-of', time])).calls.describeBackup?.[2], { asOfMs })
     const { calls } = await run(['verify', ...one, '--as-of', time, '--deep'])
     const { onProgress: _, ...options } = Object(calls.verifyBackup?.[2])
-    assert.deepEqual(options, { deep: true, asOfMs })
+    assert.deepEqual(options, { deep: true, record: true, asOfMs })
   })
 
   test('select the state that is restored and compared, in the place of that of the job', async () => {

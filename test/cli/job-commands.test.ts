@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { parse } from 'yaml'
 import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
 import { backupReport, checkReport, dryRun, fakeActions, gap, job } from './fake-actions.ts'
@@ -82,6 +83,48 @@ To fix:
     assert.equal(code, 1)
     const { clusterId, ...rest } = denied
     assert.deepEqual(JSON.parse(out), { ...rest, cluster_id: clusterId })
+  })
+
+  test('prints the ACLs that the job needs as a script of kafka-acls, without connecting', async () => {
+    const { code, out, calls } = await run(['check', ...config, '--acls', 'kafka-acls'])
+    assert.equal(code, 0)
+    assert.equal(calls.checkJob, undefined)
+    const lines = out.trimEnd().split('\n')
+    assert.equal(lines[0], '# The job only reads from the cluster.')
+    assert.ok(lines.includes('# Read: Fetch'), out)
+    const tool = "kafka-acls.sh --bootstrap-server kafka:9092 --add --allow-principal 'User:<name>'"
+    assert.deepEqual(
+      lines.filter(line => line !== '' && !line.startsWith('#')),
+      [
+        `${tool} --topic orders --operation Describe --operation Read --operation DescribeConfigs`,
+        `${tool} --group '*' --operation Describe`,
+        `${tool} --cluster --operation Describe`,
+      ],
+    )
+  })
+
+  test('prints the ACLs as the authorization of a Strimzi KafkaUser', async () => {
+    const { out } = await run(['check', ...config, '--acls', 'strimzi'])
+    const { spec } = parse(out)
+    assert.equal(spec.authorization.type, 'simple')
+    assert.deepEqual(spec.authorization.acls[0], {
+      resource: { type: 'topic', name: 'orders', patternType: 'literal' },
+      operations: ['Describe', 'Read', 'DescribeConfigs'],
+      host: '*',
+    })
+  })
+
+  test('prints the ACLs as JSON, with the requests that need each operation', async () => {
+    const json = async (form: string) =>
+      JSON.parse((await run(['check', ...config, '--format', 'json', '--acls', form])).out)
+    const { principal, rules, notes, kafka_acls } = await json('kafka-acls')
+    assert.equal(principal, null)
+    assert.equal(kafka_acls.length, rules.length)
+    assert.equal(notes.length, 1)
+    const { operations, ...cluster } = rules.at(-1)
+    assert.deepEqual(cluster, { resource: 'cluster', name: 'kafka-cluster', pattern: 'literal' })
+    assert.deepEqual(operations, [{ operation: 'Describe', requests: ['DescribeLogDirs', 'ListGroups'] }])
+    assert.equal((await json('strimzi')).strimzi.spec.authorization.acls.length, rules.length)
   })
 })
 

@@ -81,7 +81,7 @@ describe('the process', () => {
 
   test('loads no YAML library without a job file, and no logging library without JSON logs', async () => {
     const { err } = await run(['list', '--path', folder], { nodeArgs: ['--import', pathToFileURL(spy).href] })
-    assert.match(err, /src\/archive\/describe/)
+    assert.match(err, /src\/archive\/list-backups/)
     assert.doesNotMatch(err, /node_modules\/(yaml|pino)\/|src\/config\//)
   })
 })

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { LastVerification } from '../../src/archive/verification.ts'
 import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import { parseJson } from '../../src/lib/json.ts'
 import type { Storage } from '../../src/storage/storage.ts'
-import { description, fakeActions, gap, job, summaries, verifyReport } from './fake-actions.ts'
+import { description, fakeActions, gap, job, summaries, verification, verifyReport } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 
 async function run(argv: string[], replaced: Partial<Actions> = {}, io = new FakeIo()) {
@@ -30,10 +31,34 @@ describe('list', () => {
     assert.equal(err, '')
     assert.equal(
       out,
-      `BACKUP  STATE     GEN  CREATED               TOPICS  PARTITIONS    RECORDS    BYTES   STORED  GAPS  CLUSTER
-orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 GiB  376 MiB     -  MkU3OEVBNTcwNTJENDM2Qk
+      `BACKUP  STATE     GEN  CREATED               TOPICS  PARTITIONS    RECORDS    BYTES   STORED  GAPS  VERIFIED  CLUSTER
+orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 GiB  376 MiB     -  just now  MkU3OEVBNTcwNTJENDM2Qk
 `,
     )
+  })
+
+  test('shows when a backup was last verified, and that it was damaged', async () => {
+    const [orders = assert.fail()] = summaries
+    const listed = async (last_verification: LastVerification) => {
+      const { code, out } = await run(['list', ...at], { listBackups: async () => [{ ...orders, last_verification }] })
+      assert.equal(code, 0)
+      return out
+    }
+    assert.match(await listed(null), / never {5}MkU/)
+    assert.match(await listed({ error: 'denied' }), / unknown {3}MkU/)
+    const finished_at = '2025-11-12T00:00:00.000Z'
+    assert.match(await listed({ ...verification, finished_at }), / 3 d ago {3}MkU/)
+    const damaged = await listed({ ...verification, finished_at, problems: 2 })
+    assert.match(damaged, / DAMAGED 3 d ago {2}MkU/)
+    assert.match(
+      damaged,
+      /\n\norders: the last verification found damage \(3 d ago, generation 3, 2 problems, .*verify/,
+    )
+    const last_deep_verification = { ...verification, deep: true, finished_at, problems: 2 }
+    const quick = { ...orders, last_verification: { ...verification, deep: false }, last_deep_verification }
+    const { out } = await run(['list', ...at], { listBackups: async () => [quick] })
+    assert.match(out, / DAMAGED 3 d ago {2}MkU/)
+    assert.match(out, /; every byte was read 3 d ago, generation 3, 2 problems\); `verify --deep` lists the problems/)
   })
 
   test('shows an unreadable backup with the reason, and exits 3', async () => {
@@ -156,6 +181,7 @@ Location    /backups
 State       complete
 Generation  3, 2 earlier generations kept
 Created     2025-11-15 09:36:12Z, begun 2025-11-15 09:35:00Z
+Verified    just now, generation 3, no problems, every byte was read
 Restorable  2025-11-10 00:00:00Z (generation 1) to 2025-11-15 09:36:12Z (generation 3)
 Cluster     MkU3OEVBNTcwNTJENDM2Qk, 3 brokers
 Selection   orders, payments-*, without *-tmp
@@ -258,6 +284,19 @@ describe('verify', () => {
 `,
     )
     assert.equal(Object(calls.verifyBackup?.[2]).deep, false)
+  })
+
+  test('stores its result unless --no-record is given, and says why there is none', async () => {
+    for (const [argv, record] of [
+      [['verify', ...one], true],
+      [['verify', ...one, '--no-record'], false],
+    ] as const) {
+      assert.equal(Object((await run([...argv])).calls.verifyBackup?.[2]).record, record)
+    }
+    const report = { ...verifyReport, record: { not_recorded: 'the folder is read-only' } }
+    const { code, out } = await run(['verify', ...one], { verifyBackup: async () => report })
+    assert.equal(code, 0)
+    assert.match(out, /^orders generation 3: intact\n.*\n {2}this result is not recorded: the folder is read-only\n$/)
   })
 
   test('passes --deep to the verification', async () => {

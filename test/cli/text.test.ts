@@ -12,7 +12,8 @@ import {
 
 test('shows a time in UTC with seconds', () => {
   assert.equal(formatTimestamp(1_763_199_372_123n), '2025-11-15 09:36:12Z')
-  assert.equal(formatTimestamp(-1n), '1969-12-31 23:59:59Z')
+  assert.equal(formatTimestamp(-1n), 'none')
+  assert.equal(formatTimestamp(-2n), '1969-12-31 23:59:59Z')
   assert.equal(formatInstant('2025-11-15T09:36:12.345Z'), '2025-11-15 09:36:12Z')
 })
 

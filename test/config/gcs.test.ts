@@ -9,7 +9,7 @@ describe('a storage of Google Cloud', () => {
       backend: 'gcs',
       bucket: 'my-bucket',
       partSizeBytes: 5 * 2 ** 20,
-      uploads: 4,
+      uploads: 8,
       connectTimeoutMs: 10_000,
       idleTimeoutMs: 60_000,
     })

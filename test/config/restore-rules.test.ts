@@ -4,7 +4,23 @@ import { errorsOf, minimalRestore, parseRestore } from './job-texts.ts'
 
 const job = (...lines: string[]) => `${minimalRestore}restore:\n${lines.map(line => `  ${line}\n`).join('')}`
 
+const PATH_FORM =
+  'it is a path alone, or a path, one of = != < <= > >=, and a value, such as customer.id=42 or items[*].sku=A1'
+
 const refused: Record<string, [lines: string[], errors: string[]]> = {
+  'a filter whose conditions cannot be read, each with its line': [
+    ['filter:', '  headers: [trace, "=x"]', '  where:', '    - a=1', '    - "=1"', '    - a>b', '  texts: [""]'],
+    [
+      'filter.headers.1: "=x" has no name before the equals sign; allowed: the name of a header, or name=value [line 10]',
+      `filter.where.1: "=1" begins with no name; ${PATH_FORM}; allowed: a condition such as customer.id=42 [line 13]`,
+      `filter.where.2: "a>b" compares with "b", not a number; ${PATH_FORM}; allowed: a condition such as customer.id=42 [line 14]`,
+      'filter.texts.0: "" is empty; allowed: a text that is not empty [line 15]',
+    ],
+  ],
+  'a filter without a condition': [
+    ['filter: {keys: [], not_decoded: skip}'],
+    ['filter: has no condition: give keys, key_prefixes, headers, texts or where, or leave it out [line 9]'],
+  ],
   'two topics onto one': [
     ['topic_mapping: {a: x, b: y, c: x}'],
     ['topic_mapping.c: goes to the same topic as a [line 9]'],

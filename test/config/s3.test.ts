@@ -13,7 +13,7 @@ describe('an S3 storage', () => {
       sse: 'none',
       checksum: 'crc32c',
       partSizeBytes: 5 * 2 ** 20,
-      uploads: 4,
+      uploads: 8,
       connectTimeoutMs: 10_000,
       idleTimeoutMs: 60_000,
     })

@@ -45,6 +45,25 @@ describe('the console refuses', () => {
     assert.equal(statusOf({ allowedHosts: [], isLoopback: false }, { host: 'other.example' }), undefined)
   })
 
+  test('another port than that of a name that was given with one', () => {
+    const options = {
+      ...local,
+      allowedHosts: ['console.example:8443', 'proxy.example:443', '[fd00::1]:8443', 'fd00::2'],
+    }
+    const accepted = [
+      'console.example:8443',
+      'Console.example:8443',
+      'proxy.example',
+      'proxy.example:443',
+      '[fd00::1]:8443',
+    ]
+    for (const host of [...accepted, '[fd00::2]', '[fd00::2]:1'])
+      assert.equal(statusOf(options, { host }), undefined, host)
+    for (const host of ['console.example', 'console.example:8444', 'proxy.example:80', '[fd00::1]', '[fd00::1]:1']) {
+      assert.equal(statusOf(options, { host }), 403, host)
+    }
+  })
+
   test('what another site loads, but not a link from there', () => {
     const image = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }
     assert.equal(statusOf(local, image), 403)

@@ -22,7 +22,7 @@ export interface SampleBackups {
 }
 
 /**
- * Backups as the program writes them: `shop` with three types of schemas, groups, a gap, a replaced topic and hostile records, in
+ * Backups as the program writes them: `shop`, verified, with three types of schemas, groups, a gap, a replaced topic and hostile records, in
  * three generations; `sealed`, which is encrypted.
  */
 export async function makeSampleBackups(folder: string): Promise<SampleBackups> {
@@ -49,6 +49,7 @@ export async function makeSampleBackups(folder: string): Promise<SampleBackups> 
     await run(job(SEALED, { encryption: { recipients: [{ key_file: keyFile }] } }))
     change(topics)
     await run(job(SHOP, {}))
+    await runCommand(['verify', '--path', path, '--backup-id', SHOP, '--deep'])
     return { path, keyFile }
   } finally {
     await registry.close()
@@ -58,9 +59,13 @@ export async function makeSampleBackups(folder: string): Promise<SampleBackups> 
 
 export async function runBackup(file: string, job: object): Promise<void> {
   writeFileSync(file, JSON.stringify(job))
+  await runCommand(['backup', '--config', file])
+}
+
+async function runCommand(argv: string[]): Promise<void> {
   const io = new FakeIo()
-  const exitCode = await main(['backup', '--config', file], io)
-  if (exitCode !== 0) throw new Error(`the backup ended with ${exitCode}: ${io.stderr.text}`)
+  const exitCode = await main(argv, io)
+  if (exitCode !== 0) throw new Error(`${argv.join(' ')} ended with ${exitCode}: ${io.stderr.text}`)
 }
 
 /** Retention removes records before they are copied, and a topic is created again. */

@@ -15,7 +15,9 @@ const console_ = useConsole()
 /** Every page, with a text that it must show. */
 const pages: readonly (readonly [path: string, shows: RegExp])[] = [
   ['/', /shop/],
+  ['/', /Last verification[\s\S]*never/],
   ['/at/0/shop', /Recovery window/],
+  ['/at/0/shop', /<dt>Verified<\/dt><dd>[^<]+, generation 2, no problems, every byte was read/],
   ['/at/0/sealed', /AES-256-GCM/],
   ['/at/0/shop/topics/orders', /lost these records/],
   ['/at/0/shop/topics/events', /Incarnations/],

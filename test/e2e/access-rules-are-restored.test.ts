@@ -15,7 +15,7 @@ import { startKafka } from '../servers/kafka.ts'
 import { guarded, loginOf, runTool } from './access-world.ts'
 import { backUp, makeJob, withFolder } from './backup-job.ts'
 import { type RestoreJobSpec, restoreJobText } from './restore-job.ts'
-import { root, run } from './run-cli.ts'
+import { run, runCli } from './run-cli.ts'
 import { useKafka, useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -189,8 +189,7 @@ describe('access rules', () => {
       })
       const file = join(path, 'restore.yaml')
       await writeFile(file, text)
-      const cli = (...args: string[]) =>
-        run(process.execPath, [join(root, 'src/cli/bin.ts'), ...args, '--config', file])
+      const cli = (...args: string[]) => runCli([...args, '--config', file])
       const checked = await cli('check')
       assert.equal(checked.code, 1)
       assert.match(checked.stdout, /--operation Alter --operation AlterConfigs --cluster/)

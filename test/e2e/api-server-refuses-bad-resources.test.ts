@@ -7,9 +7,10 @@ import { buildDefinitions } from '../../src/operator/crd/definitions.ts'
 import { controllers, type Resource as OwnResource, resourceKinds } from '../../src/operator/crd/resource.ts'
 import { planJobPod } from '../../src/operator/job/plan-job-pod.ts'
 import { readExamples } from '../operator/crd/examples.ts'
-import { type Kube, startKube } from '../servers/kube.ts'
+import { applyAll, type Kube } from '../servers/kube.ts'
 import { KubeError, openKubeConnection } from '../servers/kube-connection.ts'
 import { type KubeObject, refOf, trueCondition } from '../servers/kube-object.ts'
+import { shareKube } from '../servers/shared-kube.ts'
 import { badResources, goodSpecs } from './bad-resources.ts'
 
 const apiVersion = 'kafka-backup.dev/v1alpha1'
@@ -20,7 +21,8 @@ let kube: Kube
 let namespace: string
 
 before(async () => {
-  kube = await startKube({ manifests: definitions })
+  kube = await shareKube()
+  await applyAll(kube.api, definitions)
   namespace = await kube.makeNamespace('resources')
 })
 after(() => kube?.stop())

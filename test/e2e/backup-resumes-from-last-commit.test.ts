@@ -8,7 +8,7 @@ import { openLocation } from '../open-location.ts'
 import { readArchivedTopic, readTopicEntry } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import { backUp, jobText, withFolder } from './backup-job.ts'
-import { launcher, run } from './run-cli.ts'
+import { runCli } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -158,7 +158,7 @@ describe('a run resumes from the last commit', () => {
       for (const isElsewhere of [false, true]) {
         await seed('killed', 50)
         const args = ['backup', '--config', config, '-v']
-        const killed = await run(launcher, args, { signal: 'SIGKILL', when: /committed generation/ })
+        const killed = await runCli(args, { signal: 'SIGKILL', when: /committed generation/ })
         assert.equal(killed.code, null, killed.stderr)
         const [name = ''] = await readdir(join(path, 'b1/leases'))
         const file = join(path, 'b1/leases', name)

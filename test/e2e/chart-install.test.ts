@@ -37,11 +37,19 @@ before(async () => {
 })
 after(() => kube?.stop())
 
+/** What helm makes of a case, once for all tests. */
+const rendered = new Map<ChartValues, Promise<KubeObject[]>>()
+function renderCase(values: ChartValues): Promise<KubeObject[]> {
+  const objects = rendered.get(values) ?? renderChart(values, { namespace, release: 'r' })
+  rendered.set(values, objects)
+  return objects
+}
+
 for (const [name, values] of Object.entries(chartCases)) {
   test(`with ${name}, helm reports nothing and the API server accepts every object`, async () => {
     const linted = await runHelm(['lint', '--strict', '--kube-version', kubeVersion, chartFolder], values)
     assert.equal(linted.exitCode, 0, linted.stdout + linted.stderr)
-    const objects = await renderChart(values, { namespace })
+    const objects = await renderCase(values)
     assert.ok(objects.some(({ kind }) => kind === 'Deployment'))
     for (const object of inOrder(objects)) await kube.api.applyDry(object)
     await createDry(podOf(objects))
@@ -58,7 +66,7 @@ for (const [name, { values, says }] of Object.entries(refusedCases)) {
 
 test('renders no object twice, and all have the labels of the release', async () => {
   for (const values of Object.values(chartCases)) {
-    const objects = await renderChart(values, { namespace, release: 'r' })
+    const objects = await renderCase(values)
     const names = objects.map(object => Object.values(refOf(object)).join(' '))
     assert.equal(new Set(names).size, names.length)
     for (const { kind, metadata } of objects) {

@@ -3,10 +3,10 @@ import { after, before, test } from 'node:test'
 import { resourceKinds } from '../../src/operator/crd/resource.ts'
 import type { ResourceStatus } from '../../src/operator/crd/status.ts'
 import { chartName, installChart, renderChart } from '../servers/chart.ts'
-import { startKube } from '../servers/kube.ts'
 import type { KubeObject, ObjectRef } from '../servers/kube-object.ts'
 import { startKubelet } from '../servers/kubelet.ts'
 import { kafkaBackupImage } from '../servers/kubelet-images.ts'
+import { shareKube } from '../servers/shared-kube.ts'
 import { type KubeUse, podsOf, waitFor } from '../servers/use-kube.ts'
 
 const { apiVersion, kind } = resourceKinds().backup
@@ -18,7 +18,7 @@ const use = {} as KubeUse
 let namespace: string
 
 before(async () => {
-  use.kube = await startKube()
+  use.kube = await shareKube()
   use.kubelet = await startKubelet(use.kube, { images: { [image]: kafkaBackupImage() } })
   namespace = await use.kube.makeNamespace('operator', { 'pod-security.kubernetes.io/enforce': 'restricted' })
   await installChart(use.kube, namespace, values, { withDeployment: true })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { offlineNpm } from '../servers/npm-cache.ts'
 import { jobText, withFolder } from './backup-job.ts'
-import { launcher, root, run } from './run-cli.ts'
+import { launcher, root, run, runCli } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
 describe('the command line', () => {
@@ -37,7 +37,7 @@ describe('the command line', () => {
 
   test('check, backup, list, describe and verify answer in JSON with documented exit codes', async () => {
     const json = async (...args: string[]) => {
-      const { code, stdout, stderr } = await run(launcher, [...args, '--format', 'json'])
+      const { code, stdout, stderr } = await runCli([...args, '--format', 'json'])
       assert.equal(code, 0, stderr)
       return JSON.parse(stdout)
     }
@@ -62,7 +62,7 @@ describe('the command line', () => {
     const partition = join(store, 'b1/kafka/events/1')
     const segment = (await readdir(partition)).find(name => name.includes('.log')) ?? ''
     await truncate(join(partition, segment), 1000)
-    const { code, stdout } = await run(launcher, ['verify', ...at()])
+    const { code, stdout } = await runCli(['verify', ...at()])
     assert.equal(code, 3)
     assert.match(stdout, new RegExp(`b1/kafka/events/1/${segment.replaceAll('.', '\\.')}.*1000 bytes instead of`))
   })
@@ -70,29 +70,29 @@ describe('the command line', () => {
   test('a bad job file and a bad command line exit 2 and name the field', async () => {
     const bad = join(folder, 'bad.yaml')
     await writeFile(bad, `${await readFile(config, 'utf8')}`.replace('"include"', '"inclode"'))
-    const invalid = await run(launcher, ['backup', '--config', bad])
+    const invalid = await runCli(['backup', '--config', bad])
     assert.equal(invalid.code, 2)
     assert.match(invalid.stderr, /source\.topics\.inclode.*did you mean/)
-    assert.equal((await run(launcher, ['backup'])).code, 2)
-    assert.equal((await run(launcher, ['restroe'])).code, 2)
-    const scheme = await run(launcher, ['list', '--path', 's3://bucket/x'])
+    assert.equal((await runCli(['backup'])).code, 2)
+    assert.equal((await runCli(['restroe'])).code, 2)
+    const scheme = await runCli(['list', '--path', 's3://bucket/x'])
     assert.equal(scheme.code, 2)
     assert.match(scheme.stderr, /s3/)
   })
 
   test('a missing backup is named together with those that are there', async () => {
-    const { code, stderr } = await run(launcher, ['describe', '--path', store, '--backup-id', 'b2'])
+    const { code, stderr } = await runCli(['describe', '--path', store, '--backup-id', 'b2'])
     assert.equal(code, 1)
     assert.match(stderr, /no backup `b2`.*there are: b1/)
   })
 
   test('names the folder of a backup and a controller listener as such', async () => {
-    const own = await run(launcher, ['list', '--path', join(store, 'b1')])
+    const own = await runCli(['list', '--path', join(store, 'b1')])
     assert.equal(own.code, 2)
     assert.match(own.stderr, /is the folder of one backup[\s\S]*b1 as the backup id/)
     const settings = await readFile(join(kafka.server.dataDirs[0] ?? '', '../server.properties'), 'utf8')
     const controller = /CONTROLLER:\/\/(127\.0\.0\.1:\d+)/.exec(settings)?.[1] ?? assert.fail(settings)
-    const wrong = await run(launcher, ['check', '--config', config, '--set', `source.bootstrap_servers=${controller}`])
+    const wrong = await runCli(['check', '--config', config, '--set', `source.bootstrap_servers=${controller}`])
     assert.equal(wrong.code, 1)
     assert.match(wrong.stderr, /is a controller listener of KRaft, which serves no clients/)
   })
@@ -104,10 +104,10 @@ describe('the command line', () => {
       ['/proc/backups/all', /\/proc/],
       [config, /job\.yaml is (a file, )?not a folder/],
     ] as const) {
-      const checked = await run(launcher, ['check', '--config', config, '--set', `storage.path=${path}`])
+      const checked = await runCli(['check', '--config', config, '--set', `storage.path=${path}`])
       assert.equal(checked.code, 1, checked.stdout)
       assert.match(checked.stdout + checked.stderr, why)
-      const stored = await run(launcher, ['backup', '--config', config, '--set', `storage.path=${path}`])
+      const stored = await runCli(['backup', '--config', config, '--set', `storage.path=${path}`])
       assert.notEqual(stored.code, 0)
       assert.match(stored.stderr, why)
       assert.doesNotMatch(stored.stderr, /offsets to copy/)
@@ -127,13 +127,13 @@ describe('the command line', () => {
         await writeFile(job, jobText({ ...spec, backup: { segment_bytes: '1MiB', memory_budget: '32MiB' } }))
         // Too slow to end before the signal comes, also on a busy machine.
         const slowly = ['backup', '--config', job, '--set', 'backup.rate_limit=1MiB']
-        const interrupted = await run(launcher, slowly, { signal, when: /offsets to copy/ })
+        const interrupted = await runCli(slowly, { signal, when: /offsets to copy/ })
         assert.equal(interrupted.code, exitCode, interrupted.stderr)
-        const verified = await run(launcher, ['verify', '--path', spec.path, '--backup-id', 'b1', '--deep'])
+        const verified = await runCli(['verify', '--path', spec.path, '--backup-id', 'b1', '--deep'])
         assert.ok([0, 1].includes(verified.code ?? -1), 'nothing committed yet, or what is committed is whole')
-        const resumed = await run(launcher, ['backup', '--config', job, '--format', 'json'])
+        const resumed = await runCli(['backup', '--config', job, '--format', 'json'])
         assert.equal(resumed.code, 0, resumed.stderr)
-        const listed = await run(launcher, ['list', '--path', spec.path, '--format', 'json'])
+        const listed = await runCli(['list', '--path', spec.path, '--format', 'json'])
         assert.equal(JSON.parse(listed.stdout).backups[0].records, 20_000)
       }))
   }

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { commitGeneration } from '../../src/archive/commit.ts'
@@ -9,6 +12,10 @@ import { LONG, MANY, storeManyRecords, storeManyTopics } from '../console/large-
 import { SHOP } from '../console/sample-backups.ts'
 import { useConsole } from '../console/use-console.ts'
 import { findBarriers, useBrowser } from '../servers/browser.ts'
+import type { SeedRecord } from '../servers/driver.ts'
+import { jobText, withFolder } from './backup-job.ts'
+import { root, run } from './run-cli.ts'
+import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const console_ = useConsole({}, async storage => {
@@ -157,4 +164,74 @@ test('a page shows a newer generation as soon as it is committed, and keeps what
   assert.match(await page.locator('main').innerText(), /2027-01-01 00:00:00Z/)
   assert.equal(await page.evaluate('document.activeElement.textContent'), 'payments')
   await page.context().close()
+})
+
+describe('a backup of a real Kafka, taken, verified and served by the built program', () => {
+  const kafka = useKafka()
+  const program = join(root, 'dist/kafka-backup.js')
+
+  async function command(...args: string[]): Promise<void> {
+    const { code, stderr } = await run(process.execPath, [program, ...args])
+    assert.equal(code, 0, stderr)
+  }
+
+  /** Until the work is done. */
+  async function withConsole(path: string, work: (url: string) => Promise<void>): Promise<void> {
+    const args = [program, 'console', '--path', path, '--listen', '127.0.0.1:0', '--format', 'json']
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const ended = once(child, 'exit')
+    try {
+      let printed = ''
+      for await (const chunk of child.stdout) {
+        printed += chunk
+        if (printed.trimEnd().endsWith('}')) break
+      }
+      await work(JSON.parse(printed).url)
+    } finally {
+      child.kill('SIGTERM')
+      await ended
+    }
+  }
+
+  test('shows its records, transactions and groups, and when it was verified', () =>
+    withFolder(async path => {
+      await kafka.driver.createTopic('bought', { partitions: 2 })
+      const records: SeedRecord[] = Array.from({ length: 120 }, (_, at) => ({
+        ...{ partition: at % 2, key: Buffer.from(`customer-${at % 9}`), timestamp: 1_790_000_000_000 + at },
+        value: at % 40 === 7 ? null : Buffer.from(JSON.stringify({ order: at, note: '<b>hello</b>' })),
+        headers: [['trace', Buffer.from(`trace-${at}`)]],
+      }))
+      await kafka.driver.produce('bought', records, { compression: 'zstd' })
+      const late = { partition: 0, key: null, value: Buffer.from('rolled back'), timestamp: 1_790_000_001_000 }
+      await kafka.driver.transaction('bought', [late], { transactionalId: 'bought', outcome: 'abort' })
+      await kafka.driver.readGroup({ group: 'bought-app', topics: ['bought'], reset: 'earliest' })
+      const config = join(path, 'job.yaml')
+      const store = join(path, 'store')
+      await writeFile(config, jobText({ servers: kafka.server.bootstrapServers, path: store, include: ['bought'] }))
+      await command('backup', '--config', config)
+      await command('verify', '--config', config, '--deep')
+      await withConsole(store, async url => {
+        const { page, complaints } = await open()
+        const shown = async (place: string) => {
+          await page.goto(`${url}${place}`)
+          return page.locator('main').innerText()
+        }
+        assert.match(await shown('/'), /b1[\s\S]*generation 1, no problems, every byte was read/)
+        await page.getByRole('link', { name: 'b1', exact: true }).click()
+        await page.getByRole('link', { name: 'bought', exact: true }).first().click()
+        assert.match(await page.locator('main').innerText(), /60/)
+        const place = '/at/0/b1/topics/bought/records'
+        assert.match(
+          await shown(`${place}?header=trace%3Dtrace-42`),
+          /Found 1 record[\s\S]*customer-6[\s\S]*"order":42/,
+        )
+        assert.match(await shown(`${place}?partition=1`), /tombstone/)
+        assert.doesNotMatch(await shown(`${place}?partition=0`), /rolled back/)
+        assert.match(await shown(`${place}?partition=0&aborted=1`), /abort marker[\s\S]*aborted rolled back/)
+        assert.match(await shown(`${place}/0/21`), /<b>hello<\/b>/)
+        assert.match(await shown('/at/0/b1/groups/group?name=bought-app'), /bought/)
+        assert.deepEqual(complaints, [])
+        await page.context().close()
+      })
+    }))
 })

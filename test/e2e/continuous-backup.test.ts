@@ -21,7 +21,7 @@ import { findFreePorts } from '../servers/ports.ts'
 import { backUp, jobText, withFolder } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
 import { restore, restoreJobText } from './restore-job.ts'
-import { launcher } from './run-cli.ts'
+import { cli } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -315,7 +315,9 @@ describe('a continuous backup', () => {
         ['SIGINT', 130],
         ['SIGTERM', 143],
       ] as const) {
-        const running = spawn(launcher, ['backup', '--config', config], { stdio: ['ignore', 'pipe', 'pipe'] })
+        const [command, ...first] = cli
+        const args = [...first, 'backup', '--config', config]
+        const running = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
         const ended = once(running, 'close')
         let said = ''
         running.stderr.on('data', chunk => {

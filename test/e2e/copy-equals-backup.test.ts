@@ -19,7 +19,7 @@ import { assertSameRecords, hashChain } from '../oracle/records.ts'
 import { type S3Server, startS3 } from '../servers/versitygw.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { anyTime, seedZoo } from './record-zoo.ts'
-import { launcher, root, run } from './run-cli.ts'
+import { root, run, runCli } from './run-cli.ts'
 import { openRegistry, register, send } from './schema-world.ts'
 import { useKafka } from './use-kafka.ts'
 
@@ -159,9 +159,9 @@ describe('a copy of a backup of Kafka', () => {
         ['plain', ['--to', join(folder, 'plain'), '--decrypt'], [], []],
       ] as const) {
         const copying = ['copy', '--from', here, ...argv, '-b', 'b1', '--key-file', ours, '--format', 'json']
-        const first = await run(launcher, copying)
+        const first = await runCli(copying)
         assert.equal(first.code, 0, first.stderr)
-        const again = await run(launcher, [...copying, '--verify-existing'])
+        const again = await runCli([...copying, '--verify-existing'])
         assert.deepEqual([again.code, JSON.parse(again.stdout).backups[0].objects], [0, 0], again.stderr)
         const objects = [...(await objectsIn(join(folder, name))).keys()]
         assert.ok(!objects.some(key => /zoo|bulk|customers/.test(key)))
@@ -237,14 +237,14 @@ describe('a copy that is ended from outside', () => {
         await storeGenerations(source, GENERATIONS, { valueBytes: 4 << 20 })
         const argv = ['copy', '--from', here, '--to', there, '--backup-id', 'b1', '-v']
         for (const when of whens) {
-          const ended = await run(launcher, argv, { signal, when })
+          const ended = await runCli(argv, { signal, when })
           assert.equal(ended.code, code, ended.stderr)
           const target = openLocation(there)
           const generations = await listGenerations(target, 'b1', never)
           assert.ok(generations.length <= GENERATIONS)
           if (generations.length > 0) await assertDeep(there)
         }
-        const last = await run(launcher, [...argv, '--format', 'json'])
+        const last = await runCli([...argv, '--format', 'json'])
         assert.equal(last.code, 0, last.stderr)
         assert.equal(JSON.parse(last.stdout).backups[0].newest_generation, GENERATIONS)
         const left = [...(await objectsIn(there)).keys()].filter(key => key.includes('/.tmp-'))
@@ -275,13 +275,13 @@ test('reports a target that holds another backup, and exits 5', async () => {
       storage: { backend: 'filesystem', path: there },
     }
     await writeFile(config, JSON.stringify(job))
-    const refused = await run(launcher, ['copy', '--from', here, '--to-config', config, '--all'])
+    const refused = await runCli(['copy', '--from', here, '--to-config', config, '--all'])
     assert.equal(refused.code, 5, refused.stderr)
     assert.match(
       refused.stderr,
       /error: the backup `b1` at .* is not a copy of the source: its generation 1 is another one/,
     )
-    const listed = await run(launcher, ['list', '--path', here, '--path', there, '--path', join(folder, 'nowhere')])
+    const listed = await runCli(['list', '--path', here, '--path', there, '--path', join(folder, 'nowhere')])
     assert.equal(listed.code, 1)
     assert.match(listed.stdout, /LOCATION[\s\S]*b1[\s\S]*b1[\s\S]*nowhere: there is nothing at/)
   })

@@ -18,7 +18,7 @@ import type { KafkaDriver } from '../servers/driver.ts'
 import { backUp, jobText, makeJob, withFolder } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
 import { restoreByJob } from './restore-job.ts'
-import { launcher, run } from './run-cli.ts'
+import { runCli } from './run-cli.ts'
 import { useKafka, useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -214,7 +214,7 @@ describe('keys that were deleted at the source', () => {
       const file = join(path, 'job.yaml')
       await writeFile(file, jobText(specOf(path, 'reread', slow)))
       const kill = new AbortController()
-      const running = run(launcher, ['backup', '--config', file], { killOn: kill.signal })
+      const running = runCli(['backup', '--config', file], { killOn: kill.signal })
       let isOver = false
       void running.then(() => {
         isOver = true

@@ -17,7 +17,7 @@ import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import { startS3 } from '../servers/versitygw.ts'
 import { allOf, findMarkers, type Planted, plantMarkers } from './planted-markers.ts'
-import { launcher, run } from './run-cli.ts'
+import { runCli } from './run-cli.ts'
 import { openRegistry, register, type WatchedRegistry } from './schema-world.ts'
 import { useKafka } from './use-kafka.ts'
 
@@ -164,14 +164,14 @@ describe('an encrypted backup', () => {
     const config = join(folder, 'shards.json')
     await writeFile(config, JSON.stringify(document(inFolder('shards'), encryption(true))))
     const shards = await Promise.all(
-      [0, 1, 2].map(index => run(launcher, ['backup', '--config', config, '--shard', `${index}/3`])),
+      [0, 1, 2].map(index => runCli(['backup', '--config', config, '--shard', `${index}/3`])),
     )
     for (const { code, stderr } of shards) assert.equal(code, 0, stderr)
-    const committed = await run(launcher, ['backup', '--config', config, '--commit'])
+    const committed = await runCli(['backup', '--config', config, '--commit'])
     assert.equal(committed.code, 0, committed.stderr)
     await assertExact(parseLocation(join(folder, 'shards')))
     assert.deepEqual(await findMarkers(parseLocation(join(folder, 'shards')), allOf(planted)), new Set())
-    const listed = await run(launcher, ['key', 'list', '--config', config, '--format', 'json'])
+    const listed = await runCli(['key', 'list', '--config', config, '--format', 'json'])
     assert.equal(JSON.parse(listed.stdout).data_keys.length, 1)
   })
 
@@ -217,11 +217,11 @@ describe('an encrypted backup', () => {
     const { path } = inFolder('rotated')
     const config = join(folder, 'rotated.json')
     await writeFile(config, JSON.stringify(document(inFolder('rotated'), encryption())))
-    assert.match((await run(launcher, ['check', '--config', config])).stdout, /b1 has no keys yet/)
+    assert.match((await runCli(['check', '--config', config])).stdout, /b1 has no keys yet/)
     await backUp(inFolder('rotated'), encryption())
-    assert.match((await run(launcher, ['check', '--config', config])).stdout, /the data key [0-9a-f]{32} opens/)
+    assert.match((await runCli(['check', '--config', config])).stdout, /the data key [0-9a-f]{32} opens/)
     const at = ['--path', path, '--backup-id', 'b1']
-    const cli = (...args: string[]) => run(launcher, args)
+    const cli = (...args: string[]) => runCli(args)
 
     const listed = await cli('list', '--path', path)
     assert.equal(listed.code, 0, listed.stderr)
@@ -240,7 +240,7 @@ describe('an encrypted backup', () => {
     assert.equal((await cli('verify', ...at, '--deep', '--key-file', keyFile)).code, 1)
     assert.equal((await cli('verify', ...at, '--deep', '--key-file', next)).code, 0)
     const env = { ...process.env, KAFKA_BACKUP_KEY_FILE: next }
-    assert.equal((await run(launcher, ['verify', ...at], { env })).code, 0)
+    assert.equal((await runCli(['verify', ...at], { env })).code, 0)
     await assert.rejects(backUp(inFolder('rotated'), encryption()), { code: 'ENCRYPTION_KEY' })
     await assert.rejects(backUp(inFolder('rotated'), {}), { code: 'ENCRYPTION_KEY' })
   })

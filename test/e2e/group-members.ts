@@ -8,6 +8,12 @@ import type { Writer } from '../../src/kafka/wire/writer.ts'
 
 const never = new AbortController().signal
 
+/** By default a member of a share group waits five seconds for its partitions. */
+export const quickShareGroups = {
+  'group.share.heartbeat.interval.ms': '200',
+  'group.share.min.heartbeat.interval.ms': '200',
+}
+
 /** Broker settings that switch the protocols on which are early access in Kafka 4.1. */
 export const earlyAccess = {
   'group.coordinator.rebalance.protocols': 'classic,consumer,streams,share',
@@ -72,9 +78,7 @@ export async function visitShareGroup(cluster: Cluster, group: string, topic: st
 
 /** ShareGroupHeartbeat v1; answers with its error code. */
 const shareGroupHeartbeat: Api<{ group: string; memberId: string; epoch: number; topic: string }, number> = {
-  name: 'ShareGroupHeartbeat',
-  key: 76,
-  version: 1,
+  ...{ name: 'ShareGroupHeartbeat', key: 76, oldest: 1, newest: 1, flexibleFrom: 1 },
   encode: (writer, { group, memberId, epoch, topic }) =>
     writer
       .string(group)
@@ -91,9 +95,7 @@ const shareGroupHeartbeat: Api<{ group: string; memberId: string; epoch: number;
 
 /** StreamsGroupHeartbeat v0; the grammar is that of StreamsGroupHeartbeatRequest.json in the official client. */
 const streamsGroupHeartbeat: Api<Beat, { errorCode: number; errorMessage: string | null; epoch: number }> = {
-  name: 'StreamsGroupHeartbeat',
-  key: 88,
-  version: 0,
+  ...{ name: 'StreamsGroupHeartbeat', key: 88, oldest: 0, newest: 0, flexibleFrom: 0 },
   encode: (writer, { group, memberId, epoch, sourceTopic }) => {
     const isJoin = epoch === 0
     writer
@@ -142,9 +144,7 @@ interface MemberCommit {
 
 /** OffsetCommit v9 by a member, of one partition; answers with its error code. */
 const memberOffsetCommit: Api<MemberCommit, number> = {
-  name: 'OffsetCommit',
-  key: 8,
-  version: 9,
+  ...{ name: 'OffsetCommit', key: 8, oldest: 9, newest: 9, flexibleFrom: 9 },
   encode: (writer, { group, memberId, epoch, topic, partition, offset }) =>
     writer
       .string(group)

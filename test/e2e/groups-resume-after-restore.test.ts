@@ -6,18 +6,27 @@ import { after, before, describe, test } from 'node:test'
 import { readGroups } from '../../src/archive/groups.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
-import type { Hooks } from '../../src/jobs/parts.ts'
 import { dryRunRestoreJob, runRestoreJob } from '../../src/jobs/restore.ts'
 import type { Cluster } from '../../src/kafka/cluster.ts'
 import { commitGroupOffsets, fetchOffsetsOfGroups } from '../../src/kafka/group-offsets.ts'
+import { describeGroupStates, type GroupState } from '../../src/kafka/groups.ts'
+import { alterShareOffsets, fetchShareOffsets } from '../../src/kafka/share-offsets.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
+import { kafkaOffsets } from '../../src/offsets/kafka-port.ts'
+import { planOffsets } from '../../src/offsets/plan-offsets.ts'
+import { planRollback } from '../../src/offsets/plan-rollback.ts'
+import { runPlan } from '../../src/offsets/run-plan.ts'
 import type { BackupRestoreReport } from '../../src/restore/restore-backup.ts'
+import { memoryBook } from '../offsets/fake-offsets.ts'
 import { openLocation } from '../open-location.ts'
 import type { GroupRead, KafkaDriver } from '../servers/driver.ts'
+import { newestKafkaVersion } from '../servers/kafka-dist.ts'
 import { backUp } from './backup-job.ts'
-import { earlyAccess, joinStreamsGroup, visitShareGroup } from './group-members.ts'
+import { earlyAccess, joinStreamsGroup, quickShareGroups, visitShareGroup } from './group-members.ts'
+import { holdBack } from './hold-back.ts'
 import { openCluster } from './raw-produce.ts'
 import { restoreJobText } from './restore-job.ts'
+import { killRestore } from './run-cli.ts'
 import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -28,7 +37,7 @@ const text = (value: string) => Buffer.from(value)
 
 describe('consumer groups resume after a restore', () => {
   const source = useOwnKafka({ properties: earlyAccess })
-  const target = useOwnKafka({ properties: earlyAccess })
+  const target = useOwnKafka({ version: newestKafkaVersion, properties: quickShareGroups })
   let path = ''
   let cluster: Cluster
 
@@ -67,10 +76,10 @@ describe('consumer groups resume after a restore', () => {
     }
   }
 
-  const jobOf = (restore: Record<string, unknown>) => {
-    const spec = { servers: target.server.bootstrapServers, path, restore: { retention: 'hold', ...restore } }
-    return parseJob(restoreJobText(spec), { source: 'test job', env: process.env, mode: 'restore' })
-  }
+  const textOf = (restore: Record<string, unknown>) =>
+    restoreJobText({ servers: target.server.bootstrapServers, path, restore: { retention: 'hold', ...restore } })
+  const parse = (job: string) => parseJob(job, { source: 'test job', env: process.env, mode: 'restore' })
+  const jobOf = (restore: Record<string, unknown>) => parse(textOf(restore))
   const restore = (options: Record<string, unknown> = {}): Promise<BackupRestoreReport> =>
     runRestoreJob(jobOf(options), { onProgress: () => undefined }, never)
 
@@ -157,20 +166,16 @@ describe('consumer groups resume after a restore', () => {
     }
   })
 
-  test('releases a group when its topics are restored and compared, and resumes a run that ended after that', async () => {
+  test('releases a group when its topics are restored and compared, and resumes a run that SIGKILL ended after that', async () => {
     const chosen = ['group-00', 'group-01', 'group-08']
-    const early = (prefix: string, release: string) => {
+    const earlyText = (prefix: string, release: string) => {
       const mapping = Object.fromEntries(chosen.map(name => [name, `${prefix}${name}`]))
       const topic_mapping = { tx: `${prefix}tx`, latest: `${prefix}latest` }
       const consumer_groups = { include: chosen, mapping, release }
-      return jobOf({ topics: { include: ['tx', 'latest'] }, topic_mapping, consumer_groups, verify: true })
+      return textOf({ topics: { include: ['tx', 'latest'] }, topic_mapping, consumer_groups, verify: true })
     }
-    const stop = new AbortController()
-    const killed = holdBack('/kafka/latest/', event => {
-      if (event.type === 'released') stop.abort(new KafkaBackupError('INTERRUPTED', 'stopped'))
-      return false
-    })
-    await assert.rejects(runRestoreJob(early('p-', 'per_topic'), killed, stop.signal), { code: 'INTERRUPTED' })
+    const early = (prefix: string, release: string) => parse(earlyText(prefix, release))
+    await killRestore({ job: earlyText('p-', 'per_topic'), at: 'released', heldBack: '/kafka/latest/' })
     const offsetsOf = async (prefix: string) => {
       const found = await fetchOffsetsOfGroups(
         cluster,
@@ -207,53 +212,17 @@ describe('consumer groups resume after a restore', () => {
     assert.deepEqual((await offsetsOf('p-'))[0], advanced)
   })
 
-  /** Records of these objects are not read before an event says so. */
-  function holdBack(folder: string, isOpen: (event: ProgressEvent) => boolean): Hooks {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const held = async (key: string, signal: AbortSignal) => {
-      if (!key.includes(folder) || !key.includes('.log')) return
-      const aborted = new Promise((_, reject) =>
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
-      )
-      await Promise.race([promise, aborted])
-    }
-    return {
-      onProgress: event => {
-        if (isOpen(event)) resolve()
-      },
-      decorateStorage: storage => ({
-        location: storage.location,
-        writerBytes: storage.writerBytes,
-        create: (...args) => storage.create(...args),
-        replace: (...args) => storage.replace(...args),
-        openWriter: (...args) => storage.openWriter(...args),
-        read: async (key, signal) => held(key, signal).then(() => storage.read(key, signal)),
-        readRange: async (key, start, length, signal) =>
-          held(key, signal).then(() => storage.readRange(key, start, length, signal)),
-        stat: (...args) => storage.stat(...args),
-        list: (...args) => storage.list(...args),
-        listFolders: (...args) => storage.listFolders(...args),
-        remove: (...args) => storage.remove(...args),
-        close: () => storage.close(),
-      }),
-    }
-  }
-
-  test('backs up and restores a Streams group; reports a share group as not in the backup', async () => {
+  test('backs up and restores a Streams group', async () => {
     const direct = await openCluster(source.server)
     const member = await joinStreamsGroup(direct, 'app', 'tx')
     await member.commit('tx', 1, 20n)
-    await visitShareGroup(direct, 'queue', 'tx')
     const streams = await mkdtemp(join(tmpdir(), 'kafka-backup-test-'))
     try {
       const taken = await backUp({
         ...{ servers: source.server.bootstrapServers, path: streams, include: ['tx'] },
-        backup: { consumer_groups: { include: ['app', 'queue'] } },
+        backup: { consumer_groups: { include: ['app'] } },
       })
-      assert.deepEqual(taken.warnings, [
-        'groups whose progress is not in this backup, because groups of these types do not commit offsets, and which a ' +
-          'restore does not carry over: queue (share)',
-      ])
+      assert.deepEqual(taken.warnings, [])
       assert.ok(taken.manifest.consumer_groups?.state === 'taken')
       const { groups } = await readGroups(openLocation(streams), taken.manifest.consumer_groups, never)
       const [app] = groups
@@ -297,7 +266,82 @@ describe('consumer groups resume after a restore', () => {
       fresh.warnings.join(),
       /group new-app: it used the Streams protocol .* Kafka 4\.1 does not and refuses/,
     )
-    await assert.rejects(joinStreamsGroup(cluster, 'new-app', 'u-tx'), /not a streams group/, 'as Kafka 4.1 does')
+    // Kafka 4.2 and later convert the group.
+    const joined = await joinStreamsGroup(cluster, 'new-app', 'u-tx')
+    const [kept] = (await fetchOffsetsOfGroups(cluster, ['new-app'], never)).values()
+    await joined.leave()
+    const { type } = (await describeGroupStates(cluster, ['new-app'], never)).get('new-app') as GroupState
+    assert.deepEqual([type, Array.isArray(kept) && kept.length], ['streams', 1])
+  }
+
+  test('a share group reads a restored topic from its start offset on; what it acknowledged behind it is delivered again', async () => {
+    const { driver, server } = target
+    const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-test-'))
+    const values = (rows: readonly GroupRead[]) => rows.map(({ value }) => value)
+    try {
+      await driver.createTopic('queue')
+      await driver.createTopic('spare', { partitions: 3 })
+      await driver.produce(
+        'queue',
+        Array.from({ length: 8 }, (_, i) => ({ partition: 0, key: null, value: text(`q${i}`) })),
+      )
+      // A log that was cut has other offsets after a restore.
+      await driver.deleteRecords('queue', 0, 2n)
+      await alterShareOffsets(cluster, 'workers', [{ topic: 'queue', partition: 0, offset: 2n }], never)
+      await driver.readShare({ group: 'workers', topic: 'queue', count: 6, accept: [2, 3, 6] })
+      // A broker writes a start offset down with the acknowledgments that follow.
+      await driver.readShare({ group: 'workers', topic: 'queue', count: 3, accept: [5] })
+      await visitShareGroup(cluster, 'idle', 'queue')
+      const taken = await backUp({
+        ...{ servers: server.bootstrapServers, path: folder, include: ['queue'] },
+        backup: { consumer_groups: { include: ['workers', 'idle'] } },
+      })
+      assert.match(taken.warnings.join('\n'), /^share group idle has no start offset on queue\/0: [^\n]*$/)
+      await restoreShare(folder)
+      const unread = await driver.readShare({ group: 'workers', topic: 'queue', count: 2, accept: [] })
+      const read = await driver.readShare({ group: 'workers-2', topic: 'copy-queue', count: 4, accept: [] })
+      assert.deepEqual(
+        [values(unread), values(read)],
+        [
+          ['q4', 'q7'],
+          ['q4', 'q5', 'q6', 'q7'],
+        ],
+      )
+      await resetShare()
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+
+  async function restoreShare(from: string): Promise<void> {
+    const consumer_groups = { include: ['workers'], mapping: { workers: 'workers-2' } }
+    const restore = { retention: 'hold', topic_mapping: { queue: 'copy-queue' }, consumer_groups }
+    const text = restoreJobText({ servers: target.server.bootstrapServers, path: from, restore })
+    const job = parseJob(text, { source: 'test job', env: process.env, mode: 'restore' })
+    const { consumerGroups, warnings } = await runRestoreJob(job, { onProgress: () => undefined }, never)
+    assert.deepEqual(consumerGroups.totals, { groups: 1, committed: 1, kept: 0, failed: 0 })
+    assert.match(warnings.join('\n'), /group workers-2: it is a share group, .* delivered again/)
+  }
+
+  /** To the end of a topic and to first start offsets on another one, and back. */
+  async function resetShare(): Promise<void> {
+    const port = kafkaOffsets(cluster)
+    const { book } = memoryBook()
+    const [before] = (await fetchShareOffsets(cluster, ['workers-2'], never)).values()
+    assert.ok(before && !(before instanceof KafkaBackupError))
+    const selection = { groups: ['workers-2'], topics: ['copy-queue', 'spare'], partitions: [] }
+    const plan = await planOffsets({ strategy: 'latest', selection }, port, never)
+    const reset = await runPlan(plan, { port, book }, never)
+    assert.deepEqual([reset.groups[0]?.outcome, reset.groups[0]?.planned.positions.length], ['done', 4])
+    const snapshot = await book.read(reset.snapshotId ?? '', never)
+    const rollback = await runPlan(await planRollback(snapshot, [], port, never), { port, book }, never)
+    assert.deepEqual(
+      rollback.groups.map(({ outcome, error }) => [outcome, error?.message]),
+      [['done', undefined]],
+    )
+    const [after] = (await fetchShareOffsets(cluster, ['workers-2'], never)).values()
+    assert.ok(after && !(after instanceof KafkaBackupError))
+    assert.deepEqual([after.offsets, after.unset?.length], [before.offsets, 3])
   }
 
   test('sets groups before a time window to its first record, and those beyond it to its end', async () => {

@@ -1,54 +1,151 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { describeBackup } from '../../src/archive/describe.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
+import { fullTest } from '../full.ts'
 import { openLocation } from '../open-location.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
-import { openDriver, type SeedRecord } from '../servers/driver.ts'
-import { startKafka } from '../servers/kafka.ts'
-import { olderKafkaVersion, oldestKafkaVersion } from '../servers/kafka-dist.ts'
+import { type KafkaDriver, openDriver, type SeedRecord } from '../servers/driver.ts'
+import { type KafkaServer, startKafka } from '../servers/kafka.ts'
+import {
+  newestKafkaVersion,
+  olderKafkaVersion,
+  oldestKafkaVersion,
+  oldestKraftVersion,
+  zooKeeperKafkaVersion,
+} from '../servers/kafka-dist.ts'
 import { backUp, withFolder } from './backup-job.ts'
+import { backUpWorld, checkWorld, growWorld, guardedBroker, openWorld, restoreWorld } from './broker-world.ts'
+import { restore } from './restore-job.ts'
+import { type UsedKafka, useKafka, useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
+const committed = { isolation: 'read_committed' } as const
+const versions = [newestKafkaVersion, olderKafkaVersion, oldestKraftVersion, zooKeeperKafkaVersion, oldestKafkaVersion]
 
-describe('a backup of an older Kafka is exact', () => {
-  for (const version of [olderKafkaVersion, oldestKafkaVersion]) {
-    test(`Kafka ${version}: all codecs, transactions, and a second run`, () =>
+async function backUpTwice(server: KafkaServer, driver: KafkaDriver, path: string): Promise<void> {
+  await using world = await openWorld(driver, server.version)
+  const place = { servers: server.bootstrapServers, path }
+  await backUpWorld(place, world)
+  const { checks } = await checkWorld(place, world)
+  assert.deepEqual(
+    checks.filter(({ allowed }) => !allowed),
+    [],
+  )
+  await growWorld(driver)
+  const { manifest, warnings } = await backUpWorld(place, world)
+  assert.deepEqual(warnings, [])
+  assert.equal(manifest.generation, 2)
+  assertSameRecords(await driver.consume('zoo', committed), await readArchivedTopic(path, 'b1', 'zoo'))
+  const verified = await verifyBackup(openLocation(path), 'b1', { deep: true, onProgress: () => undefined }, never)
+  assert.deepEqual(verified.problems, [])
+}
+
+for (const version of versions) {
+  describe(`Kafka ${version}`, () => {
+    const kafka = useOwnKafka(guardedBroker(version))
+
+    test('backs up and restores records, transactions, groups, ACLs and schema IDs', () =>
       withFolder(async path => {
-        await using server = await startKafka({ version })
-        await using driver = await openDriver(server)
-        const records: SeedRecord[] = [0, 1, 0].map((partition, i) => ({
-          partition,
-          key: i === 1 ? null : Buffer.from(`key ${i}`),
-          value: i === 2 ? null : Buffer.alloc(5000, `value ${i} `),
-          headers: [
-            ['h', null],
-            ['h', Buffer.from('2')],
-          ],
-        }))
-        await driver.createTopic('old', { partitions: 3, configs: { 'retention.ms': '987654321' } })
-        const spec = { servers: server.bootstrapServers, path, include: ['*'] }
-        for (const compression of ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const) {
-          await driver.produce('old', records, { compression, flushEvery: 2 })
-        }
-        await backUp(spec)
-        await driver.transaction('old', records, { transactionalId: 't1', outcome: 'abort' })
-        await driver.transaction('old', records, { transactionalId: 't2', outcome: 'commit' })
-        const { manifest } = await backUp(spec)
-        assert.deepEqual(
-          manifest.topics.map(({ name, configs }) => [name, configs]),
-          [['old', { 'retention.ms': '987654321' }]],
-          'internal topics are left out, settings are kept',
-        )
-        const expected = await driver.consume('old', { isolation: 'read_committed' })
-        assertSameRecords(expected, await readArchivedTopic(path, 'b1', 'old'))
-        const verified = await verifyBackup(
-          openLocation(path),
-          'b1',
-          { deep: true, onProgress: () => undefined },
-          never,
-        )
-        assert.deepEqual(verified.problems, [])
+        const { server, driver } = kafka
+        await backUpTwice(server, driver, path)
+        await restoreWorld({ servers: server.bootstrapServers, path }, driver, driver)
       }))
+
+    if (version === zooKeeperKafkaVersion) testOldFormats(kafka)
+  })
+}
+
+for (const other of versions.slice(1)) {
+  for (const [from, to] of [
+    [other, newestKafkaVersion],
+    [newestKafkaVersion, other],
+  ] as const) {
+    fullTest(`a backup of Kafka ${from} is restored to Kafka ${to}`, () =>
+      withFolder(async path => {
+        await using server = await startKafka(guardedBroker(from))
+        await using driver = await openDriver(server)
+        await backUpTwice(server, driver, path)
+        await using target = await startKafka(guardedBroker(to))
+        await using targetDriver = await openDriver(target)
+        await restoreWorld({ servers: target.bootstrapServers, path }, driver, targetDriver)
+      }),
+    )
   }
-})
+}
+
+/** The last Kafka that writes them. */
+function testOldFormats(source: UsedKafka<KafkaServer>): void {
+  const target = useKafka()
+  const text = (value: string) => Buffer.from(value)
+  const records: SeedRecord[] = [0, 1].flatMap(partition => [
+    { partition, key: null, value: text('no key'), timestamp: 1_600_000_000_000 },
+    { partition, key: text('tombstone'), value: null, timestamp: 1_500_000_000_000 },
+    { partition, key: text(''), value: text(''), timestamp: 0 },
+    { partition, key: text('large'), value: Buffer.alloc(100_000, 'large '), timestamp: 1_700_000_000_000 },
+  ])
+  /** Brokers refuse batches of idempotent producers for these formats. */
+  const config = { 'enable.idempotence': 'false' }
+  const formats = {
+    v0: { 'message.format.version': '0.9.0' },
+    v1: { 'message.format.version': '0.10.2' },
+    stamped: { 'message.format.version': '0.10.2', 'message.timestamp.type': 'LogAppendTime' },
+    mixed: { 'message.format.version': '0.9.0' },
+  }
+  const names = Object.keys(formats)
+
+  async function seed(driver: KafkaDriver): Promise<void> {
+    for (const [name, configs] of Object.entries(formats)) {
+      await driver.createTopic(name, { partitions: 2, configs })
+      for (const compression of ['none', 'gzip', 'snappy', 'lz4'] as const) {
+        await driver.produce(name, records, { compression, config, flushEvery: 3 })
+      }
+    }
+    for (const version of ['0.10.2', '2.8']) {
+      await driver.alterTopicConfig('mixed', { 'message.format.version': version })
+      await driver.produce('mixed', records, { compression: 'gzip', config })
+    }
+  }
+
+  test('message formats v0 and v1 are restored as Kafka itself reads them, and what is not kept is stated', () =>
+    withFolder(async path => {
+      const { server, driver } = source
+      await seed(driver)
+      const spec = { servers: server.bootstrapServers, path, include: names }
+      const first = await backUp(spec)
+      await driver.produce('v1', records, { compression: 'lz4', config })
+      const { manifest, warnings } = await backUp(spec)
+      assert.deepEqual(
+        manifest.topics.map(({ name, partitions }) => [name, partitions.map(({ converted }) => converted?.formats)]),
+        [
+          ['mixed', Array(2).fill(['v0', 'v1'])],
+          ['stamped', Array(2).fill(['v1'])],
+          ['v0', Array(2).fill(['v0'])],
+          ['v1', Array(2).fill(['v1'])],
+        ],
+      )
+      const told = (name: string, format: string) =>
+        new RegExp(`^topic ${name}: 2 partitions hold records that the source has in message format ${format}\\. `, 'm')
+      const { warnings: described } = await describeBackup(openLocation(path), 'b1', {}, never)
+      assert.deepEqual(warnings, [], 'a statement is made once')
+      const mapping = names.map((name): [string, string] => [name, `back-${name}`])
+      const restored = await restore({ servers: target.server.bootstrapServers, path, mapping })
+      for (const lines of [first.warnings, described, restored.warnings]) {
+        assert.match(lines.join('\n'), told('v0', 'v0'))
+        assert.match(lines.join('\n'), told('v1', 'v1'))
+        assert.match(lines.join('\n'), told('mixed', 'v0 and v1'))
+      }
+      assert.match(restored.warnings.join('\n'), /topic v0: its setting message\.format\.version: 0\.9\.0 is left out/)
+      for (const name of names) {
+        const expected = await driver.consume(name, committed)
+        const archived = await readArchivedTopic(path, 'b1', name)
+        assertSameRecords(expected, archived)
+        assert.deepEqual(
+          archived.map(own => own.map(({ offset }) => offset)),
+          expected.map(own => own.map(({ offset }) => offset)),
+        )
+        assertSameRecords(expected, await target.driver.consume(`back-${name}`, committed))
+      }
+    }))
+}

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
+import { startKube } from '../servers/kube.ts'
 import { registerNode, renewNodeLease, watchNodes } from '../servers/kube-node.ts'
 import { type ObjectRef, trueCondition } from '../servers/kube-object.ts'
 import { startKubelet } from '../servers/kubelet.ts'
 import { kafkaBackupImage } from '../servers/kubelet-images.ts'
 import type { Pod } from '../servers/kubelet-pod-spec.ts'
+import { operatorDefinitions } from '../servers/operator-access.ts'
 import { quickJob, stageImage } from '../servers/operator-stage.ts'
 import { findFreePorts } from '../servers/ports.ts'
 import { waitFor } from '../servers/use-kube.ts'
@@ -15,7 +17,8 @@ import { scramPassword, scramUser, useSecureKafka } from './secure-kafka.ts'
 
 describe('the operator reports errors', () => {
   const kafka = useSecureKafka()
-  const world = useOperatorWorld()
+  // A test has nodes, which the controllers of all would see.
+  const world = useOperatorWorld(() => startKube({ manifests: operatorDefinitions() }))
   let s3: S3Server
 
   before(async () => {

@@ -18,6 +18,7 @@ describe('the operator serves each namespace independently', () => {
   let [own, locked, doomed] = ['', '', '']
 
   before(async () => {
+    // Its own: an operator for all namespaces would work for other tests, too.
     kube = await startKube({ manifests: operatorDefinitions() })
     // It knows no image, so pods only wait; but it ends those that are deleted.
     kubelet = await startKubelet(kube)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import type { Controller, ResourceSpec } from '../../src/operator/crd/resource.ts'
 import type { Phase } from '../../src/operator/crd/status.ts'
+import type { Kube } from '../servers/kube.ts'
 import type { ObjectRef } from '../servers/kube-object.ts'
 import { kafkaBackupImage } from '../servers/kubelet-images.ts'
 import type { Operator } from '../servers/operator.ts'
@@ -14,10 +15,12 @@ export interface OperatorWorld {
   run(controller: Controller, name: string, spec: ResourceSpec, phase?: Phase): ReturnType<typeof runResource>
 }
 
-export function useOperatorWorld(): OperatorWorld {
+/** With `startOwnKube` the control plane is not one that other test files use at the same time. */
+export function useOperatorWorld(startOwnKube?: () => Promise<Kube>): OperatorWorld {
   const world = {} as OperatorWorld
   before(async () => {
-    world.stage = await openOperatorStage({ image: kafkaBackupImage() })
+    const own = startOwnKube && { kube: await startOwnKube() }
+    world.stage = await openOperatorStage({ image: kafkaBackupImage(), ...own })
     world.operator = await world.stage.start()
     world.run = (controller, name, spec, phase = 'Completed') => runResource(world, controller, name, spec, phase)
   })

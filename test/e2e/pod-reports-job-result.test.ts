@@ -9,7 +9,7 @@ import { progressFields } from '../../src/observe/job-progress.ts'
 import { findFreePorts } from '../servers/ports.ts'
 import { type JobSpec, jobText } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
-import { launcher, run } from './run-cli.ts'
+import { type RunOptions, runCli } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
 const RECORDS = 20_000
@@ -59,11 +59,11 @@ describe('a pod reports the result of its job', () => {
     )
 
   /** Runs the command as a pod does: with a file for its result. */
-  const inPod = async (args: string[], options: Parameters<typeof run>[2] = {}) => {
+  const inPod = async (args: string[], options: RunOptions = {}) => {
     const file = join(folder, `termination-log-${files++}`)
     await writeFile(file, 'of a run before')
     const env = { ...process.env, KAFKA_BACKUP_RESULT_FILE: file }
-    const ran = await run(launcher, args, { ...options, env })
+    const ran = await runCli(args, { ...options, env })
     const line = await readFile(file, 'utf8')
     assert.ok(Buffer.byteLength(line) <= 4096)
     const result = JSON.parse(line)
@@ -177,7 +177,7 @@ describe('a pod reports the result of its job', () => {
     await inPod(['backup', '--config', await backupJob({ path })])
     const stop = new AbortController()
     const job = await backupJob({ path, metrics, backup: { continuous: true } })
-    const continuous = run(launcher, ['backup', '--config', job], { killOn: stop.signal })
+    const continuous = runCli(['backup', '--config', job], { killOn: stop.signal })
     for (let isUp = false; !isUp; ) {
       isUp = await fetch(`http://${metrics}/healthz`).then(
         () => true,

@@ -49,13 +49,13 @@ describe('programs use the library', () => {
     const programs = pages.flatMap(page => [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, text]) => text ?? ''))
     assert.equal(programs.length, 3)
     for (const [at, text] of programs.entries()) await writeFile(join(project.path, `program-${at}.ts`), text)
-    const checked = await checkTypes(project)
-    assert.equal(checked.code, 0, checked.stdout)
-    await writeFile(
-      join(project.path, 'wrong.ts'),
-      "import { backup } from 'kafka-backup'\nawait backup({ mode: 'backup' })\n",
-    )
-    assert.match((await checkTypes(project)).stdout, /wrong\.ts.*\n[\s\S]*backup_id/)
+    const wrong = "import { backup } from 'kafka-backup'\nawait backup({ mode: 'backup' })\n"
+    await writeFile(join(project.path, 'wrong.ts'), wrong)
+    const { code, stdout } = await checkTypes(project)
+    assert.notEqual(code, 0)
+    const places = [...stdout.matchAll(/^(\S+?)\(\d+,\d+\): error/gm)].map(([, file]) => file)
+    assert.deepEqual(places, ['wrong.ts'], stdout)
+    assert.match(stdout, /backup_id/)
   })
 
   test('the example works with the package that npm would publish', () =>

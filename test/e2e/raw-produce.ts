@@ -35,7 +35,7 @@ export async function fetchBatches(cluster: Cluster, topic: string, partitions: 
   for (let partition = 0; partition < partitions; partition++) {
     const log: Buffer[] = []
     for (let offset = 0n, end = 1n; offset < end; ) {
-      const target = { topicId: found?.id ?? '', partition, offset, leaderEpoch: -1, lastFetchedEpoch: -1 }
+      const target = { topic, topicId: found?.id ?? '', partition, offset, leaderEpoch: -1, lastFetchedEpoch: -1 }
       const { bytes, partitions: answers, release } = await fetcher.fetch([target], never)
       for (const { start, end: stop, highWatermark } of answers) {
         end = highWatermark

@@ -14,7 +14,8 @@ import {
   storages,
   tls,
 } from '../operator/crd/rich-resources.ts'
-import { type Kube, startKube } from '../servers/kube.ts'
+import { applyAll, type Kube } from '../servers/kube.ts'
+import { shareKube } from '../servers/shared-kube.ts'
 
 /** Of a group of their own, with the fields of the job file alone. */
 const apiGroup = 'fields.kafka-backup.dev'
@@ -47,7 +48,8 @@ const definitions = controllers.map(controller => {
 let kube: Kube
 let namespace: string
 before(async () => {
-  kube = await startKube({ manifests: definitions })
+  kube = await shareKube()
+  await applyAll(kube.api, definitions)
   namespace = await kube.makeNamespace('fields')
 })
 after(() => kube?.stop())

@@ -5,12 +5,10 @@ import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import type { ConsumedRecord, SeedRecord } from '../servers/driver.ts'
 import { backUp, withFolder } from './backup-job.ts'
-import { openCluster } from './raw-produce.ts'
 import { anyTime, codecs, seedCompacted, seedCut, seedForeign, seedHuge, seedZoo, zoo } from './record-zoo.ts'
 import { type RestoreSpec, restore } from './restore-job.ts'
+import { assertConfigs, assertPolicy } from './topic-settings.ts'
 import { useKafka } from './use-kafka.ts'
-
-const never = new AbortController().signal
 
 describe('a restore is exact', () => {
   const kafka = useKafka()
@@ -31,13 +29,6 @@ describe('a restore is exact', () => {
     })
   }
 
-  async function configsOf(topic: string): Promise<Record<string, string>> {
-    const cluster = await openCluster(kafka.server)
-    const configs = await cluster.topicConfigs([topic], never)
-    cluster.close()
-    return configs.get(topic) ?? {}
-  }
-
   for (const codec of codecs) {
     test(`with ${codec} batches, odd records and batches of one`, async () => {
       const topic = `zoo-${codec}`
@@ -53,7 +44,7 @@ describe('a restore is exact', () => {
     await kafka.driver.produce('future', zoo)
     await kafka.driver.alterTopicConfig('future', { 'message.timestamp.after.max.ms': null })
     await assertExact('future')
-    assert.deepEqual(await configsOf('future-back'), { 'retention.bytes': '-1', 'retention.ms': '-1' })
+    await assertConfigs(kafka.server, 'future-back', { 'retention.bytes': '-1', 'retention.ms': '-1' })
   })
 
   test('with timestamps that the broker had set', async () => {
@@ -62,7 +53,7 @@ describe('a restore is exact', () => {
     await kafka.driver.produce('append-time', zoo, { compression: 'lz4' })
     await kafka.driver.produce('append-time', zoo, { flushEvery: 1 })
     await assertExact('append-time', { retention: 'apply' })
-    assert.deepEqual(await configsOf('append-time-back'), configs)
+    await assertConfigs(kafka.server, 'append-time-back', configs)
   })
 
   test('with records of 20 MiB between small ones', async () => {
@@ -92,8 +83,7 @@ describe('a restore is exact', () => {
     assert.ok((report.totals.conversions.holes ?? 0) > 0)
     assert.deepEqual(latestOf(restored), latestOf(source))
     assert.equal(latestOf(restored)[0]?.size, 8)
-    const applied = await configsOf('compacted-back')
-    assert.equal(applied['cleanup.policy'], 'compact')
+    await assertPolicy(kafka.server, 'compacted-back', 'compact')
   })
 
   test('with raw snappy and records without a time, as other clients write them', async () => {
@@ -152,7 +142,7 @@ describe('a restore is exact', () => {
     await kafka.driver.createTopic('settings', { partitions: 1, configs })
     await kafka.driver.seedBulk('settings', { count: 100, partitions: 1, valueBytes: 10, startTimestamp: Date.now() })
     await assertExact('settings', { retention: 'fail' })
-    assert.deepEqual(await configsOf('settings-back'), configs)
+    await assertConfigs(kafka.server, 'settings-back', configs)
   })
 
   test('and leaves the settings of an existing topic alone', async () => {
@@ -161,7 +151,7 @@ describe('a restore is exact', () => {
     const configs = { 'retention.ms': '-1', 'compression.type': 'gzip' }
     await kafka.driver.createTopic('mine-back', { partitions: 1, configs })
     await assertExact('mine')
-    assert.deepEqual(await configsOf('mine-back'), configs)
+    await assertConfigs(kafka.server, 'mine-back', configs)
   })
 
   test('and reports what the target refuses before it writes anything', async () => {

@@ -3,9 +3,11 @@ import { readdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { RequiredRule } from '../../src/access/required-acls.ts'
 import { parseJob, type RestoreJob } from '../../src/config/load-job.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import { checkJob } from '../../src/jobs/check.ts'
+import { requiredAclsOf } from '../../src/jobs/required-acls.ts'
 import {
   dryRunRestoreJob,
   finishRestoreJob,
@@ -14,9 +16,12 @@ import {
   runRestoreJob,
 } from '../../src/jobs/restore.ts'
 import { RestoreRefusal } from '../../src/restore/refusal.ts'
-import { backUp, withFolder } from './backup-job.ts'
+import type { Acl } from '../servers/driver.ts'
+import { loginOf, runTool } from './access-world.ts'
+import { backUp, jobText as backupJobText, withFolder } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
-import { root, run } from './run-cli.ts'
+import { restoreJobText } from './restore-job.ts'
+import { run, runCli } from './run-cli.ts'
 import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -256,6 +261,78 @@ describe('a restore is refused before its first write', () => {
       assert.deepEqual(await problemsOf({}), [])
     }))
 
+  test('but not, and neither is a backup, with exactly the rules that check --acls prints', () =>
+    withFolder(async path => {
+      await kafka.driver.readGroup({ group: 'billing-1', topics: ['orders'], take: 3 })
+      const from = { servers: kafka.server.secureBootstrapServers, path, include: ['ord*', 'audit'] }
+      const backup = { acls: true, quotas: true, users: true, consumer_groups: { include: ['billing-*'] } }
+      const backupSpec = { ...from, backup, security: loginOf('exact-backup') }
+      await grantPrinted(path, backupJobText(backupSpec), 'exact-backup')
+      const requested = new Set<string>()
+      const { manifest, warnings } = await backUp(backupSpec, { onRequest: name => requested.add(name) })
+      assert.deepEqual(warnings, [])
+      assert.deepEqual([manifest.access?.acls.state, manifest.consumer_groups?.state], ['taken', 'taken'])
+      assertPlanned(requested, backupJobText(backupSpec))
+
+      const consumer_groups = { include: ['billing-1'], mapping: { 'billing-1': 'restored-1' } }
+      const access = { acls: true, quotas: true, users: true }
+      const topics = { include: ['orders', 'audit'] }
+      const restore = { topics, ...mapping('acl'), restore_id: 'acl', verify: true, consumer_groups, ...access }
+      const to = { servers: from.servers, path, security: loginOf('exact-restore'), restore }
+      await grantPrinted(path, restoreJobText(to), 'exact-restore')
+      const job = parseJob(restoreJobText(to), { source: 'test job', env: {}, mode: 'restore' })
+      const { ok, checks } = await checkJob(job, never)
+      assert.ok(ok, JSON.stringify(checks.filter(({ allowed }) => !allowed)))
+      requested.clear()
+      const report = await runRestoreJob(job, { ...quiet, onRequest: name => requested.add(name) }, never)
+      assert.deepEqual([report.totals.records, report.access?.totals.failed], [400, 0])
+      assertPlanned(requested, restoreJobText(to))
+    }))
+
+  /** Creates the user of a job, and exactly the rules that the program prints for it. */
+  async function grantPrinted(path: string, text: string, name: string): Promise<void> {
+    const file = join(path, `${name}.yaml`)
+    await writeFile(file, text)
+    const argv = ['check', '--config', file, '--acls', 'kafka-acls', '--format', 'json']
+    const { code, stdout, stderr } = await runCli(argv)
+    assert.equal(code, 0, stderr)
+    const printed: { principal: string; rules: RequiredRule[]; kafka_acls: string[] } = JSON.parse(stdout)
+    assert.equal(printed.principal, `User:${name}`)
+    await kafka.driver.createScramUser(name, 'secret', 'SCRAM-SHA-256')
+    // Kafka's tool reads one of the commands; its start costs too much to have it read all.
+    const at = printed.kafka_acls.findIndex(command => command.includes(' prefixed '))
+    const byTool = printed.kafka_acls[at]
+    if (byTool !== undefined) {
+      const { stdout: args } = await run('sh', ['-c', `printf '%s\\n' ${byTool.replace(/^.*admin\.properties /, '')}`])
+      await runTool(kafka.server, 'org.apache.kafka.tools.AclCommand', ...args.trim().split('\n'))
+    }
+    const all = printed.rules.map(rule => bindingsOf(printed.principal, rule))
+    await kafka.driver.createAcls(all.filter((_, index) => index !== at).flat())
+    const count = async () =>
+      (await kafka.driver.listAcls()).filter(line => line.includes(`principal=${printed.principal},`)).length
+    // A broker learns of rules after the controller has created them.
+    while ((await count()) < all.flat().length) await sleep(20)
+  }
+
+  function bindingsOf(principal: string, { resource, name, pattern, operations }: RequiredRule): Acl[] {
+    return operations.map(({ operation }) => ({
+      principal,
+      operation: operation.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase(),
+      resourceType: resource.toUpperCase(),
+      resourceName: name,
+      patternType: pattern === 'prefixed' ? 'PREFIXED' : 'LITERAL',
+    }))
+  }
+
+  function assertPlanned(requested: ReadonlySet<string>, text: string): void {
+    const { requests } = requiredAclsOf(parseJob(text, { source: 'test job', env: {} }))
+    assert.ok(requested.size > 5)
+    assert.deepEqual(
+      [...requested].filter(name => !requests.includes(name)),
+      [],
+    )
+  }
+
   test('for missing or short objects of the backup, all by name, with exit code 3', () =>
     withBackup(async path => {
       const segments = async (topic: string) => {
@@ -268,8 +345,7 @@ describe('a restore is refused before its first write', () => {
       await truncate(audit, 100)
       const file = join(path, 'restore.yaml')
       await writeFile(file, jobText(path, mapping('z'), false))
-      const cli = (...args: string[]) =>
-        run(process.execPath, [join(root, 'src/cli/bin.ts'), ...args, '--config', file, '--format', 'json'])
+      const cli = (...args: string[]) => runCli([...args, '--config', file, '--format', 'json'])
       for (const argv of [['restore'], ['restore', '--dry-run']]) {
         const { code, stdout, stderr } = await cli(...argv)
         assert.equal(code, 3, stderr)

@@ -6,14 +6,14 @@ import { parseJob } from '../../src/config/load-job.ts'
 import { compareJob } from '../../src/jobs/compare.ts'
 import { runRestoreJob } from '../../src/jobs/restore.ts'
 import { commitGroupOffsets } from '../../src/kafka/group-offsets.ts'
-import type { ProgressEvent } from '../../src/observe/progress.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import type { ConsumedRecord, SeedRecord } from '../servers/driver.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
 import { restoreJobText } from './restore-job.ts'
-import { launcher, run } from './run-cli.ts'
+import { killRestore, runCli } from './run-cli.ts'
+import { assertConfigs } from './topic-settings.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -41,7 +41,7 @@ describe('a restore of a selection', () => {
     const file = join(path, 'restore.yaml')
     await writeFile(file, jobText(path, options))
     const [text, json] = await Promise.all(
-      [[], ['--format', 'json']].map(format => run(launcher, ['restore', '--config', file, '--dry-run', ...format])),
+      [[], ['--format', 'json']].map(format => runCli(['restore', '--config', file, '--dry-run', ...format])),
     )
     assert.deepEqual([text?.code, json?.code], [0, 0], text?.stderr)
     return { text: text?.stdout ?? '', document: JSON.parse(json?.stdout ?? '') }
@@ -52,13 +52,6 @@ describe('a restore of a selection', () => {
       await backUp({ servers: kafka.server.bootstrapServers, path, include: [topic] })
       await work(path)
     })
-
-  async function configsOf(topic: string): Promise<Record<string, string>> {
-    const cluster = await openCluster(kafka.server)
-    const configs = await cluster.topicConfigs([topic], never)
-    cluster.close()
-    return configs.get(topic) ?? {}
-  }
 
   test('restores the records of a time window in ISO 8601 or milliseconds, for any order of timestamps in a batch', async () => {
     const start = Date.now() - 2 * 3_600_000
@@ -156,7 +149,7 @@ describe('a restore of a selection', () => {
       ['headers', { headers: ['region=eu'] }, ({ headers }) => String(headers[0]?.[1]) === 'eu'],
       [
         'fields',
-        { where: ['status=open', 'order>100'] },
+        { where: ['status=open', 'order>100'], texts: ['"status":"open"', 'xxx'] },
         record => fieldOf(record, 'status') === 'open' && Number(fieldOf(record, 'order')) > 100,
       ],
     ]
@@ -180,7 +173,7 @@ describe('a restore of a selection', () => {
         }))
     }
 
-    test('continues after an interruption, with each record once, also where keys decide about partitions', () =>
+    test('continues after SIGKILL, with each record once, also where keys decide about partitions', () =>
       withBackup('filtered', async path => {
         const filter = { where: ['status=open'] }
         const options = {
@@ -190,11 +183,7 @@ describe('a restore of a selection', () => {
         }
         const text = jobText(path, options)
         const job = parseJob(text, { source: 'test job', env: {}, mode: 'restore' })
-        const stop = new AbortController()
-        const onProgress = ({ type }: ProgressEvent) => {
-          if (type === 'copied') stop.abort(new Error('stopped by the test'))
-        }
-        await assert.rejects(runRestoreJob(job, { onProgress }, stop.signal))
+        await killRestore({ job: text, at: 'copied' })
         const partial = (await consume('filtered-resumed')).flat().length
         const report = await restore(path, options)
         const expected = (await consume('filtered')).flat().filter(record => fieldOf(record, 'status') === 'open')
@@ -256,7 +245,10 @@ describe('a restore of a selection', () => {
         assert.deepEqual(await restored('mixed-taken'), ['{"a":1}', 'not JSON', '{"a":1,"b":2}'])
         assert.deepEqual(taken.filter, { examined: 4, selected: 3, notDecoded: 1 })
         for (const filter of [{}, { where: ['a=='] }, { key_prefixes: [''] }]) {
-          await assert.rejects(restore(path, { filter }), { code: 'CONFIG_INVALID', message: /restore\.filter/ })
+          await assert.rejects(restore(path, { filter }), {
+            code: 'CONFIG_INVALID',
+            message: /restore\.filter.*\[line \d+\]/,
+          })
         }
       })
     })
@@ -316,7 +308,7 @@ describe('a restore of a selection', () => {
       }
       const at = ['--path', path, '--backup-id', 'b1']
       const json = async (code: number, ...args: string[]) => {
-        const ran = await run(launcher, [...args, '--format', 'json'])
+        const ran = await runCli([...args, '--format', 'json'])
         assert.equal(ran.code, code, ran.stderr)
         return JSON.parse(ran.stdout)
       }
@@ -336,7 +328,7 @@ describe('a restore of a selection', () => {
       assert.equal((await json(0, 'restore', ...asOf)).generation, 2)
       assertSameRecords(states[1] ?? [], await consume('states-back'))
       assert.equal((await json(0, 'compare', ...asOf)).ok, true)
-      await run(launcher, ['restore', '--config', file, '--as-of', '2020-01-01T00:00:00Z']).then(({ code, stderr }) => {
+      await runCli(['restore', '--config', file, '--as-of', '2020-01-01T00:00:00Z']).then(({ code, stderr }) => {
         assert.equal(code, 1)
         assert.match(stderr, /has no complete generation that was committed by 2020-01-01T00:00:00.000Z/)
         assert.match(stderr, /The earliest one is generation 1/)
@@ -353,7 +345,7 @@ describe('a restore of a selection', () => {
           [1, 'audit'],
         ],
       )
-      const refused = await run(launcher, ['delete', ...at, '--yes'])
+      const refused = await runCli(['delete', ...at, '--yes'])
       assert.equal(refused.code, 1)
       assert.match(refused.stderr, /is not removed: generation 1 is held/)
       assert.equal((await json(0, 'verify', ...at, '--generation', '1', '--deep')).ok, true)
@@ -404,10 +396,10 @@ describe('a restore of a selection', () => {
       await assert.rejects(kafka.driver.describeTopic('old-fail'))
       const held = await restore(path, { ...to('hold'), retention: 'hold', verify: true })
       assert.equal(held.verification?.ok, true)
-      assert.deepEqual(await configsOf('old-hold'), { 'retention.ms': '-1', 'retention.bytes': '-1' })
+      await assertConfigs(kafka.server, 'old-hold', { 'retention.ms': '-1', 'retention.bytes': '-1' })
       const applied = await restore(path, { ...to('apply'), retention: 'apply', verify: true })
       assert.deepEqual([applied.verification?.ok, applied.verification?.totals.records], [true, 100])
-      assert.deepEqual(await configsOf('old-apply'), configs)
+      await assertConfigs(kafka.server, 'old-apply', configs)
     })
   })
 
@@ -418,7 +410,7 @@ describe('a restore of a selection', () => {
     await withBackup('set', async path => {
       const topic_config = { 'cleanup.policy': 'compact,delete', 'segment.bytes': 4_000_000, 'retention.ms': '-1' }
       await restore(path, { topic_mapping: { set: 'set-back' }, topic_config })
-      assert.deepEqual(await configsOf('set-back'), {
+      await assertConfigs(kafka.server, 'set-back', {
         'cleanup.policy': 'compact,delete',
         'segment.bytes': '4000000',
         'retention.ms': '-1',

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { assertSameRecords } from '../oracle/records.ts'
 import { openDriver, type SeedRecord } from '../servers/driver.ts'
 import { startKafka } from '../servers/kafka.ts'
-import { olderKafkaVersion, oldestKafkaVersion } from '../servers/kafka-dist.ts'
+import { olderKafkaVersion, oldestKraftVersion } from '../servers/kafka-dist.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
 import { restore } from './restore-job.ts'
@@ -19,7 +19,7 @@ describe('a restore from the newest Kafka', () => {
     { partition, key: Buffer.from('k'), value: null, timestamp: 1_600_000_000_000 },
   ])
 
-  for (const version of [olderKafkaVersion, oldestKafkaVersion]) {
+  for (const version of [olderKafkaVersion, oldestKraftVersion]) {
     test(`to ${version} is exact, and names the settings that it does not know`, { timeout: 120_000 }, () =>
       withFolder(async path => {
         const topic = `to-${version}`

@@ -8,8 +8,8 @@ import { runRestoreJob } from '../../src/jobs/restore.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import type { SeedRecord } from '../servers/driver.ts'
 import { backUp, withFolder } from './backup-job.ts'
-import { openCluster } from './raw-produce.ts'
-import { root, run } from './run-cli.ts'
+import { runCli } from './run-cli.ts'
+import { assertPolicy } from './topic-settings.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -36,13 +36,6 @@ describe('a restore with restore.verify', () => {
 
   const makeJob = (...args: Parameters<typeof jobText>): RestoreJob =>
     parseJob(jobText(...args), { source: 'test job', env: {}, mode: 'restore' })
-
-  async function configsOf(topic: string): Promise<Record<string, string>> {
-    const cluster = await openCluster(kafka.server)
-    const configs = await cluster.topicConfigs([topic], never)
-    cluster.close()
-    return configs.get(topic) ?? {}
-  }
 
   /** A topic whose settings would compact and delete at once, in a backup. */
   async function withBackup(topic: string, work: (path: string) => Promise<void>): Promise<void> {
@@ -74,7 +67,7 @@ describe('a restore with restore.verify', () => {
       const events: ProgressEvent[] = []
       const report = await runRestoreJob(makeJob(path, 'same'), { onProgress: event => events.push(event) }, never)
       assert.deepEqual([report.isDone, report.verification?.ok, report.verification?.totals.records], [true, true, 400])
-      assert.equal((await configsOf('same-copy'))['cleanup.policy'], 'compact')
+      await assertPolicy(kafka.server, 'same-copy', 'compact')
       const phases = events.flatMap(event => (event.type === 'planned' ? [event.phase ?? 'restore'] : []))
       assert.deepEqual(phases, ['restore', 'compare'])
       // Its topics are in use by now: what comes behind the restore is none of its business.
@@ -94,11 +87,10 @@ describe('a restore with restore.verify', () => {
         found?.map(({ kind, targetOffset }) => [kind, targetOffset]),
         [['extra', 200n]],
       )
-      assert.equal((await configsOf('differs-copy'))['cleanup.policy'], 'delete')
+      await assertPolicy(kafka.server, 'differs-copy', 'delete')
       const file = join(path, 'restore.yaml')
       await writeFile(file, jobText(path, 'differs'))
-      const cli = (...args: string[]) =>
-        run(process.execPath, [join(root, 'src/cli/bin.ts'), 'restore', '--config', file, ...args])
+      const cli = (...args: string[]) => runCli(['restore', '--config', file, ...args])
       const again = await cli()
       assert.equal(again.code, 3, again.stderr)
       assert.match(again.stdout, /^THE TARGET DIFFERS: /)
@@ -107,6 +99,6 @@ describe('a restore with restore.verify', () => {
       const accepted = await cli('--set', 'restore.verify=false', '--format', 'json')
       const { complete, totals } = JSON.parse(accepted.stdout)
       assert.deepEqual([accepted.code, complete, totals.records, totals.already_there], [0, true, 0, 400])
-      assert.equal((await configsOf('differs-copy'))['cleanup.policy'], 'compact')
+      await assertPolicy(kafka.server, 'differs-copy', 'compact')
     }))
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { parseJob } from '../../src/config/load-job.ts'
@@ -15,7 +16,7 @@ import { openStorage } from '../../src/storage/open-storage.ts'
 import { isFull } from '../full.ts'
 import { collect } from '../inspect/collect.ts'
 import { withFolder } from './backup-job.ts'
-import { launcher, root, run } from './run-cli.ts'
+import { root, run, runCli } from './run-cli.ts'
 import {
   buildWorld,
   openRegistry,
@@ -35,13 +36,16 @@ const everyRecord = {
   valueAs: 'auto',
 } as const
 const quiet = { onProgress: () => undefined }
+const messagesPerTopic = isFull ? 2000 : 500
 
 describe('schemas are restored with records', () => {
   const kafka = useKafka()
   let world: World
+  let backups: string
 
   before(async () => {
-    world = await buildWorld(2000)
+    backups = await mkdtemp(join(tmpdir(), 'kafka-backup-schemas-'))
+    world = await buildWorld(messagesPerTopic)
     for (const { name, compression, partitions, messages } of world.topics) {
       await kafka.driver.createTopic(name, { partitions, configs: { 'retention.ms': '-1' } })
       await kafka.driver.produce(
@@ -50,8 +54,12 @@ describe('schemas are restored with records', () => {
         { compression, lingerMs: 20 },
       )
     }
+    await backup(backups)
   })
-  after(() => world?.registry.close())
+  after(async () => {
+    await world?.registry.close()
+    await rm(backups, { recursive: true, force: true })
+  })
 
   const registryPart = (url: string, options: Record<string, unknown>) => ({
     enterprise: { schema_registry: { enabled: true, url, ...options } },
@@ -72,6 +80,13 @@ describe('schemas are restored with records', () => {
     assert.equal((await dryRunJob(job, never)).schemas?.subjects, world.subjects.length)
     return runBackupJob(job, quiet, never)
   }
+
+  /** A copy of the backup, which a restore leaves its journals in. */
+  const withBackup = (work: (path: string) => Promise<void>) =>
+    withFolder(async path => {
+      await cp(backups, path, { recursive: true })
+      await work(path)
+    })
 
   const restoreText = (
     path: string,
@@ -121,8 +136,7 @@ describe('schemas are restored with records', () => {
 
   test('into a registry with other IDs, and a standard deserializer reads every message', async () => {
     await using target = await openRegistry({ firstId: 1001 })
-    await withFolder(async path => {
-      await backup(path)
+    await withBackup(async path => {
       const { url } = target.server
       const job = restoreJob(path, url, 'other-')
       const dryRun = await dryRunRestoreJob(job, never)
@@ -144,8 +158,7 @@ describe('schemas are restored with records', () => {
   })
 
   test('and `search` finds messages by text and by fields of their decoded values', async () => {
-    await withFolder(async path => {
-      await backup(path)
+    await withBackup(async path => {
       const storage = openStorage({ backend: 'filesystem', path })
       for (const { name, context, messages } of world.topics) {
         const text = messages.flatMap(({ value }) => stringsIn(value))[0]
@@ -173,23 +186,23 @@ describe('schemas are restored with records', () => {
         )
       }
       const place = ['--path', path, '--backup-id', 'b1', '--topic', world.topics[0]?.name ?? '']
-      const where = ['--where', 'deep.below.below.below.below.below>=1990', '--where', 'left.base.n!=1991']
-      const found = await run(launcher, ['search', ...place, ...where, '--print', '%k\\n'])
+      const [from, without] = [messagesPerTopic - 10, messagesPerTopic - 9]
+      const where = ['--where', `deep.below.below.below.below.below>=${from}`, '--where', `left.base.n!=${without}`]
+      const found = await runCli(['search', ...place, ...where, '--print', '%k\\n'])
       const expected = world.topics[0]?.messages
         .map(({ value }, at) => ({ at, n: (value as { left?: { base: { n: number } } } | undefined)?.left?.base.n }))
-        .filter(({ n }) => n !== undefined && n >= 1990 && n !== 1991)
+        .filter(({ n }) => n !== undefined && n >= from && n !== without)
         .map(({ at }) => `{"id":${at}}`)
       assert.equal(found.code, 0, found.stderr)
       assert.deepEqual(found.stdout.trimEnd().split('\n').sort(), expected?.sort())
-      const none = await run(launcher, ['search', ...place, '--where', 'left.base.n<0', '--require-match', '--count'])
+      const none = await runCli(['search', ...place, '--where', 'left.base.n<0', '--require-match', '--count'])
       assert.equal(none.code, 6, none.stderr)
     })
   })
 
   test('as far as restore.filter selects them, by two shards, into a registry with other IDs', async () => {
     await using target = await openRegistry({ firstId: 5001 })
-    await withFolder(async path => {
-      await backup(path)
+    await withBackup(async path => {
       const text = 'order 7 order 7 order 7 '
       const { url } = target.server
       const job = restoreJob(path, url, 'picked-', {}, { filter: { where: [`text!=${text}`] } })
@@ -215,8 +228,7 @@ describe('schemas are restored with records', () => {
   })
 
   test('and `cat` decodes every message with the schemas of the backup alone', async () => {
-    await withFolder(async path => {
-      await backup(path)
+    await withBackup(async path => {
       const storage = openStorage({ backend: 'filesystem', path })
       for (const { name, context, messages } of world.topics) {
         const query: CatQuery = { ...everyRecord, topic: name, context }
@@ -232,7 +244,7 @@ describe('schemas are restored with records', () => {
       }
       const [avro] = world.topics
       const place = ['cat', '--path', path, '--backup-id', 'b1', '--topic', avro?.name ?? '']
-      const found = await run(launcher, [...place, '--key', '{"id":41}', '--print', '%p %k %s\\n'])
+      const found = await runCli([...place, '--key', '{"id":41}', '--print', '%p %k %s\\n'])
       const value = JSON.stringify(avro?.messages[41]?.value)
       assert.deepEqual([found.code, found.stdout], [0, `1 {"id":41} ${value}\n`], found.stderr)
     })
@@ -240,8 +252,7 @@ describe('schemas are restored with records', () => {
 
   test('by four shards, into a registry with other IDs, and a standard deserializer reads every message', async () => {
     await using target = await openRegistry({ firstId: 3001 })
-    await withFolder(async path => {
-      await backup(path)
+    await withBackup(async path => {
       const { url } = target.server
       const job = restoreJob(path, url, 'shards-')
       const shard = (index: number, prepares = true) =>
@@ -262,8 +273,7 @@ describe('schemas are restored with records', () => {
 
   test('under their source IDs with force_ids, and records stay unchanged', async () => {
     await using target = await openRegistry({ firstId: 1001 })
-    await withFolder(async path => {
-      await backup(path)
+    await withBackup(async path => {
       const report = await runRestoreJob(
         restoreJob(path, target.server.url, 'same-', { force_ids: true }),
         quiet,
@@ -282,8 +292,7 @@ describe('schemas are restored with records', () => {
     const how = forced ? 'under their own IDs' : 'under other IDs'
     test(`also if the process is killed repeatedly, ${how}`, async () => {
       await using target = await openRegistry({ firstId: 1001 })
-      await withFolder(async path => {
-        await backup(path)
+      await withBackup(async path => {
         const { url } = target.server
         const prefix = forced ? 'killed-same-' : 'killed-'
         const config = join(path, 'restore.yaml')
@@ -292,7 +301,7 @@ describe('schemas are restored with records', () => {
           const ran = await runUntil(config, target, writes)
           assert.equal(ran.code, null, `killed at write ${writes}: ${ran.stderr}`)
         }
-        const killed = await run(launcher, ['restore', '--config', config, '-v'], {
+        const killed = await runCli(['restore', '--config', config, '-v'], {
           signal: 'SIGKILL',
           when: /to restore/,
         })
@@ -321,7 +330,7 @@ describe('schemas are restored with records', () => {
       // What had left the process already takes no effect, however busy the machine is.
       if (writesIn(target.requests.slice(before)).length > writes) throw new Error('it was killed')
     }
-    const ran = await run(launcher, ['restore', '--config', config], { killOn: kill.signal })
+    const ran = await runCli(['restore', '--config', config], { killOn: kill.signal })
     target.onRequest = () => undefined
     return ran
   }

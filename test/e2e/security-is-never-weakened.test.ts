@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { KafkaBackupError } from '../../src/errors.ts'
 import { encryptKey } from '../servers/certificates.ts'
 import { mustRun, runCommand } from '../servers/run-command.ts'
 import { backUp, jobText, withFolder } from './backup-job.ts'
+import { cli } from './run-cli.ts'
 import { plainPassword, plainUser, scramPassword, scramUser, useSecureKafka } from './secure-kafka.ts'
 
 type Security = Record<string, unknown> | undefined
@@ -16,8 +17,6 @@ interface Refusal {
   message: RegExp
   help: RegExp
 }
-
-const launcher = resolve(import.meta.dirname, '../../kafka-backup')
 
 describe('uses the protocol of the job, and names a listener that expects another', () => {
   const kafka = useSecureKafka()
@@ -274,6 +273,8 @@ describe('uses the protocol of the job, and names a listener that expects anothe
   ) {
     const config = join(path, 'job.yaml')
     await writeFile(config, jobText({ servers: [server], path: join(path, 'store'), include: ['t'], security }))
-    return runCommand(launcher, ['backup', '--config', config, ...flags], { env: { ...process.env, ...env } })
+    const [command, ...first] = cli
+    const args = [...first, 'backup', '--config', config, ...flags]
+    return runCommand(command, args, { env: { ...process.env, ...env } })
   }
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { listBackups } from '../../src/archive/describe.ts'
+import { listBackups } from '../../src/archive/list-backups.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
 import { hasCode } from '../../src/errors.ts'

@@ -34,3 +34,30 @@ test('a file of one topic never replaces that of another, although a part and a 
   }
   assert.deepEqual(values.toSorted(), samples.map(({ value }) => value).toSorted())
 })
+
+test('files of topics that differ in case alone have names that a file system without case tells apart', async () => {
+  const samples: SampleRecord[] = ['Orders', 'orders', 'ORDERS', 'other'].map(topic => ({ topic, value: topic }))
+  const names: string[][] = []
+  for (let round = 0; round < 2; round++) {
+    const storage = openMemoryStorage()
+    const tally = new ExportTally()
+    async function* records() {
+      yield* await showAll(samples)
+    }
+    await exportTopics(
+      records(),
+      () => ({ suffix: '.jsonl', open: () => jsonLines }),
+      { storage, overwrites: true },
+      tally,
+      never,
+    )
+    names.push(tally.files.map(({ name }) => name))
+    for (const { name, topic } of tally.files)
+      assert.equal(JSON.parse(String(await storage.read(name, never))).value, topic)
+  }
+  const [first = [], second] = names
+  assert.deepEqual(first, second)
+  assert.equal(new Set(first.map(name => name.toLowerCase())).size, 4)
+  assert.deepEqual([first[0], first[3]], ['Orders.jsonl', 'other.jsonl'])
+  assert.match(first[1] ?? '', /^orders~[0-9a-f]{12}\.jsonl$/)
+})

@@ -34,7 +34,7 @@ export interface BatchSpec {
 
 export function encodeBatch(spec: BatchSpec = {}): Buffer {
   const { records = [{ value: Buffer.from('v') }], codec = 'none', baseTimestamp = 1_700_000_000_000n } = spec
-  const body = spec.body ?? compress(codec, Buffer.concat(records.map((record, i) => encodeRecord(record, i))))
+  const body = spec.body ?? encodeBody(records, codec)
   const batch = Buffer.alloc(HEADER_BYTES + body.length)
   batch.writeBigInt64BE(spec.baseOffset ?? 0n, 0)
   batch.writeInt32BE(batch.length - 12, 8)
@@ -60,8 +60,26 @@ export function withCrc(batch: Buffer): Buffer {
 
 /** A batch of `count` records in `bytes` bytes or a few more. */
 export function encodeRun(baseOffset: bigint, count: number, spec: BatchSpec & { valueBytes?: number } = {}): Buffer {
-  const value = Buffer.alloc(spec.valueBytes ?? 10, 'value ')
-  return encodeBatch({ ...spec, baseOffset, records: Array.from({ length: count }, () => ({ value })) })
+  const { valueBytes = 10, codec = 'none' } = spec
+  const value = Buffer.alloc(valueBytes, 'value ')
+  const records = Array.from({ length: count }, () => ({ value }))
+  const body = spec.body ?? bodyOfRun(records, codec, valueBytes)
+  return encodeBatch({ ...spec, baseOffset, records, body })
+}
+
+/** Tests make the same small runs many thousand times, at other offsets. */
+const bodies = new Map<string, Buffer>()
+const SMALL_BYTES = 4096
+
+function bodyOfRun(records: readonly RecordSpec[], codec: Codec, valueBytes: number): Buffer {
+  const key = `${codec} ${records.length} ${valueBytes}`
+  const body = bodies.get(key) ?? encodeBody(records, codec)
+  if (body.length <= SMALL_BYTES) bodies.set(key, body)
+  return body
+}
+
+function encodeBody(records: readonly RecordSpec[], codec: Codec): Buffer {
+  return compress(codec, Buffer.concat(records.map((record, i) => encodeRecord(record, i))))
 }
 
 export function encodeMarker(baseOffset: bigint, producerId: bigint, type: 'abort' | 'commit' | number): Buffer {

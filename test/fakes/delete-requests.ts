@@ -25,9 +25,7 @@ export async function deleteGroup(cluster: Cluster, group: string, signal: Abort
  *   response => throttle_time_ms [group_id error_code TAGS] TAGS
  */
 export const deleteGroupsApi: Api<{ groups: string[] }, { group: string; errorCode: number }[]> = {
-  name: 'DeleteGroups',
-  key: 42,
-  version: 2,
+  ...{ name: 'DeleteGroups', key: 42, oldest: 2, newest: 2, flexibleFrom: 2 },
   encode: (writer, request) => writer.array(request.groups, group => writer.string(group)).noTags(),
   decode: reader => {
     reader.int32()

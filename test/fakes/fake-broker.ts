@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { requestTable } from '../../src/kafka/api/request-table.ts'
 import { Reader } from '../../src/kafka/wire/reader.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
 
@@ -10,6 +11,8 @@ export interface BrokerRequest {
   correlationId: number
   /** At the first field behind the header. */
   body: Reader
+  /** An empty answer in the encoding of the request's version. */
+  answer(): Writer
   /** How many requests of this kind came before, from 0. */
   nth: number
 }
@@ -47,7 +50,11 @@ export const API = {
   createTopics: 19,
   deleteTopics: 20,
   initProducerId: 22,
+  offsetForLeaderEpoch: 23,
+  describeAcls: 29,
+  createAcls: 30,
   describeConfigs: 32,
+  alterConfigs: 33,
   describeLogDirs: 35,
   saslAuthenticate: 36,
   deleteGroups: 42,
@@ -57,8 +64,24 @@ export const API = {
   consumerGroupDescribe: 69,
 }
 
-/** Speaks the protocol on loopback and answers by script, a handler for each API key. */
-export async function startFakeBroker(handlers: Record<number, Handler>, port = 0): Promise<FakeBroker> {
+/** Requests about share groups, which only some brokers have. */
+export const SHARE_API = { shareGroupDescribe: 77, describeShareGroupOffsets: 90, alterShareGroupOffsets: 91 }
+
+/** What a broker says that it speaks, by API key: the oldest and the newest version. */
+export type Versions = ReadonlyMap<number, readonly [oldest: number, newest: number]>
+
+/** All that the tests know, in any version. */
+export const ANY_VERSION: Versions = new Map(Object.values(API).map(key => [key, [0, 99]]))
+
+/**
+ * Speaks the protocol on loopback and answers by script, a handler for each API key. `versions` is asked at each connection;
+ * a request in another version ends it, as with a real broker.
+ */
+export async function startFakeBroker(
+  handlers: Record<number, Handler>,
+  port = 0,
+  versions: () => Versions = () => ANY_VERSION,
+): Promise<FakeBroker> {
   const requests: BrokerRequest[] = []
   const sockets = new Set<Socket>()
   let accepted = 0
@@ -69,8 +92,7 @@ export async function startFakeBroker(handlers: Record<number, Handler>, port = 
     readFrames(socket, async frame => {
       const request = decodeRequest(frame, requests)
       requests.push(request)
-      const handler = handlers[request.key] ?? (request.key === API.apiVersions ? answerVersions : undefined)
-      const answer = handler ? await handler(request) : 'hang-up'
+      const answer = await answerRequest(request, handlers, versions())
       if (answer === 'hang-up') socket.destroy()
       else if (answer !== 'silence') socket.write(encodeFrame(request, answer))
     })
@@ -102,12 +124,27 @@ export async function startFakeBroker(handlers: Record<number, Handler>, port = 
   }
 }
 
-export function answerVersions(): Writer {
-  const writer = new Writer().int16(0)
-  return writer
-    .array(Object.values(API), key => writer.int16(key).int16(0).int16(99).noTags())
-    .int32(0)
-    .noTags()
+async function answerRequest(
+  request: BrokerRequest,
+  handlers: Record<number, Handler>,
+  versions: Versions,
+): Promise<BrokerAnswer> {
+  const { key, version } = request
+  const [oldest, newest] = versions.get(key) ?? [0, -1]
+  const isSpoken = version >= oldest && version <= newest
+  if (key === API.apiVersions && handlers[key] === undefined) {
+    // In version 0, which has no tags, and without a list, as brokers before 2.4 do.
+    return isSpoken ? answerVersions(request, versions) : new Writer({ isFlexible: false }).int16(35).int32(0)
+  }
+  const handler = isSpoken ? handlers[key] : undefined
+  return handler ? await handler(request) : 'hang-up'
+}
+
+export function answerVersions({ version, answer }: Pick<BrokerRequest, 'version' | 'answer'>, all: Versions): Writer {
+  const writer = answer().int16(0)
+  writer.array([...all], ([key, [oldest, newest]]) => writer.int16(key).int16(oldest).int16(newest).noTags())
+  if (version >= 1) writer.int32(0)
+  return writer.noTags()
 }
 
 /** Calls back with each frame's content, one after the other. */
@@ -126,27 +163,26 @@ export function readFrames(socket: Socket, onFrame: (frame: Buffer) => Promise<v
 }
 
 function decodeRequest(frame: Buffer, earlier: readonly BrokerRequest[]): BrokerRequest {
-  const body = new Reader(frame)
-  const key = body.int16()
-  const version = body.int16()
+  const [key, version] = [frame.readInt16BE(0), frame.readInt16BE(2)]
+  const isFlexible = version >= (flexibleFrom.get(key) ?? 0)
+  const body = new Reader(frame, { isFlexible })
+  body.position = 4
   const correlationId = body.int32()
   const length = body.int16()
   const clientId = frame.toString('utf8', body.position, body.position + length)
   body.position += length
-  if (!isLegacy(key)) body.tags()
-  return { key, version, clientId, correlationId, body, nth: earlier.filter(other => other.key === key).length }
+  body.tags()
+  const nth = earlier.filter(other => other.key === key).length
+  return { key, version, clientId, correlationId, body, answer: () => new Writer({ isFlexible }), nth }
 }
 
-function encodeFrame({ key, correlationId }: BrokerRequest, answer: Buffer | Writer): Buffer {
+function encodeFrame({ key, correlationId, answer: open }: BrokerRequest, answer: Buffer | Writer): Buffer {
   const content = Buffer.isBuffer(answer) ? answer : answer.finish()
-  const head = new Writer().int32(0).int32(correlationId)
-  const hasTags = key !== API.apiVersions && !isLegacy(key)
-  const frame = Buffer.concat([(hasTags ? head.noTags() : head).finish(), content])
+  const head = open().int32(0).int32(correlationId)
+  const frame = Buffer.concat([(key === API.apiVersions ? head : head.noTags()).finish(), content])
   frame.writeInt32BE(frame.length - 4, 0)
   return frame
 }
 
-/** Requests whose encoding is not flexible. */
-function isLegacy(key: number): boolean {
-  return key === API.saslHandshake || key === API.offsetDelete
-}
+/** From which version on a request has the flexible encoding, by API key. */
+const flexibleFrom = new Map<number, number>(Object.values(requestTable).map(row => [row.key, row.flexibleFrom]))

@@ -63,7 +63,7 @@ export const bucketFaults: Fault[] = faults
   .map(fault => {
     const { test, soak } = fault.rounds
     // These take long with a bucket, and the order of the calls is the same.
-    const isLong = fault === deathAtEveryCall || fault === wakingWriter
+    const isLong = fault === deathAtEveryCall || fault === wakingWriter || fault === killedAtRandom
     const rounds = { test: isLong ? 0 : Math.ceil(test / 4), soak: Math.ceil(soak / 4) }
     return { ...fault, name: `${fault.name} (S3)`, rounds }
   })

@@ -21,7 +21,7 @@ export const restoreShardsKilled: Fault = {
     'three shards restore together, the first of which prepares the restore; one of them runs twice at once, and shards and the last step get SIGKILL at random moments; then they are run again',
   promise:
     'at the end every record exists once, and every topic has its settings; a second run of a shard exits with 5',
-  rounds: { test: 3, soak: 60 },
+  rounds: { test: 2, soak: 60 },
   run: killShards,
 }
 

@@ -1,11 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { assertIndexKeys, assertManifestKeys } from '../../src/archive/assert-keys.ts'
-import { describeBackup, listBackups } from '../../src/archive/describe.ts'
+import { describeBackup } from '../../src/archive/describe.ts'
 import { groupsFileSchema } from '../../src/archive/groups-section.ts'
 import { hashOf } from '../../src/archive/hash.ts'
+import { listBackups } from '../../src/archive/list-backups.ts'
 import { parseAs, parseManifest, parsePartitionIndex } from '../../src/archive/manifest.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
+import { convertOldMessages } from '../../src/batch/convert-old-messages.ts'
 import { codecNames } from '../../src/batch/header.ts'
 import { decodeRecords } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
@@ -14,8 +17,9 @@ import { decodeKeysFile } from '../../src/encryption/keys-file.ts'
 import type { Api } from '../../src/kafka/wire/api.ts'
 import { Reader } from '../../src/kafka/wire/reader.ts'
 import { decodeSnapshot } from '../../src/offsets/snapshot.ts'
-import { encodeBatch, withCrc } from '../fakes/batches.ts'
+import { compress, encodeBatch, withCrc } from '../fakes/batches.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { encodeOldMessage } from '../fakes/old-messages.ts'
 import { documentTargets } from './document-targets.ts'
 import { mutateBytes, mutateJson } from './mutate.ts'
 import { sealed } from './sealed.ts'
@@ -118,6 +122,32 @@ function runBatch(random: Random): void {
   for (const header of walkBatches(batch, 0, batch.length)) decodeRecords(batch, header)
 }
 
+const oldMessages = (['none', 'gzip', 'snappy', 'lz4'] as const).flatMap(codec =>
+  ([0, 1] as const).map(magic => ({ codec, magic })),
+)
+
+/** Changes what a compressed message holds as well as the message itself, with right checksums half of the time. */
+function runOldMessages(random: Random): void {
+  const { codec, magic } = oldMessages[Math.floor(random() * oldMessages.length)] ?? { codec: 'none', magic: 1 }
+  const inner = [0n, 1n, 5n].map(offset => encodeOldMessage({ magic, offset, value: Buffer.alloc(100, 'v') }))
+  const plain = resealed(mutateBytes(Buffer.concat(inner), random), random)
+  const outer = codec === 'none' ? plain : encodeOldMessage({ magic, codec, offset: 9n, value: compress(codec, plain) })
+  const bytes = random() < 0.5 ? outer : resealed(mutateBytes(outer, random), random)
+  const converted = convertOldMessages(bytes, 0, bytes.length)
+  if (!converted) return
+  for (const header of walkBatches(converted.bytes, 0, converted.bytes.length)) decodeRecords(converted.bytes, header)
+}
+
+function resealed(bytes: Buffer, random: Random): Buffer {
+  for (let at = 0; at + 26 <= bytes.length && random() < 0.9; ) {
+    const size = bytes.readInt32BE(at + 8) + 12
+    if (size < 26 || at + size > bytes.length) break
+    bytes.writeUInt32BE(crc32(bytes.subarray(at + 16, at + size)), at + 12)
+    at += size
+  }
+  return bytes
+}
+
 async function loadApis(): Promise<Api<never, unknown>[]> {
   const folder = join(import.meta.dirname, '../../src/kafka/api')
   const modules = await Promise.all(readdirSync(folder).map(file => import(join(folder, file))))
@@ -126,11 +156,18 @@ async function loadApis(): Promise<Api<never, unknown>[]> {
     .filter((value): value is Api<never, unknown> => typeof value === 'object' && typeof value?.decode === 'function')
 }
 
-/** Bytes that look like the flexible encoding: small lengths, short texts, zeros. */
+/** Bytes that look like the protocol: small lengths, short texts, zeros. */
 function protocolBytes(random: Random): Buffer {
   const length = Math.floor(random() * 400)
   const byte = () => (random() < 0.6 ? Math.floor(random() * 4) : Math.floor(random() * 256))
   return Buffer.from(Array.from({ length }, byte))
+}
+
+function decodeAny(api: Api<never, unknown> | undefined, random: Random): unknown {
+  if (!api) return undefined
+  const version = api.oldest + Math.floor(random() * (api.newest - api.oldest + 1))
+  const reader = new Reader(protocolBytes(random), { isFlexible: version >= api.flexibleFrom })
+  return api.decode(reader, version, { groups: [] } as never)
 }
 
 export async function loadTargets(): Promise<Target[]> {
@@ -157,10 +194,11 @@ export async function loadTargets(): Promise<Target[]> {
       run: random => decodeKeysFile(sealed(mutateJson(JSON.parse(keysFile), random)), 'golden/keys/00000001.json'),
     },
     { name: 'batches', codes: ['BATCH_INVALID', 'BATCH_OLD_FORMAT'], run: runBatch },
+    { name: 'messages of old formats', codes: ['BATCH_INVALID'], run: runOldMessages },
     {
       name: 'answers of brokers',
       codes: ['KAFKA_PROTOCOL'],
-      run: random => apis[Math.floor(random() * apis.length)]?.decode(new Reader(protocolBytes(random))),
+      run: random => decodeAny(apis[Math.floor(random() * apis.length)], random),
     },
     {
       name: 'job files',

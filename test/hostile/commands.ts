@@ -61,8 +61,9 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
     { argv: place => ['describe', '--as-of', '2099-01-01T00:00:00Z', ...one(place)] },
   ],
   verify: [
-    { argv: place => ['verify', ...one(place)] },
-    { argv: place => ['verify', '--deep', ...one(place)], provesDamage: true },
+    { argv: place => ['verify', '--no-record', ...one(place)] },
+    { argv: place => ['verify', '--no-record', '--deep', ...one(place)], provesDamage: true },
+    { argv: place => ['verify', ...one(place)], changes: true },
   ],
   repair: [
     { argv: place => ['repair', '--dry-run', '--deep', ...one(place)] },

@@ -13,7 +13,14 @@ import { openLocation } from '../open-location.ts'
 
 const never = new AbortController().signal
 const place = { topic: 'orders', label: 'orders', partition: 0 }
-const everything: FilterConditions = { keys: [], keyPrefixes: [], headers: [], paths: [], notDecoded: 'fail' }
+const everything: FilterConditions = {
+  keys: [],
+  keyPrefixes: [],
+  headers: [],
+  texts: [],
+  paths: [],
+  notDecoded: 'fail',
+}
 
 interface Sample {
   key?: string | null
@@ -80,6 +87,21 @@ describe('a filter of a restore', () => {
     assert.deepEqual((await selected(where('a=1', 'b>1'), samples)).offsets, [0])
     assert.deepEqual((await selected(where('a=12345678901234567891'), samples)).offsets, [3])
     assert.deepEqual((await selected(where('b'), samples)).offsets, [0])
+  })
+
+  test('wants all texts, in the bytes of a value, which a tombstone does not have', async () => {
+    const samples = ['one two', 'two', null, '{"a":"one","b":"two"}', 'ONE two'].map(value => ({ value }))
+    assert.deepEqual((await selected({ texts: ['one', 'two'] }, samples)).offsets, [0, 3])
+    assert.deepEqual((await selected({ texts: ['two'], ...where('a=one'), notDecoded: 'skip' }, samples)).offsets, [3])
+  })
+
+  test('stops at a value that has not all texts and whose schema the backup does not have', async () => {
+    const samples = ['\0\0\0\0\u0009one of them', 'other'].map(value => ({ value }))
+    assert.deepEqual((await selected({ texts: ['one'] }, samples)).offsets, [0])
+    await assert.rejects(selected({ texts: ['two'] }, samples), {
+      message: /offset 0 is meant: its value cannot be decoded: .*schema ID 9/,
+    })
+    assert.deepEqual((await selected({ texts: ['two'], notDecoded: 'skip' }, samples)).counts.notDecoded, 1)
   })
 
   test('stops at a value that it cannot decode, unless the record is out in any case', async () => {
@@ -149,5 +171,17 @@ describe('a filter of a restore', () => {
     assert.notEqual(await requestOf({ keys: ['a'] }), await requestOf({ keyPrefixes: ['a'] }))
     assert.equal(await requestOf({ keys: ['a'], notDecoded: 'skip' }), await requestOf({ keys: ['a'] }))
     assert.notEqual(await requestOf({ keys: ['a'], notDecoded: 'take' }), await requestOf({ keys: ['a'] }))
+    assert.notEqual(await requestOf({ keys: ['a'], texts: ['b'] }), await requestOf({ keys: ['a'] }))
+  })
+
+  test('is another request with the schemas of another context, if it needs schemas', () => {
+    const requestOf = (conditions: Partial<FilterConditions>, contexts: [string, string][] = []) =>
+      JSON.stringify(restoreFilter({ ...everything, ...conditions }, { contexts }).request)
+    for (const conditions of [{ keys: ['a'] }, { texts: ['a'] }, where('a=1')]) {
+      assert.notEqual(requestOf(conditions, [['orders', '.eu']]), requestOf(conditions))
+      assert.notEqual(requestOf(conditions, [['orders', '.eu']]), requestOf(conditions, [['orders', '.us']]))
+    }
+    const headers = { headers: [{ name: 'h' }] }
+    assert.equal(requestOf(headers, [['orders', '.eu']]), requestOf(headers))
   })
 })

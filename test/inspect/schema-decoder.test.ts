@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { damaged } from '../../src/archive/damage.ts'
 import type { SchemaVersion } from '../../src/archive/registry-model.ts'
 import { SchemaDecoder, type SchemaSource } from '../../src/inspect/schema-decoder.ts'
+import { showPart } from '../../src/inspect/show-record.ts'
 import { versionOf } from '../fakes/registry-snapshots.ts'
 
 const never = new AbortController().signal
@@ -65,6 +66,21 @@ describe('the value of a record', () => {
     assert(found.kind === 'decoded')
     assert.deepEqual([found.schema, found.value], [schema, { by: { name: 'Ann' } }])
     assert.deepEqual(found.encoded.payload, ann)
+  })
+
+  test('that has a text which is not UTF-8 is shown as it is, with the reason: other characters would stand for its bytes', async () => {
+    const latin1 = [0xc4, 0x6e, 0x6e]
+    for (const bytes of [frame(2, Buffer.from([6, ...latin1])), frame(4, Buffer.from([0, 10, 3, ...latin1]))]) {
+      const found = await decode(bytes)
+      assert(found.kind === 'raw')
+      assert.match(found.reason, /a string is not valid UTF-8/)
+      const record = { key: null, value: bytes, headers: [] }
+      const decoder = new SchemaDecoder(sourceOf())
+      await decoder.prepare(record, ['value'], never)
+      const shown = showPart(record, 'value', 'auto', decoder)
+      assert.deepEqual([shown.encoding, shown.value], ['hex', bytes.toString('hex')])
+      assert.match(shown.reason ?? '', /not valid UTF-8/)
+    }
   })
 
   test('that names a JSON schema is JSON, with numbers of any size', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { openBody } from '../../src/batch/compression.ts'
 import { codecNames } from '../../src/batch/header.ts'
@@ -109,6 +110,24 @@ describe('a sieve on threads', () => {
     const none = headers.map(() => undefined)
     assert.deepEqual(await underWay, none)
     assert.deepEqual(await threads.sift(bytes, headers), none)
+  })
+
+  test('continues here when its thread ends, and what waited for the thread has the same verdicts or none', async () => {
+    const { bytes, headers } = samples()
+    const here = openSifting(needles, LARGE, 1)
+    const threads = openSifting(needles, LARGE, 2)
+    const started = once(process, 'worker')
+    // Enough to keep the thread busy until it is ended.
+    const many = Array.from({ length: 20 }, () => headers).flat()
+    const underWay = threads.sift(bytes, many)
+    const [worker] = await started
+    await Promise.all([once(worker, 'exit'), worker.terminate()])
+    const expected = await here.sift(bytes, headers)
+    for (const [at, verdict] of (await underWay).entries()) {
+      if (verdict !== undefined) assert.deepEqual(verdict, expected[at % headers.length])
+    }
+    assert.deepEqual(await threads.sift(bytes, headers), expected)
+    threads.close()
   })
 
   test('is not started for little data', () => {

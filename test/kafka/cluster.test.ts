@@ -75,12 +75,20 @@ describe('opening a cluster', () => {
 
   test('refuses what is no broker, a broker too old, and what speaks no version of ours', async () => {
     const versions: [(writer: Writer) => Writer, string, RegExp][] = [
-      [writer => writer.int16(35), 'KAFKA_UNSUPPORTED', /too old/],
-      [writer => writer.int16(0).uvarint(1), 'KAFKA_UNSUPPORTED', /does not speak Metadata v12; it speaks no version/],
       [
-        writer => writer.int16(0).uvarint(2).int16(3).int16(0).int16(11).noTags(),
+        writer => writer.int16(35),
         'KAFKA_UNSUPPORTED',
-        /versions 0 to 11/,
+        /the versions it speaks: the broker answered UNSUPPORTED_VERSION/,
+      ],
+      [
+        writer => writer.int16(0).uvarint(1),
+        'KAFKA_UNSUPPORTED',
+        /does not speak Metadata v4 to v12; it speaks no version/,
+      ],
+      [
+        writer => writer.int16(0).uvarint(2).int16(3).int16(0).int16(3).noTags(),
+        'KAFKA_UNSUPPORTED',
+        /versions 0 to 3/,
       ],
       [
         writer => writer.int16(0).uvarint(2).int16(62).int16(0).int16(4).noTags(),

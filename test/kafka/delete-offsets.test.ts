@@ -13,7 +13,7 @@ const NOT_COORDINATOR = 16
 
 /** An answer for the partitions 0, 1, … of the topic `a`, each with its code. */
 function encodeDeleted(errorCode: number, codes: readonly number[]): Writer {
-  const writer = new Writer().int16(errorCode).int32(0).int32(1).legacyString('a').int32(codes.length)
+  const writer = new Writer({ isFlexible: false }).int16(errorCode).int32(0).int32(1).string('a').int32(codes.length)
   for (const [partition, code] of codes.entries()) writer.int32(partition).int16(code)
   return writer
 }

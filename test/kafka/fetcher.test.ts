@@ -32,7 +32,7 @@ async function withFetcher(buffers: BufferPool, work: (fetcher: Fetcher, fake: F
 
 const target = (fake: FakeCluster, name: string, partition: number, offset: bigint) => {
   const topicId = fake.state.topics.find(topic => topic.name === name)?.id ?? ''
-  return { topicId, partition, offset, leaderEpoch: -1, lastFetchedEpoch: -1 }
+  return { topic: name, topicId, partition, offset, leaderEpoch: -1, lastFetchedEpoch: -1 }
 }
 
 /** Whether the pool has a buffer to give. */

@@ -30,7 +30,7 @@ function listed(groups: [name: string, type: string][], errorCode = 0): Writer {
 }
 
 describe('listing groups', () => {
-  test('asks every broker, and tells apart the types that commit no offsets', () =>
+  test('asks every broker, and tells apart types that it does not know', () =>
     withCluster(
       {
         listGroups: (_, brokerId) =>
@@ -38,6 +38,7 @@ describe('listing groups', () => {
             ? listed([
                 ['b', 'Consumer'],
                 ['s', 'Share'],
+                ['x', 'Novel'],
               ])
             : listed([['a', 'Classic']]),
       },
@@ -48,7 +49,8 @@ describe('listing groups', () => {
           [
             ['a', 'classic', 'classic'],
             ['b', 'consumer', 'consumer'],
-            ['s', 'other', 'share'],
+            ['s', 'share', 'share'],
+            ['x', 'other', 'novel'],
           ],
         )
       },

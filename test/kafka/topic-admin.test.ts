@@ -5,6 +5,7 @@ import { waitForTopics } from '../../src/kafka/topic-leaders.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
 import { API, type BrokerAnswer, type BrokerRequest } from '../fakes/fake-broker.ts'
 import { type FakeCluster, type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
+import { kafka21 } from '../fakes/kafka-releases.ts'
 
 const never = new AbortController().signal
 const id = '11'.repeat(16)
@@ -234,3 +235,48 @@ describe('waiting for topics', () => {
       [fakeTopic('secret', [], { errorCode: 29 })],
     ))
 })
+
+test('a broker that replaces all settings of a topic at once is sent those that stay, too', () =>
+  withFake(
+    async fake => {
+      fake.state.versions = () => kafka21
+      const sent: Record<string, string | null>[] = []
+      fake.state.intercept = ({ key, body, answer }) => {
+        if (key !== API.alterConfigs) return undefined
+        body.array(() => {
+          body.int8()
+          assert.equal(body.string(), 'a')
+          sent.push(Object.fromEntries(body.array(() => [body.string(), body.nullableString()])))
+        })
+        const writer = answer().int32(0)
+        return writer.array(['a'], name => writer.int16(0).string(null).int8(2).string(name))
+      }
+      const changes = [{ topic: 'a', configs: { 'retention.ms': '5', 'segment.ms': null } }]
+      assert.deepEqual(await alterTopicConfigs(await fake.open(), changes, {}, never), [])
+      assert.deepEqual(sent, [{ 'cleanup.policy': 'compact', 'retention.ms': '5' }])
+    },
+    [fakeTopic('a', [[]], { configs: { 'cleanup.policy': 'compact', 'segment.ms': '9' } })],
+  ))
+
+test('a broker that replaces all settings of a topic is sent nothing where it does not tell which ones stay', () =>
+  withFake(
+    async fake => {
+      fake.state.versions = () => kafka21
+      let altered = 0
+      fake.state.intercept = ({ key, answer }) => {
+        if (key === API.alterConfigs) altered++
+        return key === API.describeConfigs
+          ? answer()
+              .int32(0)
+              .array([], () => undefined)
+          : undefined
+      }
+      const changes = [{ topic: 'a', configs: { 'retention.ms': '5' } }]
+      await assert.rejects(alterTopicConfigs(await fake.open(), changes, {}, never), {
+        code: 'KAFKA_PROTOCOL',
+        message: 'the broker did not say which settings topic a has',
+      })
+      assert.equal(altered, 0)
+    },
+    [fakeTopic('a', [[]], { configs: { 'cleanup.policy': 'compact' } })],
+  ))

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatJson, formatJsonPieces, formatJsonStart, parseExactJson, parseJson } from '../../src/lib/json.ts'
+import {
+  doubleOf,
+  formatJson,
+  formatJsonPieces,
+  formatJsonStart,
+  parseExactJson,
+  parseJson,
+} from '../../src/lib/json.ts'
 
 const beyond = [2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n), 2n ** 63n - 1n, -(2n ** 63n), 10n ** 30n]
 
@@ -24,6 +31,14 @@ test('small whole numbers come back as numbers, whatever they were written from'
 test('what is no whole number stays what it was', () => {
   const text = '[0.1,1e20,1.5e300,-0.25,"9007199254740993",null,true]'
   assert.deepEqual(parseJson(text), [0.1, 1e20, 1.5e300, -0.25, '9007199254740993', null, true])
+})
+
+test('zero below zero is kept as it is written, where exact numbers are asked for', () => {
+  for (const text of ['-0', '-0.0', '-0.000', '-0e5', '[-0,1]', '{"a":-0.0}', '[1,-0 ]', '{"a":{"b":[-0]}}']) {
+    assert.equal(formatJson(parseExactJson(text)), text.replaceAll(' ', ''))
+    assert.ok(Object.is(doubleOf(parseExactJson('-0.0')), -0))
+  }
+  for (const text of ['0', '[-0.5]', '{"a":"-0"}', '{"-0":0}']) assert.equal(formatJson(parseExactJson(text)), text)
 })
 
 test('the text can be indented, and has digits without quotes', () => {

@@ -8,6 +8,7 @@ import type { OpenMaps } from '../../src/offsets/place-groups.ts'
 import { surveyCarry } from '../../src/offsets/survey-groups.ts'
 import { startFakeCluster } from '../fakes/fake-cluster.ts'
 import { type FakeGroup, type FakeGroups, fakeGroup, serveGroups } from '../fakes/fake-groups.ts'
+import { serveShareGroups } from '../fakes/fake-share-groups.ts'
 
 const never = new AbortController().signal
 const stream = (partition: number): CarriedStream => ({
@@ -35,6 +36,16 @@ const planOf = (names: readonly string[], offset = 13n): CarryPlan => ({
   })),
 })
 
+/** The same plan for share groups, which have no metadata. */
+const shared = (plan: CarryPlan): CarryPlan => ({
+  ...plan,
+  groups: plan.groups.map(one => ({
+    ...one,
+    type: 'share',
+    positions: one.positions.map(position => ({ ...position, metadata: '' })),
+  })),
+})
+
 /** Ten records from 10 on, at 0 to 9. */
 const openMaps: OpenMaps = async function* (isWanted) {
   for (const targetPartition of [0, 1]) {
@@ -54,10 +65,12 @@ async function* hidden(): AsyncGenerator<never> {
 async function withGroups(
   all: Record<string, FakeGroup>,
   work: (cluster: Cluster, groups: FakeGroups) => Promise<void>,
+  hasShareApi = false,
 ): Promise<void> {
   const fake = await startFakeCluster([], 1)
   try {
     const groups = serveGroups(fake, all)
+    if (hasShareApi) serveShareGroups(fake, groups)
     await work(await fake.open(), groups)
   } finally {
     await fake.close()
@@ -80,6 +93,17 @@ describe('carrying groups over', () => {
         ],
       )
     }))
+
+  test('sets the start offsets of a share group, and leaves those that it has alone', async () => {
+    const work = async (cluster: Cluster, { all }: FakeGroups) => {
+      const report = await run(cluster, shared(planOf(['fresh', 'begun'])))
+      assert.deepEqual(report.totals, { groups: 2, committed: 2, kept: 0, failed: 0 })
+      const at = (group: string) => [...(all.get(group)?.offsets ?? [])].map(([key, { offset }]) => `${key} ${offset}`)
+      assert.deepEqual([all.get('fresh')?.type, at('fresh')], ['Share', ['a-2/0 3', 'a-2/1 3']])
+      assert.deepEqual(at('begun'), ['a-2/0 8', 'a-2/1 3'])
+    }
+    await withGroups({ begun: fakeGroup({ 'a-2/0': 8n, 'a-2/1': -1n }, { type: 'Share' }) }, work, true)
+  })
 
   test('says how each position came about', () =>
     withGroups({}, async cluster => {
@@ -201,6 +225,47 @@ describe('before the first write', () => {
       assert.deepEqual([found?.severity, found?.subject, more], ['warning', 'group app', []])
       assert.match(found?.problem ?? '', /Kafka 4\.2 and later convert it/)
     })
+  })
+
+  test('a share group tells what is delivered again and where it has no start offset; a target that cannot hold it is an error', async () => {
+    const plan = shared(planOf(['queue']))
+    const partial = { ...plan, groups: plan.groups.map(one => ({ ...one, unset: 1 })) }
+    const told: string[] = []
+    const work = async (cluster: Cluster) => {
+      const findings = await surveyCarry(cluster, partial, false, never)
+      told.push(...findings.map(({ severity, problem }) => `${severity}: ${problem}`))
+    }
+    await withGroups({}, work, true)
+    await withGroups({}, work)
+    assert.deepEqual(
+      told.map(text =>
+        /^(error|warning): .*(delivered again|no start offset of 1 partition|has no share groups)/.exec(text)?.slice(1),
+      ),
+      [
+        ['warning', 'delivered again'],
+        ['warning', 'no start offset of 1 partition'],
+        ['error', 'has no share groups'],
+      ],
+    )
+  })
+
+  test('a group of the same name and another type is an error, in both directions', async () => {
+    const told = async (plan: CarryPlan, on: FakeGroup) => {
+      const found: string[] = []
+      const work = async (cluster: Cluster) => {
+        found.push(
+          ...(await surveyCarry(cluster, plan, false, never)).map(({ severity, problem }) => `${severity}: ${problem}`),
+        )
+      }
+      await withGroups({ g: on }, work, true)
+      return found
+    }
+    assert.deepEqual(await told(shared(planOf(['g'])), fakeGroup()), [
+      'error: it is a share group in the backup, and the target has a classic group of this name',
+    ])
+    assert.deepEqual(await told(planOf(['g']), fakeGroup({}, { type: 'Share' })), [
+      'error: it is a classic group in the backup, and the target has a share group of this name',
+    ])
   })
 
   test('positions that are there before the restore has begun are not of it', async () => {

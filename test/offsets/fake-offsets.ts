@@ -1,5 +1,6 @@
 import { KafkaBackupError } from '../../src/errors.ts'
 import type { GroupOffset } from '../../src/kafka/group-offsets.ts'
+import type { TypedGroup } from '../../src/kafka/group-progress.ts'
 import type { GroupState } from '../../src/kafka/groups.ts'
 import { partitionKey, type TopicPartition } from '../../src/kafka/offsets.ts'
 import type { HeadedRecord, OffsetsPort } from '../../src/offsets/offsets-port.ts'
@@ -12,6 +13,8 @@ export interface FakeRecord extends HeadedRecord {
 }
 
 export interface FakeGroup {
+  /** Classic where it is not given. */
+  type?: 'share'
   members: number
   positions: Map<string, GroupOffset>
   /** Partitions with a newer offset in an open transaction. */
@@ -37,9 +40,12 @@ export interface FakeOffsets extends OffsetsPort {
 export function fakeOffsets(topics: Record<string, FakeRecord[][]>): FakeOffsets {
   const log = (place: { topic: string; partition: number }) => fake.topics.get(place.topic)?.[place.partition] ?? []
   const endOf = (records: readonly FakeRecord[]) => (records.at(-1)?.offset ?? -1n) + 1n
-  const change = (group: string) => {
+  const change = ({ group, type }: TypedGroup) => {
     fake.onChange(group)
-    const found = fake.groups.get(group) ?? { members: 0, positions: new Map() }
+    const created: FakeGroup = { members: 0, positions: new Map(), ...(type === 'share' && { type }) }
+    const found = fake.groups.get(group) ?? created
+    const isOfType = (type === 'share') === (found.type === 'share')
+    if (!isOfType) throw new KafkaBackupError('KAFKA_REFUSED', `group ${group} is of another type than ${type}`)
     if (found.members > 0) throw new KafkaBackupError('GROUP_ACTIVE', `group ${group} has members`)
     fake.groups.set(group, found)
     return found
@@ -60,22 +66,22 @@ export function fakeOffsets(topics: Record<string, FakeRecord[][]>): FakeOffsets
       ),
     clusterId: async () => fake.clusterName,
     listGroups: async () =>
-      [...fake.groups.keys()].map(group => ({
-        ...{ group, type: 'classic', typeName: 'classic', state: 'Empty', protocolType: 'consumer' },
+      [...fake.groups].map(([group, { type = 'classic' as const }]) => ({
+        ...{ group, type, typeName: type, state: 'Empty', protocolType: 'consumer' },
       })),
     describeGroups: async groups =>
       new Map(
         groups.map((group): [string, GroupState] => {
           const found = fake.groups.get(group)
           if (!found) return [group, { type: 'absent', state: 'Dead', members: 0 }]
-          const { members } = found
-          return [group, { type: 'classic', state: members > 0 ? 'Stable' : 'Empty', members }]
+          const { members, type = 'classic' } = found
+          return [group, { type, state: members > 0 ? 'Stable' : 'Empty', members }]
         }),
       ),
     readPositions: async groups => {
       fake.calls.push(`read ${groups.length}`)
       return new Map(
-        groups.map(group => {
+        groups.map(({ group }) => {
           const found = fake.groups.get(group)
           const offsets = [...(found?.positions.values() ?? [])].map(one => ({ ...one }))
           return [group, found?.unreadable ?? { offsets, undecided: [...(found?.undecided ?? [])] }]
@@ -104,12 +110,12 @@ export function fakeOffsets(topics: Record<string, FakeRecord[][]>): FakeOffsets
     commit: async (group, positions) => {
       const found = change(group)
       for (const one of positions) found.positions.set(partitionKey(one), one)
-      fake.calls.push(`commit ${group}`)
+      fake.calls.push(`commit ${group.group}`)
     },
     remove: async (group, places) => {
       const found = change(group)
       for (const place of places) found.positions.delete(partitionKey(place))
-      fake.calls.push(`remove ${group}`)
+      fake.calls.push(`remove ${group.group}`)
     },
   }
   return fake

@@ -4,6 +4,7 @@ import type { GroupSelection } from '../../src/offsets/model.ts'
 import { readSourceGroups } from '../../src/offsets/read-source-groups.ts'
 import { startFakeCluster } from '../fakes/fake-cluster.ts'
 import { type FakeGroup, type FakeGroups, fakeGroup, serveGroups } from '../fakes/fake-groups.ts'
+import { serveShareGroups } from '../fakes/fake-share-groups.ts'
 
 const never = new AbortController().signal
 const everything: GroupSelection = { include: ['*'], exclude: [] }
@@ -17,10 +18,15 @@ const ends = new Map([
   ],
 ])
 
-async function take(all: Record<string, FakeGroup>, changes: Partial<FakeGroups> = {}, selection = everything) {
+async function take(
+  all: Record<string, FakeGroup>,
+  { hasShareApi, ...changes }: Partial<FakeGroups> & { hasShareApi?: { describe?: number } } = {},
+  selection = everything,
+) {
   const fake = await startFakeCluster([], 2)
   try {
-    Object.assign(serveGroups(fake, all), changes)
+    const groups = Object.assign(serveGroups(fake, all), changes)
+    if (hasShareApi) serveShareGroups(fake, groups, hasShareApi)
     return await readSourceGroups(await fake.open(), selection, ends, never)
   } finally {
     await fake.close()
@@ -108,7 +114,7 @@ describe('the groups of a backup', () => {
     assert.deepEqual([left_out, warnings], [[], []])
   })
 
-  test('are those that are selected, without the notes of kafka-backup; share groups are named as not taken', async () => {
+  test('are those that are selected, without the notes of kafka-backup; those whose start offsets the brokers cannot report are named as not taken', async () => {
     const at = { 'a/0': 1n }
     const all = {
       one: fakeGroup(at),
@@ -122,7 +128,31 @@ describe('the groups of a backup', () => {
       ['one'],
     )
     assert.deepEqual(left_out, [{ group: 'shared', type: 'share' }])
-    assert.match(warnings.join(), /not in this backup, because .* do not commit offsets, .*: shared \(share\)/)
+    assert.match(warnings.join(), /not in this backup, because the brokers do not report it, .*: shared \(share\)/)
+  })
+
+  test('include share groups with their start offsets, and name the partitions that have none', async () => {
+    const queue = fakeGroup({ 'a/0': 7n, 'a/1': -1n, 'b/0': 1n, 'b/1': -1n }, { type: 'Share', members: 1 })
+    const { groups, left_out, warnings } = await take({ queue, plain: fakeGroup({ 'a/0': 1n }) }, { hasShareApi: {} })
+    const [, found] = groups
+    assert.deepEqual(found, {
+      ...{ group: 'queue', type: 'share', state: 'Stable', members: 1, error: null },
+      positions: [{ topic: 'a', partition: 0, offset: 7n, leader_epoch: -1, metadata: '', lag: 93n }],
+      unset: [{ topic: 'a', partition: 1 }],
+    })
+    assert.deepEqual(left_out, [])
+    assert.match(warnings.join('\n'), /^share group queue has no start offset on a\/1: .*share\.auto\.offset\.reset$/)
+  })
+
+  test('keep a share group that could not be read with its error; one of a cluster without the feature is left out', async () => {
+    const queue = fakeGroup({ 'a/0': 7n }, { type: 'Share' })
+    const denied = await take({ queue }, { hasShareApi: { describe: 30 } })
+    assert.match(denied.groups[0]?.error ?? '', /start offsets of share group queue: .*GROUP_AUTHORIZATION_FAILED/)
+    const off = await take({ queue }, { hasShareApi: { describe: 35 } })
+    assert.deepEqual([off.groups, off.left_out], [[], [{ group: 'queue', type: 'share' }]])
+    const stateless = await take({ queue: fakeGroup({}, { type: 'Share' }) }, { hasShareApi: {} })
+    assert.deepEqual([stateless.groups, stateless.left_out], [[], [{ group: 'queue', type: 'share' }]])
+    assert.equal(stateless.warnings.length, 1)
   })
 
   test('may lack some that the login may not see, which is told', async () => {

@@ -169,7 +169,7 @@ test('what is read back and is not what was set is a failure', async () => {
   const { book } = memoryBook()
   const plan = await planOffsets(latest(['g*']), fake, never)
   const { commit } = fake
-  fake.commit = async (group, positions, signal) => (group === 'g1' ? undefined : commit(group, positions, signal))
+  fake.commit = async (one, positions, signal) => (one.group === 'g1' ? undefined : commit(one, positions, signal))
   const report = await runPlan(plan, { port: fake, book }, never)
   assert.deepEqual(
     report.groups.map(({ outcome, error }) => [outcome, error?.code]),
@@ -207,9 +207,9 @@ test('a group whose consumers come back when a part is set is not told as one of
   const reset = await runPlan(await planOffsets(latest(['g0'], ['orders']), fake, never), { port: fake, book }, never)
   const back = await planRollback(await book.read(reset.snapshotId ?? '', never), [], fake, never)
   const { commit } = fake
-  fake.commit = async (group, positions, signal) => {
-    await commit(group, positions, signal)
-    fake.put(group, fake.at(group), { members: 1 })
+  fake.commit = async (one, positions, signal) => {
+    await commit(one, positions, signal)
+    fake.put(one.group, fake.at(one.group), { members: 1 })
   }
   const { groups } = await runPlan(back, { port: fake, book }, never)
   assert.deepEqual(fake.at('g0'), { 'orders/0': 1, 'orders/1': 10 })

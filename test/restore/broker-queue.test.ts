@@ -50,6 +50,22 @@ describe('the queue of a broker', () => {
       3,
     ))
 
+  test('gathers less after a broker has closed the connection on a large request, as Azure Event Hubs does', () =>
+    withTarget(
+      nth => (nth === 0 ? 'batch-lost' : undefined),
+      async ({ fake, requests }) => {
+        const queue = new BrokerQueue(await fake.open(), 0, { timeoutMs: 1000 }, never)
+        const send = () => Promise.allSettled([0, 1, 2].map(partition => ask(queue, partition, 400_000)))
+        const outcomes = await send()
+        assert.deepEqual(new Set(outcomes.map(({ status }) => status)), new Set(['rejected']))
+        const again = await send()
+        assert.deepEqual(new Set(again.map(({ status }) => status)), new Set(['fulfilled']))
+        assert.deepEqual(requests, [3, 2, 1])
+        queue.close()
+      },
+      3,
+    ))
+
   test('never puts two batches of one partition into a request', () =>
     withTarget(
       () => undefined,

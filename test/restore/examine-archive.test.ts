@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashOf } from '../../src/archive/hash.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
 import { formatJson } from '../../src/lib/json.ts'
 import { examineArchive } from '../../src/restore/examine-archive.ts'
 import { planRestore } from '../../src/restore/plan.ts'
-import { never, storeSegment, topicOf } from '../archive/sample-archive.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { never, storeBackup, storeSegment, topicOf } from '../archive/sample-archive.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { plainOptions } from './plain-options.ts'
@@ -41,4 +43,29 @@ test('a partition with as many segments as a continuous backup makes in a quarte
   const question = { verify: false, progress: undefined, timeWindow: {} }
   const { findings, largestSegments } = await examineArchive(storage, plan, question, never)
   assert.deepEqual([findings, largestSegments.get('orders')], [[], sample.plain_size])
+})
+
+test('a listing that fails while indexes are read is the error of the restore, and ends no process', async () => {
+  const storage = openMemoryStorage()
+  const manifest = await storeBackup(storage, [[encodeRun(0n, 1)]])
+  const plan = planRestore(manifest, plainOptions({ backupId: manifest.backup_id }))
+  const denied = new KafkaBackupError('STORAGE_DENIED', 'no permission to list')
+  const slow: Storage = {
+    ...storage,
+    list: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(denied) }) }),
+    read: async (...args) => {
+      for (let turns = 0; turns < 3; turns++) await new Promise(resolve => setImmediate(resolve))
+      return storage.read(...args)
+    },
+  }
+  const unhandled: unknown[] = []
+  const onUnhandled = (error: unknown) => void unhandled.push(error)
+  process.on('unhandledRejection', onUnhandled)
+  try {
+    const question = { verify: false, progress: undefined, timeWindow: {} }
+    await assert.rejects(examineArchive(slow, plan, question, never), denied)
+  } finally {
+    process.off('unhandledRejection', onUnhandled)
+  }
+  assert.deepEqual(unhandled, [])
 })

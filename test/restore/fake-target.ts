@@ -60,9 +60,10 @@ export async function withFakeTarget(
   work: (target: FakeTarget) => Promise<void>,
   storage: Storage = openMemoryStorage(),
   registry?: RegistrySnapshot,
+  brokers = 1,
 ): Promise<void> {
   await backUpTopics(storage, topics, registry)
-  const fake = await startFakeCluster([])
+  const fake = await startFakeCluster([], brokers)
   fake.state.clusterId = 'cluster-b'
   const target: FakeTarget = {
     fake,

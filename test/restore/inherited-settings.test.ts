@@ -34,6 +34,17 @@ describe('a setting that the topic had from the brokers of the source', () => {
     ])
   })
 
+  test('is unknown where the source did not report it, and the restore says so', () => {
+    const options = plainOptions()
+    const [topic] = planRestore(manifestOf([sampleTopic('a', 1)]), options).topics
+    assert.ok(topic)
+    const { findings } = keepInherited(topic, options, new Map())
+    assert.deepEqual(
+      findings.map(({ severity, problem }) => `${severity}: ${problem}`),
+      ['warning: the backup does not know the retention and compaction that it had at the source'],
+    )
+  })
+
   test('is left to the target where it has the same default, in whatever order it lists it', () => {
     const same = keep({ 'cleanup.policy': 'delete,compact' }, { 'log.cleanup.policy': 'compact, delete' })
     assert.equal(same.afterwards['cleanup.policy'], null)

@@ -3,7 +3,8 @@ import { describe, test } from 'node:test'
 import { createIdMap } from '../../src/registry/ids/id-map.ts'
 import { indexSchemas } from '../../src/registry/ids/known-schemas.ts'
 import { planRestore } from '../../src/restore/plan.ts'
-import { planRewrites } from '../../src/restore/plan-rewrites.ts'
+import { prepareRewrites } from '../../src/restore/prepare-rewrites.ts'
+import type { OpenFilter } from '../../src/restore/record-filter.ts'
 import type { RewriteOptions } from '../../src/restore/restore-options.ts'
 import { sampleTopic } from '../../src/restore/sample-topic.ts'
 import { never, storePartitions } from '../archive/sample-archive.ts'
@@ -19,13 +20,14 @@ const range = (count: number) => Array.from({ length: count }, (_, i) => i)
 const batchAt = (offset: number, make: (offset: number) => RecordSpec) =>
   encodeBatch({ baseOffset: BigInt(offset), codec: 'zstd', records: range(10).map(i => make(offset + i)) })
 
-async function decide(lists: Buffer[][][], changes: Partial<RewriteOptions> = {}, ranges = {}) {
+async function decide(lists: Buffer[][][], changes: Partial<RewriteOptions> = {}, ranges = {}, selection?: OpenFilter) {
   const storage = openMemoryStorage()
   const manifest = await storePartitions(storage, lists, false)
   const rewrite = rewriteOptions(changes)
   const options = plainOptions({ rewrite, ...ranges })
   const plan = planRestore(manifest, options)
-  const { rewrites, idChecks, findings } = await planRewrites(options, plan.topics, { storage }, never)
+  const request = { ...options, selection }
+  const { rewrites, idChecks, findings } = await prepareRewrites(request, plan.topics, { storage }, never)
   const { parts, judged, writes, context, unknownIds } = rewrites.get('orders') ?? {}
   const textsOf = (wanted: 'error' | 'warning') =>
     findings.filter(({ severity }) => severity === wanted).map(({ problem, remedy }) => `${problem} (${remedy})`)
@@ -146,6 +148,44 @@ describe('a look at a topic', () => {
     assert.deepEqual([passed.parts, passed.findings], [['key', 'value'], []])
   })
 
+  describe('with a filter', () => {
+    const isWanted = (offset: bigint): OpenFilter => ({
+      selects: () => assert.fail('a look counts nothing'),
+      mayWant: record => ('buffer' in record ? record.offsetBase + BigInt(record.offsetDelta) : record.offset) < offset,
+      counts: { examined: 0, selected: 0, notDecoded: 0 },
+    })
+    const late = one(i => ({ value: framed(i < 20 ? 5 : 44, `${i}`) }))
+
+    test('an id that the target does not have is found only in records that may be selected', async () => {
+      for (const changes of [{}, { writes: false }]) {
+        assert.match((await decide(late, changes, {}, isWanted(30n))).findings.join(), /^Schema ID 44 not found/)
+        const { findings, check } = await decide(late, changes, {}, isWanted(20n))
+        assert.deepEqual([findings, check?.unknown], [[], 0])
+        assert.ok(check && check.records > 0 && check.records < 30)
+      }
+    })
+
+    test('where only left-out records were looked at, and the target lacks their ids, every frame of a selected one counts', async () => {
+      const all = one(i => ({ value: framed(44, `${i}`) }))
+      for (const changes of [{}, { writes: false, checkIds: 'all' as const }]) {
+        const { parts, judged, findings } = await decide(all, changes, {}, isWanted(0n))
+        assert.deepEqual([parts, findings], [['key', 'value'], []])
+        // Judged by itself, a record with an id above those of the backup would pass for one without a frame.
+        assert.equal(judged?.value, undefined)
+      }
+    })
+
+    test('a schema that the target does not get is needed only by records that may be selected', async () => {
+      const missing = {
+        reasons: new Map([['44', 'its type is not taken']]),
+        schemas: indexSchemas([schemaVersion('orders-value', 44), schemaVersion('orders-value', 5)]),
+      }
+      const rare = one(i => ({ value: framed(i === 11 ? 44 : 5, `${i}`) }))
+      assert.match((await decide(rare, missing, {}, isWanted(12n))).findings.join(), /Schema ID 44 not found/)
+      assert.deepEqual((await decide(rare, missing, {}, isWanted(11n))).findings, [])
+    })
+  })
+
   test('sees that frames began in the middle of the life of a topic, or in another partition', async () => {
     const segmentsOf = (make: (offset: number) => RecordSpec) => range(9).map(i => [batchAt(i * 10, make)])
     const later = segmentsOf(i => ({ value: i < 50 ? Buffer.from('{}') : framed(5, `${i}`) }))
@@ -191,7 +231,7 @@ describe('a look at a topic', () => {
     const lists = [[rolledBack], [encodeMarker(10n, 3n, 'abort'), batchAt(11, () => ({ value: framed(5) }))]]
     const aborted = [{ producer_id: 3n, first_offset: 0n, last_offset: 10n }]
     const [topic] = planRestore(await storePartitions(storage, [lists], false, aborted), plainOptions()).topics
-    const { value } = await sampleTopic({ storage }, topic?.legs ?? [], {}, never)
+    const { value } = await sampleTopic({ storage }, topic?.legs ?? [], { timeWindow: {} }, never)
     assert.deepEqual(new Set(value.map(({ offset }) => Number(offset))), new Set(range(10).map(i => i + 11)))
   })
 
@@ -213,7 +253,7 @@ test('a look takes some records of some partitions, however many there are', asy
   })
   const lists = range(10).map(() => range(4).map(s => batches.slice(s * 10, s * 10 + 10)))
   const plan = planRestore(await storePartitions(storage, lists, true), plainOptions())
-  const { key, value } = await sampleTopic({ storage }, plan.topics[0]?.legs ?? [], {}, never)
+  const { key, value } = await sampleTopic({ storage }, plan.topics[0]?.legs ?? [], { timeWindow: {} }, never)
   assert.ok(value.length >= 900 && value.length <= 1100, `${value.length}`)
   assert.equal(key.length, value.length)
   assert.deepEqual([...new Set(value.map(({ partition }) => partition))], [0, 3, 6, 9])

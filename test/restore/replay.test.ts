@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { hasCode } from '../../src/errors.ts'
+import { hasCode, type KafkaBackupError } from '../../src/errors.ts'
 import { reconcileAll } from '../../src/restore/reconcile.ts'
 import { Replay } from '../../src/restore/replay.ts'
 import { Stream } from '../../src/restore/stream.ts'
@@ -116,6 +116,20 @@ describe('a replay', () => {
     }
   })
 
+  test('names the broker that refuses a producer it has forgotten, and no other writer', () =>
+    withTarget(
+      n => (n > 0 ? { errorCode: 59 } : undefined),
+      async target => {
+        await assert.rejects(replay(target, [sampleStream(25, 10)]), (error: KafkaBackupError) => {
+          assert.equal(error.code, 'KAFKA_REFUSED')
+          assert.match(error.message, /writing orders\/0: .*UNKNOWN_PRODUCER_ID/)
+          assert.match(error.help, /upgrade the brokers to Kafka 2\.5/)
+          return true
+        })
+        assert.deepEqual(target.log(), whole.slice(0, 1))
+      },
+    ))
+
   test('gives up when a partition does not move for two minutes, and not when it waited long for its turn', () =>
     withTarget(
       n => (n > 0 ? { errorCode: 19 } : undefined),
@@ -220,7 +234,7 @@ describe('looking for what is on the target', () => {
             }
           }
           const topicId = Buffer.from('orders'.padEnd(16)).toString('hex')
-          const parts = { ...place, topicId, identity, open: read, countFrom: () => 0, isShared: false }
+          const parts = { ...place, topicId, identity, open: read, countFrom: async () => 0, isShared: false }
           return new Stream(parts, { ...place, ...start, isFilled: false, isDone: false })
         })
         await reconcileAll(streams, { cluster: await target.fake.open(), isShared: false }, never)

@@ -52,7 +52,7 @@ export function sampleStream(
   const place = { topic: 'orders', partition: changes.partition ?? 0 }
   const topicId = Buffer.from('orders'.padEnd(16)).toString('hex')
   return new Stream(
-    { ...place, topicId, identity, open, countFrom: () => 0, isShared },
+    { ...place, topicId, identity, open, countFrom: async () => 0, isShared },
     { ...place, ...known, ...changes },
   )
 }

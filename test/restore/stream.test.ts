@@ -58,7 +58,10 @@ describe('a stream', () => {
     }
     const place = { topic: 't', partition: 0 }
     const progress = { ...place, ...nothing }
-    const stream = new Stream({ ...place, topicId: '', identity, open, countFrom: () => 0, isShared: false }, progress)
+    const stream = new Stream(
+      { ...place, topicId: '', identity, open, countFrom: async () => 0, isShared: false },
+      progress,
+    )
     await stream.skip(3, 3n)
     await stream.peek()
     assert.deepEqual(opened, [0n, 11n])
@@ -75,7 +78,10 @@ describe('a stream', () => {
     const place = { topic: 't', partition: 0 }
     const source = { sourcePartition: 0, sourceOffset: 0n }
     const progress = { ...place, ...source, targetOffset: 0n, sequence: 0, isFilled: false, isDone: false }
-    const stream = new Stream({ ...place, topicId: '', identity, open, countFrom: () => 0, isShared: true }, progress)
+    const stream = new Stream(
+      { ...place, topicId: '', identity, open, countFrom: async () => 0, isShared: true },
+      progress,
+    )
     // 20 records of this stream, and 10 of others between them.
     await assert.rejects(stream.skip(20, 30n), /not now/)
     assert.deepEqual(stream.progress, progress, 'where the first 15 end nobody knows')
@@ -109,7 +115,10 @@ describe('a stream', () => {
     }
     const place = { topic: 't', partition: 0 }
     const progress = { ...place, ...nothing }
-    const stream = new Stream({ ...place, topicId: '', identity, open, countFrom: () => 0, isShared: false }, progress)
+    const stream = new Stream(
+      { ...place, topicId: '', identity, open, countFrom: async () => 0, isShared: false },
+      progress,
+    )
     await assert.rejects(stream.peek(), /not now/)
     assert.equal((await stream.peek())?.recordCount, 4, 'it is not taken for its end')
   })

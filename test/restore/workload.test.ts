@@ -99,7 +99,7 @@ describe('the work that is left for a restore', () => {
   })
 
   test('is the most that there can be where a filter selects records', async () => {
-    const conditions = { keys: ['a'], keyPrefixes: [], headers: [], paths: [], notDecoded: 'fail' as const }
+    const conditions = { keys: ['a'], keyPrefixes: [], headers: [], texts: [], paths: [], notDecoded: 'fail' as const }
     const work = await workOf({ filter: restoreFilter(conditions) })
     assert.deepEqual([amounts(work), work.isMost], [[4000, 200, 400], true])
   })

@@ -26,6 +26,12 @@ export class HandClock implements Clock {
   #timers = new Set<{ at: number; ring: () => void }>()
 
   readonly now = (): number => this.#ms
+
+  /** How many wait for a time. */
+  get timers(): number {
+    return this.#timers.size
+  }
+
   readonly monotonic = (): number => this.#ms
 
   readonly after = (ms: number, ring: () => void): (() => void) => {

@@ -75,7 +75,7 @@ export async function openDriverProcess(jvmFlags: readonly string[], settings: s
 export async function startDriverProcess(
   jvmFlags: readonly string[],
   settings: string[],
-): Promise<DriverPipes & { close(): Promise<void> }> {
+): Promise<DriverPipes & { pid: number; close(): Promise<void> }> {
   const folder = await makeGuardedFolder('driver')
   const logFile = join(folder.path, 'driver.log')
   const jvm = [...quickStartFlags, '-Xmx1g', `-Djava.io.tmpdir=${folder.path}`, ...logFlags, ...jvmFlags]
@@ -94,7 +94,7 @@ export async function startDriverProcess(
     clearTimeout(patience)
     await folder.remove()
   }
-  return { requests: stdin, answers: stdout, ended, close }
+  return { pid: java.pid, requests: stdin, answers: stdout, ended, close }
 }
 
 function settle(pending: Map<number, PendingCall>, { json, payload }: DriverMessage): void {

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { classArchiveFlags } from './class-archive.ts'
-import { driverJar } from './driver-jar.ts'
 import { type DriverProcess, openDriverProcess } from './driver-process.ts'
 import {
   type ConsumedRecord,
@@ -10,8 +9,9 @@ import {
   type RecordPlace,
   type SeedRecord,
 } from './driver-records.ts'
+import { driverJar } from './java-jar.ts'
 import { startKafka } from './kafka.ts'
-import { defaultKafkaVersion } from './kafka-dist.ts'
+import { defaultKafkaVersion, kafkaLibs } from './kafka-dist.ts'
 
 export type { ConsumedRecord, RecordPlace, SeedRecord } from './driver-records.ts'
 
@@ -98,8 +98,6 @@ export interface Acl {
 
 export interface DriverTarget {
   bootstrapServers: string[]
-  libs: string
-  version: string
 }
 
 /** The official Java client. Admin calls return when clients can see their effect. */
@@ -142,6 +140,11 @@ export interface KafkaDriver {
    * with `metadata` and leaves.
    */
   readGroup(member: GroupMember & { take?: number; metadata?: string }): Promise<GroupRead[]>
+  /**
+   * Joins a share group, reads a topic of one partition until it has so many records, accepts those at these offsets, releases
+   * the others and leaves.
+   */
+  readShare(member: { group: string; topic: string; count: number; accept: number[] }): Promise<GroupRead[]>
   /** A member that stays until the group is released. */
   holdGroup(member: GroupMember): Promise<void>
   releaseGroup(group: string): Promise<void>
@@ -149,16 +152,20 @@ export interface KafkaDriver {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** `config` holds settings of every client that the driver opens, such as those for security. */
+/**
+ * The driver has the clients of `defaultKafkaVersion`, which speak to every version in the tests. `config` holds settings of every client
+ * that it opens, such as those for security.
+ */
 export async function openDriver(target: DriverTarget, config: Record<string, string> = {}): Promise<KafkaDriver> {
-  return startDriver(target, config, await driverFlags(target.libs, target.version))
+  return startDriver(target, config, await driverFlags())
 }
 
 /** The flags of the JVM: the class path, and the archive of the driver's classes, see `brokerArchiveFlags`. */
-export async function driverFlags(libs: string, version: string): Promise<string[]> {
+export async function driverFlags(): Promise<string[]> {
+  const version = defaultKafkaVersion
+  const libs = await kafkaLibs(version)
   const { jar, key } = await driverJar(libs, version)
   const classPath = ['-cp', `${join(libs, '*')}:${jar}`]
-  if (version !== defaultKafkaVersion) return classPath
   const archive = await classArchiveFlags(key, async flags => {
     await using server = await startKafka({ version })
     await using driver = await startDriver(server, {}, [...flags, ...classPath])
@@ -219,10 +226,9 @@ export function driveOver({ call, close }: DriverProcess): KafkaDriver {
       return groupByPartition(payloads, (result as { partitions: number }).partitions)
     },
     digest: async (topic, options) => ((await ask('digest', { topic, ...options })) as JsonDigest[]).map(parseDigest),
-    readGroup: async member => {
-      const rows = (await ask('readGroup', { ...memberDefaults, take: -1, metadata: '', ...member })) as JsonRead[]
-      return rows.map(([topic, partition, offset, value]) => ({ topic, partition, offset: BigInt(offset), value }))
-    },
+    readGroup: async member =>
+      parseReads(await ask('readGroup', { ...memberDefaults, take: -1, metadata: '', ...member })),
+    readShare: async member => parseReads(await ask('readShare', member)),
     holdGroup: member => act('holdGroup', { ...memberDefaults, ...member }),
     releaseGroup: group => act('releaseGroup', { group }),
     close,
@@ -242,6 +248,12 @@ async function exercise(driver: KafkaDriver): Promise<void> {
 
 const memberDefaults = { isolation: 'read_committed', reset: 'earliest' }
 type JsonRead = [topic: string, partition: number, offset: string, value: string | null]
+
+function parseReads(rows: unknown): GroupRead[] {
+  return (rows as JsonRead[]).map(([topic, partition, offset, value]) => {
+    return { topic, partition, offset: BigInt(offset), value }
+  })
+}
 
 type JsonDigest = Record<'first' | 'last' | 'sha256', string> & { count: number }
 

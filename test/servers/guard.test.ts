@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { countBrokers } from './kafka-probe.ts'
+import { probeCluster } from './kafka-probe.ts'
 import { runCommand } from './run-command.ts'
 
 test('a broker and its data are gone within seconds after its test process is killed', async () => {
@@ -15,12 +15,12 @@ test('a broker and its data are gone within seconds after its test process is ki
   const held = (await readLine(owner)) as { pid: number; bootstrapServers: string[]; dataDirs: string[] }
   const port = Number(held.bootstrapServers[0]?.split(':')[1])
   const root = dirname(dirname(held.dataDirs[0] ?? ''))
-  assert.equal(await countBrokers(port), 1)
+  assert.equal((await probeCluster(port))?.brokers, 1)
   assert.ok(existsSync(root))
 
   owner.kill('SIGKILL')
   await waitFor(
-    async () => (await countBrokers(port)) === undefined && !(await isRunning(held.pid)) && !existsSync(root),
+    async () => (await probeCluster(port)) === undefined && !(await isRunning(held.pid)) && !existsSync(root),
   )
 })
 

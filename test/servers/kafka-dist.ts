@@ -4,9 +4,20 @@ import { cached } from './cache.ts'
 import { runMaven } from './maven.ts'
 
 export const defaultKafkaVersion = '4.1.1'
+/** The newest release of Maven Central. */
+export const newestKafkaVersion = '4.3.1'
 export const olderKafkaVersion = '3.9.1'
 /** The oldest release whose KRaft mode is meant for production. */
-export const oldestKafkaVersion = '3.3.2'
+export const oldestKraftVersion = '3.3.2'
+/** The last release that all clusters ran with ZooKeeper. It still writes the message formats v0 and v1. */
+export const zooKeeperKafkaVersion = '2.8.2'
+/** The oldest release that the official clients of today speak to. */
+export const oldestKafkaVersion = '2.1.1'
+
+/** Releases that the tests start with ZooKeeper. */
+export function hasZooKeeper(version: string): boolean {
+  return /^[012]\./.test(version)
+}
 
 /** A folder with every jar that a broker, the official clients and the command line tools of this version need. */
 export function kafkaLibs(version: string): Promise<string> {
@@ -30,18 +41,34 @@ function formatPom(version: string): string {
   <modelVersion>4.0.0</modelVersion>
   <groupId>kafka-backup</groupId><artifactId>kafka-dist</artifactId><version>1</version>
   <dependencies>
-${['kafka_2.13', 'kafka-tools'].map(artifact => formatKafkaDependency(artifact, version)).join('\n')}
-    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
+${[coreArtifact(version), 'kafka-tools'].map(artifact => formatKafkaDependency(artifact, version)).join('\n')}
+${hasZooKeeper(version) ? zooKeeperDependencies : ''}    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
   </dependencies>
 </project>
 `
 }
+
+/** Scala 2.13 came with Kafka 2.4. */
+function coreArtifact(version: string): string {
+  return /^([01]|2\.[0-3])\./.test(version) ? 'kafka_2.12' : 'kafka_2.13'
+}
+
+/**
+ * The ZooKeeper of Kafka 2.1 does not start with Java 14 and later, which changed how addresses are printed. Brokers of that
+ * time need the classes of log4j, which came with the binding that is left out.
+ */
+const zooKeeperDependencies = `    <dependency><groupId>org.apache.zookeeper</groupId><artifactId>zookeeper</artifactId><version>3.5.10</version>
+      <exclusions><exclusion><groupId>org.slf4j</groupId><artifactId>slf4j-log4j12</artifactId></exclusion></exclusions>
+    </dependency>
+    <dependency><groupId>log4j</groupId><artifactId>log4j</artifactId><version>1.2.17</version></dependency>
+`
 
 function formatKafkaDependency(artifact: string, version: string): string {
   return `    <dependency>
       <groupId>org.apache.kafka</groupId><artifactId>${artifact}</artifactId><version>${version}</version>
       <exclusions>
         <exclusion><groupId>org.slf4j</groupId><artifactId>slf4j-reload4j</artifactId></exclusion>
+        <exclusion><groupId>org.slf4j</groupId><artifactId>slf4j-log4j12</artifactId></exclusion>
       </exclusions>
     </dependency>`
 }

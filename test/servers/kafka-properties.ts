@@ -42,8 +42,30 @@ export function planBrokerProperties(
     'min.insync.replicas': minCopies,
     'offsets.topic.replication.factor': copies,
     'transaction.state.log.replication.factor': copies,
+    // Of share groups, from Kafka 4.1 on; older brokers ignore them.
+    'share.coordinator.state.topic.replication.factor': copies,
+    'share.coordinator.state.topic.min.isr': '1',
+    'share.coordinator.state.topic.num.partitions': '1',
     'transaction.state.log.min.isr': minCopies,
     ...smallSettings,
+    ...overrides,
+  }
+}
+
+/** The same for a broker of the time before KRaft, whose ZooKeeper has the port of the controller. */
+export function planZooKeeperProperties(
+  broker: BrokerPlan,
+  listeners: Readonly<Record<string, SecureProtocol>>,
+  overrides: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const planned = planBrokerProperties(broker, [broker], listeners, {})
+  const ofKraft = ['process.roles', 'node.id', 'controller.quorum.voters', 'controller.listener.names']
+  const kept = Object.entries(planned).filter(([name]) => !ofKraft.includes(name))
+  return {
+    ...Object.fromEntries(kept),
+    listeners: planned.listeners?.replace(/,CONTROLLER:[^,]*/, '') ?? '',
+    'broker.id': String(broker.nodeId),
+    'zookeeper.connect': `127.0.0.1:${broker.controllerPort}`,
     ...overrides,
   }
 }

@@ -5,9 +5,9 @@ import { assertSameRecords } from '../oracle/records.ts'
 import { type KafkaDriver, openDriver } from './driver.ts'
 import { exampleRecords, expectedRecords } from './fixtures/example-records.ts'
 import { startKafka } from './kafka.ts'
-import { olderKafkaVersion, oldestKafkaVersion } from './kafka-dist.ts'
+import { olderKafkaVersion, oldestKraftVersion } from './kafka-dist.ts'
 
-for (const version of [olderKafkaVersion, oldestKafkaVersion]) {
+for (const version of [olderKafkaVersion, oldestKraftVersion]) {
   test(`Kafka ${version} takes and gives records and transactions, also after a restart`, async () => {
     await using server = await startKafka({ version })
     await using driver = await openDriver(server)

@@ -3,13 +3,15 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { classArchiveFlags } from './class-archive.ts'
 import { type GuardedProcess, makeGuardedFolder, spawnGuarded } from './guard.ts'
-import { defaultKafkaVersion, kafkaLibs, logFlags, quickStartFlags, steadyFlags } from './kafka-dist.ts'
-import { countBrokers } from './kafka-probe.ts'
+import { zooKeeperJar } from './java-jar.ts'
+import { defaultKafkaVersion, hasZooKeeper, kafkaLibs, logFlags, quickStartFlags, steadyFlags } from './kafka-dist.ts'
+import { probeCluster } from './kafka-probe.ts'
 import {
   type BrokerPlan,
   formatProperties,
   type ProxiedPort,
   planBrokerProperties,
+  planZooKeeperProperties,
   type SecureProtocol,
 } from './kafka-properties.ts'
 import { formatStorage, newId, UNSTABLE_FEATURES } from './kafka-storage.ts'
@@ -87,29 +89,33 @@ export async function brokerArchiveFlags(version: string): Promise<string[]> {
 
 async function startCluster(version: string, options: KafkaOptions, jvmFlags: readonly string[]): Promise<KafkaServer> {
   const libs = await kafkaLibs(version)
+  const launcher = await planLauncher(version, libs)
   const folder = await makeGuardedFolder('kafka', options.dataIn)
   const plans = await planBrokers(folder.path, options)
-  const clusterId = newId()
+  let clusterId = newId()
   const processes: (GuardedProcess | undefined)[] = []
 
   const running = () => processes.filter(broker => broker && !broker.hasExited()).length
   const end = async (index: number, signal: NodeJS.Signals) => processes[index]?.end(signal)
   const launch = (plan: BrokerPlan) => {
-    processes[plan.nodeId - 1] = spawnBroker(plan, libs, jvmFlags, options)
+    processes[plan.nodeId - 1] = spawnBroker(plan, launcher, jvmFlags, options)
   }
-  const ready = (plan: BrokerPlan) => waitUntilReady(plan, processes[plan.nodeId - 1], running())
+  const ready = (plan: BrokerPlan) => waitUntilReady(plan, processes[plan.nodeId - 1], running(), version)
   const stop = async () => {
     await Promise.all(plans.map((_, index) => end(index, 'SIGKILL')))
     await folder.remove()
   }
 
   try {
-    await Promise.all(plans.map(plan => writeSettings(plan, plans, options)))
+    await Promise.all(plans.map(plan => writeSettings(plan, plans, options, version)))
     const isUnstable = options.properties?.[UNSTABLE_FEATURES] === 'true'
     const formatting = { version, clusterId, isUnstable }
-    await Promise.all(plans.map(({ dataDir, nodeId }) => formatStorage(dataDir, { ...formatting, nodeId })))
+    if (!hasZooKeeper(version)) {
+      await Promise.all(plans.map(({ dataDir, nodeId }) => formatStorage(dataDir, { ...formatting, nodeId })))
+    }
     plans.forEach(launch)
-    await Promise.all(plans.map(ready))
+    const [seen] = await Promise.all(plans.map(ready))
+    clusterId = seen ?? clusterId
   } catch (error) {
     await stop()
     throw error
@@ -168,15 +174,39 @@ async function planBrokers(folder: string, options: KafkaOptions): Promise<Broke
   }))
 }
 
-async function writeSettings(plan: BrokerPlan, cluster: readonly BrokerPlan[], options: KafkaOptions): Promise<void> {
+async function writeSettings(
+  plan: BrokerPlan,
+  cluster: readonly BrokerPlan[],
+  options: KafkaOptions,
+  version: string,
+): Promise<void> {
   await mkdir(besideData(plan, 'tmp'), { recursive: true })
-  const properties = planBrokerProperties(plan, cluster, allListeners(options), options.properties ?? {})
+  const { properties: own = {} } = options
+  const properties = hasZooKeeper(version)
+    ? planZooKeeperProperties(plan, allListeners(options), own)
+    : planBrokerProperties(plan, cluster, allListeners(options), own)
   await writeFile(besideData(plan, 'server.properties'), formatProperties(properties))
+}
+
+interface Launcher {
+  classPath: string[]
+  main(plan: BrokerPlan): string[]
+}
+
+/** The class to start, with its arguments before the settings. A broker with ZooKeeper has it in its own process, and is alone. */
+async function planLauncher(version: string, libs: string): Promise<Launcher> {
+  const classPath = [join(libs, '*')]
+  if (!hasZooKeeper(version)) return { classPath, main: () => ['kafka.Kafka'] }
+  const { jar } = await zooKeeperJar(libs, version)
+  return {
+    classPath: [...classPath, jar],
+    main: plan => ['KafkaWithZooKeeper', String(plan.controllerPort), besideData(plan, 'zookeeper')],
+  }
 }
 
 function spawnBroker(
   plan: BrokerPlan,
-  libs: string,
+  launcher: Launcher,
   jvmFlags: readonly string[],
   options: KafkaOptions,
 ): GuardedProcess {
@@ -184,18 +214,25 @@ function spawnBroker(
   const heap = `-Xmx${options.heapMb ?? 512}m`
   // Native libraries are unpacked into the temporary folder; there they go away with the data.
   const temporary = `-Djava.io.tmpdir=${besideData(plan, 'tmp')}`
-  const classPath = [join(libs, '*'), ...(options.classPath ?? [])].join(':')
-  const main = ['-cp', classPath, 'kafka.Kafka', besideData(plan, 'server.properties')]
+  const classPath = [...launcher.classPath, ...(options.classPath ?? [])].join(':')
+  const main = ['-cp', classPath, ...launcher.main(plan), besideData(plan, 'server.properties')]
   return spawnGuarded('java', [...jvm, heap, temporary, ...logFlags, ...(options.jvmFlags ?? []), ...main], {
     logFile: logFile(plan),
     ...(options.env && { env: { ...process.env, ...options.env } }),
   })
 }
 
-async function waitUntilReady(plan: BrokerPlan, broker: GuardedProcess | undefined, brokers: number): Promise<void> {
+/** Answers with the ID of the cluster. */
+async function waitUntilReady(
+  plan: BrokerPlan,
+  broker: GuardedProcess | undefined,
+  brokers: number,
+  version: string,
+): Promise<string> {
   const deadline = performance.now() + startTimeoutMs
   for (;;) {
-    if (((await countBrokers(plan.clientPort)) ?? 0) >= brokers) return
+    const seen = await probeCluster(plan.clientPort, hasZooKeeper(version))
+    if (seen && seen.brokers >= brokers) return seen.clusterId
     const problem =
       broker?.hasExited() !== false ? 'has exited' : performance.now() > deadline ? 'is not ready' : undefined
     if (problem !== undefined) {

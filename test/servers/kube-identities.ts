@@ -14,7 +14,6 @@ export interface Identities {
   admin: Identity
   /** Its key signs the tokens of service accounts. */
   accounts: Identity
-  credentialsFor(subject: KubeSubject, api: KubeApi, url: string, ca: string): Promise<KubeCredentials>
 }
 
 const serverNames = 'IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc'
@@ -28,18 +27,18 @@ export async function makeIdentities(folder: string): Promise<Identities> {
   const server = await makeIdentity(keys, 'kube-apiserver', { signedBy: authority, names: serverNames })
   const admin = await makeIdentity(keys, 'admin', { signedBy: authority, organizations: ['system:masters'] })
   const accounts = await makeIdentity(keys, 'service-accounts')
-  return {
-    authority,
-    server,
-    admin,
-    accounts,
-    credentialsFor: async (subject, api, url, ca) => {
-      if ('serviceAccount' in subject) return { url, ca, token: await requestToken(api, subject) }
-      const organizations = subject.groups ?? []
-      const own = join(keys, randomUUID())
-      return makeCredentials(await makeIdentity(own, subject.user, { signedBy: authority, organizations }), url, ca)
-    },
-  }
+  return { authority, server, admin, accounts }
+}
+
+/** Who asks as somebody: a service account by a token, a user by a certificate, which is made in the folder. */
+export async function credentialsFor(
+  subject: KubeSubject,
+  { folder, authority, api, url, ca }: { folder: string; authority: Identity; api: KubeApi; url: string; ca: string },
+): Promise<KubeCredentials> {
+  if ('serviceAccount' in subject) return { url, ca, token: await requestToken(api, subject) }
+  const organizations = subject.groups ?? []
+  const own = join(folder, randomUUID())
+  return makeCredentials(await makeIdentity(own, subject.user, { signedBy: authority, organizations }), url, ca)
 }
 
 export async function makeCredentials({ cert, key }: Identity, url: string, ca: string): Promise<KubeCredentials> {

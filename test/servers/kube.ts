@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Identity } from './certificates.ts'
 import { type Etcd, startEtcd } from './etcd.ts'
 import { type GuardedProcess, makeGuardedFolder, spawnGuarded } from './guard.ts'
 import { type KubeApi, openKubeApi } from './kube-api.ts'
@@ -8,6 +9,7 @@ import { type KubeBinaries, kubeBinaries } from './kube-binaries.ts'
 import type { KubeCredentials } from './kube-connection.ts'
 import { formatApiServerFlags, formatControllerFlags } from './kube-flags.ts'
 import {
+  credentialsFor,
   formatKubeconfig,
   type Identities,
   type KubeSubject,
@@ -25,15 +27,22 @@ export interface KubeOptions {
   manifests?: readonly KubeObject[]
 }
 
-export interface Kube {
+/** What one needs to know of a running control plane, as JSON has it. */
+export interface KubeServers {
   url: string
   port: number
   /** Of etcd, for what only it can do: compact its history. */
   etcdUrl: string
   /** The certificate authority's PEM. */
   ca: string
+  /** Signs certificates of users. */
+  authority: Identity
   /** Of a user in `system:masters`. */
   admin: KubeCredentials
+  pids: { etcd: number; apiServer: number; controllerManager: number }
+}
+
+export interface Kube extends KubeServers {
   /** As the admin. */
   api: KubeApi
   /** A user by a client certificate, a service account by a token of an hour. */
@@ -42,9 +51,10 @@ export interface Kube {
   kubeconfigFor(subject: KubeSubject): Promise<string>
   /** Makes a namespace with a name of its own, and gives the name once pods can be made in it. */
   makeNamespace(prefix: string, labels?: Record<string, string>): Promise<string>
+  /** Whether pods of the namespace are for runners of this test file; others may use the control plane as well. */
+  isOwn(namespace: string): boolean
   /** Starts another controller manager with these controllers alone, which ends with the rest. */
   startControllers(names: readonly string[], flags?: readonly string[]): Promise<void>
-  pids: { etcd: number; apiServer: number; controllerManager: number }
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -106,22 +116,28 @@ async function startServers(
   const controllers = start(binaries.controllerManager, 'kube-controller-manager', controllerFlags)
   await waitUntilReady('kube-controller-manager', controllers, () => waitForAccount(api, 'default'))
 
+  const pids = { etcd: etcd.pid, apiServer: apiServer.server.pid, controllerManager: controllers.server.pid }
+  const servers = { url, port, etcdUrl: etcd.url, ca, admin, authority: identities.authority, pids }
   return {
-    url,
-    port,
-    etcdUrl: etcd.url,
-    ca,
-    admin,
-    api,
-    ...openAccess(folder, subject => identities.credentialsFor(subject, api, url, ca)),
-    makeNamespace: (prefix, labels = {}) => makeNamespace(api, prefix, labels),
+    ...describeKube(servers, api, folder),
+    isOwn: () => true,
     startControllers: async (names, flags = []) => {
       const [free = 0] = await findFreePorts(1)
       const own = formatControllerFlags(identities, kubeconfig, free, folder, names)
       start(binaries.controllerManager, `controllers-${names.join('-')}`, [...own, ...flags])
     },
-    pids: { etcd: etcd.pid, apiServer: apiServer.server.pid, controllerManager: controllers.server.pid },
   }
+}
+
+/** What a control plane offers to everyone who uses it; files that are made for that go to the folder. */
+export function describeKube(
+  servers: KubeServers,
+  api: KubeApi,
+  folder: string,
+): Omit<Kube, 'isOwn' | 'startControllers' | 'stop' | typeof Symbol.asyncDispose> {
+  const { url, ca, authority } = servers
+  const access = openAccess(folder, subject => credentialsFor(subject, { folder, authority, api, url, ca }))
+  return { ...servers, api, ...access, makeNamespace: (prefix, labels = {}) => makeNamespace(api, prefix, labels) }
 }
 
 function openAccess(
@@ -139,7 +155,8 @@ function openAccess(
   }
 }
 
-async function applyAll(api: KubeApi, manifests: readonly KubeObject[]): Promise<void> {
+/** Applies them, and waits for definitions to be served. */
+export async function applyAll(api: KubeApi, manifests: readonly KubeObject[]): Promise<void> {
   for (const manifest of manifests) await api.apply(manifest)
   const definitions = manifests.filter(({ kind }) => kind === 'CustomResourceDefinition')
   for (const each of definitions) await api.wait(refOf(each), made => trueCondition(made, 'Established') !== undefined)

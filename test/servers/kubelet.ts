@@ -30,7 +30,7 @@ export interface Kubelet {
 }
 
 /**
- * A node in small: takes every pod that has no node yet, runs its containers as processes of this machine, and
+ * A node in small: takes every pod of this test file that has no node yet, runs its containers as processes of this machine, and
  * reports. It has readiness probes over HTTP but no others, no resource limits and no network of its own: each pod has a loopback address, so two can
  * listen on one port if they bind `status.podIP`. Volumes of secrets and config maps stay as they were at the start.
  * Needs root, for mounts and users.
@@ -43,7 +43,7 @@ export async function startKubelet(kube: Kube, options: KubeletOptions = {}): Pr
   const logPath = (namespace: string, pod: string, container: string) =>
     join(folder.path, `${namespace}_${pod}_${container}.log`)
   const nodeName = `node-${process.pid}-${Math.floor(Math.random() * 1e6)}`
-  const node = openNode(kube.api, nodeName, {
+  const node = openNode(kube, nodeName, {
     api: kube.api,
     images: { machine: machineImage, ...options.images },
     serviceEnv: { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: String(kube.port) },
@@ -72,11 +72,12 @@ interface HeldPod {
   removing?: Promise<void>
 }
 
-function openNode(api: KubeApi, nodeName: string, parts: PodParts): { stop(): Promise<void> } {
+function openNode({ api, isOwn }: Kube, nodeName: string, parts: PodParts): { stop(): Promise<void> } {
   const held = new Map<string, HeldPod>()
   const stopping = new AbortController()
   const nextAddress = makeAddresses()
   const take = (pod: Pod) => {
+    if (!isOwn(pod.metadata.namespace ?? '')) return undefined
     const uid = pod.metadata.uid ?? ''
     const known = held.get(uid)
     if (pod.spec.nodeName === undefined) return bindPod(api, pod, nodeName)

@@ -3,13 +3,22 @@ import { apicurioJar, defaultApicurioVersion } from './apicurio-dist.ts'
 import { azuriteScript, azuriteVersion } from './azurite-package.ts'
 import { chromiumBinary } from './chromium-binary.ts'
 import { driverFlags } from './driver.ts'
-import { driverJar } from './driver-jar.ts'
 import { etcdBinary } from './etcd-binary.ts'
 import { fakeGcsBinary, fakeGcsVersion } from './fake-gcs-binary.ts'
 import { grafanaSchemaModules, grafanaSchemaVersion } from './grafana-schema.ts'
 import { helmBinary, helmVersion } from './helm-binary.ts'
+import { driverJar, zooKeeperJar } from './java-jar.ts'
 import { brokerArchiveFlags } from './kafka.ts'
-import { defaultKafkaVersion, kafkaLibs, olderKafkaVersion, oldestKafkaVersion } from './kafka-dist.ts'
+import {
+  defaultKafkaVersion,
+  hasZooKeeper,
+  kafkaLibs,
+  newestKafkaVersion,
+  olderKafkaVersion,
+  oldestKafkaVersion,
+  oldestKraftVersion,
+  zooKeeperKafkaVersion,
+} from './kafka-dist.ts'
 import { formattedStorage } from './kafka-storage.ts'
 import { kubeBinaries, kubeVersion } from './kube-binaries.ts'
 import { mskIamClassPath } from './msk-iam.ts'
@@ -18,6 +27,7 @@ import { npmCache } from './npm-cache.ts'
 import { prometheusBinaries, prometheusVersion } from './prometheus-binary.ts'
 import { prometheusOperatorCrds, prometheusOperatorVersion } from './prometheus-operator-crds.ts'
 import { systemProgram } from './system-program.ts'
+import { tieredStorageClassPath } from './tiered-storage.ts'
 import { versitygwBinary, versitygwVersion } from './versitygw-binary.ts'
 
 /** The targets of the Makefile that need servers. */
@@ -66,7 +76,7 @@ export const neededServers: readonly NeededServer[] = [
     action: 'run the driver once and archive its classes',
     tools: ['java'],
     users: everyone,
-    provide: async () => driverFlags(await kafkaLibs(defaultKafkaVersion), defaultKafkaVersion),
+    provide: driverFlags,
   },
   {
     name: `Apicurio Registry ${defaultApicurioVersion}`,
@@ -82,7 +92,10 @@ export const neededServers: readonly NeededServer[] = [
     users: ['test', 'demo'],
     provide: () => apicurioArchiveFlags(defaultApicurioVersion),
   },
+  ...planKafka(newestKafkaVersion, testOnly),
   ...planKafka(olderKafkaVersion, testOnly),
+  ...planKafka(oldestKraftVersion, testOnly),
+  ...planKafka(zooKeeperKafkaVersion, testOnly),
   ...planKafka(oldestKafkaVersion, testOnly),
   {
     name: 'MSK IAM library',
@@ -146,14 +159,35 @@ function planKafka(version: string, users: readonly ServerUser[]): NeededServer[
       users,
       provide: () => kafkaLibs(version),
     },
-    {
-      name: `Kafka ${version} storage`,
-      action: 'format once with its own tool',
-      tools: ['java'],
-      users,
-      provide: () => formattedStorage(version),
-    },
-    ...planUnstableStorage(version, users),
+    ...(hasZooKeeper(version) ? [planLauncher(version, users)] : [planStorage(version, users)]),
+    ...(version === defaultKafkaVersion ? planDriver(version, users) : []),
+  ]
+}
+
+function planStorage(version: string, users: readonly ServerUser[]): NeededServer {
+  return {
+    name: `Kafka ${version} storage`,
+    action: 'format once with its own tool',
+    tools: ['java'],
+    users,
+    provide: () => formattedStorage(version),
+  }
+}
+
+/** What starts it together with ZooKeeper. */
+function planLauncher(version: string, users: readonly ServerUser[]): NeededServer {
+  return {
+    name: `Kafka ${version} with ZooKeeper`,
+    action: 'compile',
+    tools: ['javac'],
+    users,
+    provide: async () => zooKeeperJar(await kafkaLibs(version), version),
+  }
+}
+
+/** The driver of all versions, and the storage for the group protocols that are early access. */
+function planDriver(version: string, users: readonly ServerUser[]): NeededServer[] {
+  return [
     {
       name: `Kafka ${version} driver`,
       action: 'compile',
@@ -161,19 +195,19 @@ function planKafka(version: string, users: readonly ServerUser[]): NeededServer[
       users,
       provide: async () => driverJar(await kafkaLibs(version), version),
     },
-  ]
-}
-
-/** For the group protocols that are early access. */
-function planUnstableStorage(version: string, users: readonly ServerUser[]): NeededServer[] {
-  if (version !== defaultKafkaVersion) return []
-  return [
     {
       name: `Kafka ${version} storage, unstable features`,
       action: 'format once with its own tool',
       tools: ['java'],
       users: users.filter(user => user === 'test'),
       provide: () => formattedStorage(version, true),
+    },
+    {
+      name: `Kafka ${version} tiered storage`,
+      action: 'download with Maven',
+      tools: ['mvn'],
+      users: users.filter(user => user === 'test'),
+      provide: () => tieredStorageClassPath(version),
     },
   ]
 }

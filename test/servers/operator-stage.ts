@@ -1,18 +1,21 @@
 import type { JobLimits, Resource, ResourceSpec } from '../../src/operator/crd/resource.ts'
 import { type Controller, resourceKinds } from '../../src/operator/crd/resource.ts'
 import type { Phase, ResourceStatus } from '../../src/operator/crd/status.ts'
-import { type Kube, startKube } from './kube.ts'
+import type { Kube } from './kube.ts'
 import { type KubeFaultProxy, startKubeFaultProxy } from './kube-fault-proxy.ts'
 import type { KubeObject, ObjectRef } from './kube-object.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import type { KubeletImage } from './kubelet-images.ts'
 import type { Pod } from './kubelet-pod-spec.ts'
 import { type Operator, type OperatorOptions, startOperator } from './operator.ts'
-import { installOperatorAccess, operatorDefinitions } from './operator-access.ts'
+import { installOperatorAccess } from './operator-access.ts'
+import { shareKube } from './shared-kube.ts'
 
 export interface StageOptions {
   /** What the pods of Jobs run. */
   image: KubeletImage
+  /** A control plane that no other test file uses; without it, perhaps a shared one. */
+  kube?: Kube
 }
 
 export interface StartOptions extends Pick<OperatorOptions, 'podName'> {
@@ -59,8 +62,8 @@ const waitMs = 120_000
 const [repository, tag] = stageImage.split(':')
 const chartValues = { jobs: { image: { repository, tag } } }
 
-export async function openOperatorStage({ image }: StageOptions): Promise<OperatorStage> {
-  const kube = await startKube({ manifests: operatorDefinitions() })
+export async function openOperatorStage({ image, kube: own }: StageOptions): Promise<OperatorStage> {
+  const kube = own ?? (await shareKube())
   const kubelet = await startKubelet(kube, { images: { [stageImage]: image } })
   const proxy = await startKubeFaultProxy(kube)
   const namespace = await kube.makeNamespace('operator', { 'pod-security.kubernetes.io/enforce': 'restricted' })

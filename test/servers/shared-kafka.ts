@@ -1,5 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { countCpuOf } from '../cpu-seconds.ts'
 import { driveOver, driverFlags, driverSettings, type KafkaDriver } from './driver.ts'
 import { callOver, startDriverProcess } from './driver-process.ts'
 import { onMessage, writeMessage } from './driver-wire.ts'
@@ -69,7 +70,7 @@ interface Loanable {
 
 async function startLoanable(): Promise<Loanable> {
   const server = await startKafka()
-  const flags = await driverFlags(server.libs, server.version)
+  const flags = await driverFlags()
   const driver = await startDriverProcess(flags, driverSettings(server))
   const { bootstrapServers, dataDirs, logFiles, version, clusterId, libs } = server
   const shared: SharedKafkaServer = { bootstrapServers, dataDirs, logFiles, version, clusterId, libs }
@@ -100,7 +101,7 @@ async function startLoanable(): Promise<Loanable> {
         }
         borrower.once('end', leave).once('close', leave)
         if (borrower.destroyed) leave()
-        writeMessage(borrower, { id: LOAN, result: shared }, [])
+        writeMessage(borrower, { id: LOAN, result: { shared, pids: [server.brokerPid(0), driver.pid] } }, [])
       }),
     reset: async () => {
       if (hasEnded || server.brokerPid(0) === undefined) return 'it has ended'
@@ -120,6 +121,12 @@ async function startLoanable(): Promise<Loanable> {
   }
 }
 
+interface Loan {
+  shared: SharedKafkaServer
+  /** Of the processes that work for the borrower. */
+  pids: number[]
+}
+
 const LOAN = 0
 const RESET = -1
 
@@ -129,15 +136,17 @@ export async function borrowKafka(socket: string): Promise<{ server: SharedKafka
   const ended = new Promise<string>(resolve => {
     pipe.once('close', () => resolve('the lender has ended the loan'))
   })
-  const server = await new Promise<SharedKafkaServer>((resolve, reject) => {
+  const { shared: server, pids } = await new Promise<Loan>((resolve, reject) => {
     void ended.then(reason => reject(new Error(reason)))
     pipe.on('error', reject)
     onMessage(pipe, ({ json }) => {
-      if (json.id === LOAN) resolve(json.result as SharedKafkaServer)
+      if (json.id === LOAN) resolve(json.result as Loan)
     })
   })
+  const stopCounting = countCpuOf(pids)
   pipe.removeAllListeners('data')
   const close = async () => {
+    stopCounting()
     pipe.ref()
     pipe.end()
     await ended

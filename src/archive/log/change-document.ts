@@ -59,6 +59,7 @@ const setShape = z.strictObject({
   compaction: rowShape.compaction,
   last_batch: rowShape.last_batch,
   read_to: rowShape.read_to,
+  converted: rowShape.converted,
 })
 
 const listKeyText = /^(reread\/)?[^/]{1,300}\/[0-9]{1,10}$/

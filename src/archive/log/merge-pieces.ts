@@ -12,6 +12,7 @@ import { type Merge, storedTimes } from './plan-merges.ts'
 
 const SEGMENTS_AT_ONCE = 4
 const FRAME_BYTES = 256 << 10
+const MERGES_AT_A_STRETCH = 64
 
 export interface MergeParts {
   storage: Storage
@@ -46,11 +47,14 @@ export async function mergePieces(
     parts.storage,
     sorted.flatMap(({ sources }) => sources),
   )
+  const memory = new Scratch()
   const pieces: Promise<Merged>[] = []
   const damaged: DamagedSource[] = []
-  for (const merge of sorted) {
+  for (const [i, merge] of sorted.entries()) {
     if (merge.into.kind === 'segment') continue
-    const piece = await writePiece(merge, merge.into.level, storage, parts, signal).catch(noteIn(damaged))
+    // Windows answer at once: without a pause, thousands of merges would hold up the rounds that run next to them.
+    if (i % MERGES_AT_A_STRETCH === 0) await new Promise(resolve => setImmediate(resolve))
+    const piece = await writePiece(merge, merge.into.level, { storage, memory }, parts, signal).catch(noteIn(damaged))
     if (!piece) continue
     const result = piece.durable.then(segment => mergedTo(merge, segment))
     // It is awaited below, when all are read.
@@ -97,19 +101,31 @@ function mergedTo(merge: Merge, segment: Segment): Merged {
 async function writePiece(
   { list, sources }: Merge,
   level: number,
-  storage: Pick<Storage, 'readRange'>,
+  { storage, memory }: { storage: Pick<Storage, 'readRange'>; memory: Scratch },
   { packs, compression }: MergeParts,
   signal: AbortSignal,
 ): Promise<{ durable: Promise<Segment> }> {
-  const batches: Buffer[] = []
+  const plain = memory.take(sources.reduce((sum, { plain_size }) => sum + plain_size, 0))
+  let at = 0
   for (const source of sources) {
-    const bytes = readWholeSegment(storage, source, signal).catch(error => {
+    const end = at + source.plain_size
+    await readWholeSegment(storage, source, plain.subarray(at, end), signal).catch(error => {
       throw damageOf(list, source, error)
     })
-    batches.push(await bytes)
+    at = end
   }
   const facts = sources.map(factsOf).reduce(joinFacts)
-  return storePiece(packs, { list, level, batches, facts, compressed: isCompressible(batches[0], compression) })
+  return storePiece(packs, { list, level, plain, facts, compressed: isCompressible(plain, compression) })
+}
+
+/** The same memory for one merge after the other. */
+class Scratch {
+  #memory: Buffer = Buffer.alloc(0)
+
+  take(bytes: number): Buffer {
+    if (this.#memory.length < bytes) this.#memory = Buffer.allocUnsafeSlow(2 * bytes)
+    return this.#memory.subarray(0, bytes)
+  }
 }
 
 async function writeSegment(

@@ -1,11 +1,11 @@
 import type { Storage } from '../../storage/storage.ts'
 import { hashOf, openHasher, pieceHash } from '../hash.ts'
 import type { PackRef, Segment } from '../manifest.ts'
-import { type BatchWriter, type ChunkFacts, compressToFrames, describeSegment, joinFacts } from '../segment-writer.ts'
+import { type BatchWriter, type ChunkFacts, compressToFrame, describeSegment, joinFacts } from '../segment-writer.ts'
 import { packKey } from './keys.ts'
 
 /** A pack is written when its pieces have this many bytes, or when the round ends. */
-const MAX_PACK_BYTES = 32 << 20
+const MAX_PACK_BYTES = 16 << 20
 /** Below this a piece is merged soon, and compressing it would take more time than everything else that is done with it. */
 const MIN_COMPRESSED_BYTES = 2048
 /** Small pieces are joined for the store and for the hash of the pack. */
@@ -30,10 +30,9 @@ export interface PackOptions {
 interface WaitingPiece {
   /** Pieces lie in the order of their lists: those who merge packs read each of them from its begin to its end. */
   list: string
-  stored: readonly Buffer[]
+  stored: Buffer
   frames: [number, number][] | undefined
   plainSize: number
-  size: number
   facts: ChunkFacts
   level: number
   written: PromiseWithResolvers<Segment>
@@ -78,11 +77,10 @@ export class PackSet {
   }
 
   /** Resolves when the pack is durable that holds the piece. Its memory must not change until then. */
-  add(piece: Omit<WaitingPiece, 'written' | 'size'>): Promise<Segment> {
-    const size = piece.stored.reduce((sum, { length }) => sum + length, 0)
-    const waiting: WaitingPiece = { ...piece, size, written: Promise.withResolvers() }
+  add(piece: Omit<WaitingPiece, 'written'>): Promise<Segment> {
+    const waiting: WaitingPiece = { ...piece, written: Promise.withResolvers() }
     this.#waiting.push(waiting)
-    this.#waitingBytes += size
+    this.#waitingBytes += piece.stored.length
     if (this.#waitingBytes >= (this.#options.maxPackBytes ?? MAX_PACK_BYTES)) this.#writeWaiting()
     return waiting.written.promise
   }
@@ -112,7 +110,7 @@ export class PackSet {
         let position = 0
         for (const piece of pieces) {
           piece.written.resolve(describePiece(piece, position, pack))
-          position += piece.size
+          position += piece.stored.length
         }
       } catch (error) {
         for (const { written } of pieces) written.reject(error)
@@ -127,7 +125,7 @@ export class PackSet {
     const hasher = openHasher()
     let size = 0
     try {
-      const chunks = joinChunks(pieces.flatMap(({ stored }) => stored))
+      const chunks = joinChunks(pieces.map(({ stored }) => stored))
       const writing = writer.write(chunks, this.#storeSignal)
       for (const chunk of chunks) {
         hasher.update(chunk)
@@ -163,28 +161,27 @@ function joinChunks(buffers: readonly Buffer[]): Buffer[] {
   return chunks
 }
 
-/** Compresses a piece as one frame where that pays, and adds it. Resolves before it is durable. */
+/** Compresses a piece as one frame where that pays, and adds it. Resolves before it is durable. Its memory is free then. */
 export async function storePiece(
   packs: PackSet,
   {
     list,
     level,
-    batches,
+    plain,
     facts,
     compressed,
-  }: { list: string; level: number; batches: readonly Buffer[]; facts: ChunkFacts; compressed: boolean },
+  }: { list: string; level: number; plain: Buffer; facts: ChunkFacts; compressed: boolean },
 ): Promise<{ durable: Promise<Segment> }> {
   await packs.room()
-  const plain = [joined(batches)]
-  const plainSize = plain[0]?.length ?? 0
-  const isCompressed = compressed && plainSize >= MIN_COMPRESSED_BYTES
-  const { stored, frames } = isCompressed ? await compressToFrames(plain) : { stored: plain, frames: undefined }
-  return { durable: packs.add({ list, stored, frames, plainSize, facts, level }) }
+  const isCompressed = compressed && plain.length >= MIN_COMPRESSED_BYTES
+  const stored = isCompressed ? await compressToFrame(plain) : Buffer.from(plain)
+  const frames: [number, number][] | undefined = isCompressed ? [[stored.length, plain.length]] : undefined
+  return { durable: packs.add({ list, stored, frames, plainSize: plain.length, facts, level }) }
 }
 
 function describePiece(piece: WaitingPiece, position: number, pack: PackRef): Segment {
-  const blake3 = pieceHash(hashOf(joined(piece.stored)))
-  const stored = { key: pack.key, size: piece.size, blake3, plain_size: piece.plainSize }
+  const blake3 = pieceHash(hashOf(piece.stored))
+  const stored = { key: pack.key, size: piece.stored.length, blake3, plain_size: piece.plainSize }
   return {
     ...describeSegment(stored, piece.frames, piece.facts),
     piece: { position, level: piece.level, pack },
@@ -228,9 +225,9 @@ class PieceWriter implements BatchWriter {
     if (this.#segment) return this.#segment.hand(signal)
     const facts = this.#facts
     if (!facts) throw new Error('a piece without batches is never opened')
-    const [list, compressed, batches] = [this.#list, this.#compressed, this.#batches]
+    const [list, compressed, plain] = [this.#list, this.#compressed, joined(this.#batches)]
     try {
-      return await storePiece(this.#packs, { list, level: 0, batches, facts, compressed })
+      return await storePiece(this.#packs, { list, level: 0, plain, facts, compressed })
     } finally {
       this.#leave()
     }

@@ -18,10 +18,11 @@ export const setFields = [
   'compaction',
   'last_batch',
   'read_to',
+  'converted',
 ] as const
 
 /** Those that a row may lack. */
-export const optionalFields = ['compaction', 'last_batch', 'read_to'] as const
+export const optionalFields = ['compaction', 'last_batch', 'read_to', 'converted'] as const
 
 type OffsetField = (typeof offsetFields)[number]
 type SumField = (typeof sumFields)[number]

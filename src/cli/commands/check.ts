@@ -12,6 +12,7 @@ const CHECK_FAILED = 1
 const MOST_TOPICS = 10
 
 export async function run(session: Session): Promise<number> {
+  if (session.options.acls !== undefined) return (await import('./required-acls.ts')).printRequiredAcls(session)
   const job = await session.loadJob(session.options.config ?? '')
   const report = await session.actions.checkJob(job, session.signal)
   session.outcome.note(checkFacts(report))

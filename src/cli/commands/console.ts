@@ -63,8 +63,9 @@ async function openAll(session: Session): Promise<Storage[]> {
 function tokenOf(session: Session): string | undefined {
   const variable = session.options.tokenEnv ?? TOKEN_VARIABLE
   const token = session.secret(variable)
-  if (token !== undefined || variable === TOKEN_VARIABLE) return token
-  throw usageError(`--token-env ${variable}: this environment variable is not set, or empty`)
+  if (token !== undefined || (variable === TOKEN_VARIABLE && !session.isSet(variable))) return token
+  const state = session.isSet(variable) ? 'empty: set a token, or unset it' : 'not set'
+  throw usageError(`--token-env ${variable}: this environment variable is ${state}`)
 }
 
 function tlsOf({ options: { tlsCert: cert, tlsKey: key } }: Session): ServedConsole['tls'] {

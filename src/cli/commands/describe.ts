@@ -6,6 +6,7 @@ import type {
   Description,
 } from '../../archive/describe.ts'
 import type { SectionName } from '../../archive/registry-section.ts'
+import { damageOf, describeVerifications } from '../../archive/verification.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
@@ -20,18 +21,18 @@ export async function run(session: Session): Promise<number> {
   return withBackup(session, async (storage, backupId) => {
     const description = await session.actions.describeBackup(storage, backupId, choice, session.signal)
     await session.printLong(
-      () => formatDescription(description, session.style),
+      () => formatDescription(description, session.clock.now(), session.style),
       () => description,
     )
     return 0
   })
 }
 
-function formatDescription(description: Description, style: OutputStyle): string[] {
+function formatDescription(description: Description, nowMs: number, style: OutputStyle): string[] {
   const { topics } = description
   const gaps = topics.flatMap(({ name, gaps }) => gaps.map(gap => ({ topic: name, ...gap })))
   return [
-    ...formatHead(description, style),
+    ...formatHead(description, nowMs, style),
     ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, style)]),
     ...formatWindows(topics, style),
     ...formatSettings(topics, style),
@@ -41,7 +42,7 @@ function formatDescription(description: Description, style: OutputStyle): string
   ]
 }
 
-function formatHead(description: Description, style: OutputStyle): string[] {
+function formatHead(description: Description, nowMs: number, style: OutputStyle): string[] {
   const { cluster, selection, totals, generation, generations } = description
   const isOfSchemas = selection.include.length === 0
   const before = generations.filter(one => one < generation).length
@@ -52,6 +53,7 @@ function formatHead(description: Description, style: OutputStyle): string[] {
   ]
   const excluded = selection.exclude.length > 0 ? `, without ${selection.exclude.join(', ')}` : ''
   const stored = `${formatBytes(totals.stored_bytes)} stored (${formatRatio(totals.bytes, totals.stored_bytes)})`
+  const verdict = damageOf(description) ? style.bad : (text: string) => text
   return formatFields(
     [
       ['Backup', description.backup_id, style.bold],
@@ -59,6 +61,7 @@ function formatHead(description: Description, style: OutputStyle): string[] {
       ['State', description.complete ? 'complete' : 'incomplete', description.complete ? style.good : style.warn],
       ['Generation', `${generation}${others.join('')}`],
       ['Created', `${formatInstant(description.created_at)}, begun ${formatInstant(description.started_at)}`],
+      ['Verified', printable(describeVerifications(description, nowMs)), verdict],
       ['Restorable', restorableOf(description.topics)],
       [
         'Cluster',
@@ -73,6 +76,7 @@ function formatHead(description: Description, style: OutputStyle): string[] {
       ['Groups', aged(groupsOf(description.consumer_groups), description, 'consumer_groups')],
       ['Access', aged(accessOf(description.access), description, 'access')],
       ['Size', `${formatBytes(totals.bytes)}, ${stored}`],
+      ['By name', byNameOf(description.topics)],
       ['Encrypted', encryptionOf(description.encryption)],
       ['Written by', `kafka-backup ${description.tool_version}, format ${description.format_version}`],
     ],
@@ -101,6 +105,14 @@ function formatTopics(topics: readonly DescribedTopic[], style: OutputStyle): st
     topics,
     style,
   )
+}
+
+/** Topics that old brokers served by name; docs/kafka-versions.md has what that means. */
+function byNameOf(topics: readonly DescribedTopic[]): string | undefined {
+  const read = topics.filter(({ read_by }) => read_by === 'name').length
+  const named = topics.filter(({ id_source }) => id_source === 'name').length
+  if (read + named === 0) return undefined
+  return `${plural(read, 'topic')} read by name, ${named} without an ID of the cluster`
 }
 
 /** The window of the topics that are there for longest. */

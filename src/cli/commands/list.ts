@@ -1,8 +1,9 @@
-import type { BackupSummary } from '../../archive/describe.ts'
+import type { BackupSummary } from '../../archive/list-backups.ts'
+import { damageOf, describeVerifications, type LastVerifications } from '../../archive/verification.ts'
 import { errorTable } from '../../error-table.ts'
 import { detailsField, type ErrorCode, type ErrorDetails, KafkaBackupError, usageError } from '../../errors.ts'
 import { largest } from '../../lib/largest.ts'
-import { formatBytes, formatCount } from '../../lib/units.ts'
+import { formatAgo, formatBytes, formatCount } from '../../lib/units.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
@@ -28,7 +29,7 @@ export async function run(session: Session): Promise<number> {
   for (const place of places) listings.push(await listAt(session, place, places.length > 1))
   const [first] = listings
   session.print(
-    () => formatListings(listings, session.style),
+    () => formatListings(listings, session.clock.now(), session.style),
     () => (listings.length === 1 ? first : { locations: listings }),
   )
   // Damage takes precedence over transient errors, such as an unreadable folder.
@@ -74,7 +75,7 @@ async function listAt(session: Session, { name, open }: NamedLocation, isOneOfSe
   }
 }
 
-function formatListings(listings: readonly Listing[], style: OutputStyle): string[] {
+function formatListings(listings: readonly Listing[], nowMs: number, style: OutputStyle): string[] {
   const rows = listings.flatMap(listing =>
     'error' in listing ? [] : listing.backups.map(backup => ({ ...backup, location: listing.location })),
   )
@@ -83,10 +84,11 @@ function formatListings(listings: readonly Listing[], style: OutputStyle): strin
     listings.filter(isBroken),
   ]
   const isOne = listings.length === 1
-  const lines = rows.length === 0 ? [] : formatTable(columns(style, isOne), rows, style)
+  const lines = rows.length === 0 ? [] : formatTable(columns(style, isOne, nowMs), rows, style)
   const notes = [
     ...empty.map(({ location }) => `No backups at ${printable(location)}.`),
     ...rows.filter(isBroken).map(row => `${style.bad(nameOf(row, isOne))}: ${printable(row.error)}`),
+    ...rows.filter(isFoundDamaged).map(row => `${style.bad(nameOf(row, isOne))}: ${describeDamage(row, nowMs)}`),
     ...rows.filter(isStale).map(row => `${style.warn(nameOf(row, isOne))}: ${describeStale(row)}`),
     ...unread.map(({ location, error }) => `${style.bad(printable(location))}: ${printable(error)}`),
   ]
@@ -95,6 +97,15 @@ function formatListings(listings: readonly Listing[], style: OutputStyle): strin
 
 function isStale(row: Row): row is Readable & { location: string } {
   return !isBroken(row) && row.stale_topics > 0
+}
+
+function isFoundDamaged(row: Row): row is Readable & { location: string } {
+  return !isBroken(row) && damageOf(row) !== undefined
+}
+
+function describeDamage(row: Readable, nowMs: number): string {
+  const command = damageOf(row)?.deep ? 'verify --deep' : 'verify'
+  return `the last verification found damage (${printable(describeVerifications(row, nowMs))}); \`${command}\` lists the problems`
 }
 
 function describeStale({ stale_topics: count }: Readable): string {
@@ -110,7 +121,7 @@ function isBroken<T extends object>(one: T): one is Extract<T, { error: string }
   return 'error' in one
 }
 
-function columns(style: OutputStyle, isOne: boolean): Column<Row>[] {
+function columns(style: OutputStyle, isOne: boolean, nowMs: number): Column<Row>[] {
   const of = (pick: (backup: Readable) => string) => (backup: BackupSummary) => ('error' in backup ? '-' : pick(backup))
   const location: Column<Row>[] = [{ title: 'LOCATION', cell: ({ location }) => location, shrinks: true }]
   return [
@@ -134,8 +145,22 @@ function columns(style: OutputStyle, isOne: boolean): Column<Row>[] {
       cell: of(backup => (backup.gaps === 0 ? '-' : formatCount(backup.gaps))),
       paint: text => (text === '-' ? text : style.warn(text)),
     },
+    {
+      title: 'VERIFIED',
+      dropAs: 1,
+      cell: of(backup => formatVerified(backup, nowMs)),
+      paint: (text, backup) => ('error' in backup || !damageOf(backup) ? text : style.bad(text)),
+    },
     { title: 'CLUSTER', dropAs: 7, cell: of(backup => backup.cluster_id ?? '-'), shrinks: true },
   ]
+}
+
+function formatVerified(verified: LastVerifications, nowMs: number): string {
+  const { last_verification: last } = verified
+  const damage = damageOf(verified)
+  if (damage) return `DAMAGED ${formatAgo(damage.finished_at, nowMs)}`
+  if (!last) return 'never'
+  return 'error' in last ? 'unknown' : formatAgo(last.finished_at, nowMs)
 }
 
 function isLocked(backup: BackupSummary): boolean {

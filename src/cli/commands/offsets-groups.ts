@@ -72,7 +72,7 @@ function formatUndecided({ undecided }: LaggingGroup, style: OutputStyle): strin
 function formatLeftOut(leftOut: LagReport['leftOut'], style: OutputStyle): string[] {
   if (leftOut.length === 0) return []
   const names = leftOut.map(({ group, type }) => `${printable(group)} (${type})`)
-  return ['', style.dim(`Not shown, because groups of these types do not commit offsets: ${names.join(', ')}`)]
+  return ['', style.dim(`Not shown, because these types of groups are not known: ${names.join(', ')}`)]
 }
 
 /** An offset beyond the end of the log counts as no lag. */

@@ -1,6 +1,7 @@
 import type { VerifyReport } from '../../archive/verify.ts'
 import type { Problem } from '../../archive/verify-objects.ts'
 import type { Hooks } from '../../jobs/parts.ts'
+import type { RecordedReport } from '../../jobs/verify.ts'
 import { formatBytes } from '../../lib/units.ts'
 import type { OutputStyle } from '../output-style.ts'
 import { verifyFacts } from '../result/data-facts.ts'
@@ -14,7 +15,7 @@ import { choiceOf } from './generation-choice.ts'
 const DAMAGE_FOUND = 3
 
 export async function run(session: Session): Promise<number> {
-  const options = { deep: session.options.deep, ...choiceOf(session.options) }
+  const options = { deep: session.options.deep, record: session.options.record, ...choiceOf(session.options) }
   return withBackup(session, async (storage, backupId, job) => {
     const { actions, signal } = session
     const report = await session.withProgress('verify', 'listing objects', onProgress => {
@@ -31,10 +32,11 @@ export async function run(session: Session): Promise<number> {
   })
 }
 
-function formatReport(report: VerifyReport, style: OutputStyle): string[] {
+function formatReport(report: RecordedReport, style: OutputStyle): string[] {
   return [
     formatVerdict(report, style),
     ...formatText(formatExtent(report), style, '  '),
+    ...formatRecord(report, style),
     ...formatUnreadable(report),
     ...formatProblems(report.problems, style),
     ...formatGaps(gapTitle('lost at the source; the backup itself is intact', report.gaps), report.gaps, style),
@@ -51,6 +53,11 @@ function formatExtent({ deep, encrypted, objects, bytes, partitions, records }: 
   const extent = `${plural(objects, `${encrypted ? 'encrypted ' : ''}object`)}, ${formatBytes(bytes)}, ${plural(partitions, 'partition')}, ${plural(records, 'record')}`
   const depth = deep ? 'every byte was read' : 'presence, sizes and offsets; --deep reads every byte'
   return `${extent} (${depth})`
+}
+
+function formatRecord({ record }: RecordedReport, style: OutputStyle): string[] {
+  if ('key' in record) return []
+  return formatText(`this result is not recorded: ${record.not_recorded}`, style, '  ')
 }
 
 function formatUnreadable({ unreadable_generations: ranges }: VerifyReport): string[] {

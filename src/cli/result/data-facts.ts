@@ -1,4 +1,4 @@
-import { mayHoldDeletedKeys } from '../../archive/deleted-keys.ts'
+import { mayHoldDeletedKeys } from '../../archive/record-warnings.ts'
 import { schemaTotalsOf, totalsOf } from '../../archive/summary.ts'
 import type { VerifyReport } from '../../archive/verify.ts'
 import type { BackupReport } from '../../backup/run-backup.ts'

@@ -1,9 +1,10 @@
 import type { Description } from '../../archive/describe.ts'
-import { formatBytes, formatCount } from '../../lib/units.ts'
+import { formatAgo, formatBytes, formatCount } from '../../lib/units.ts'
 import type { OpenedBackup } from '../archive-reader.ts'
 import { type Html, html, nothing } from '../html.ts'
 import { groupsLink, restoreLink, schemasLink } from '../links.ts'
-import { badge, facts, plural, showAge, showTime } from './words.ts'
+import { showVerified } from './verified.ts'
+import { badge, facts, plural, showTime } from './words.ts'
 
 /** Pure. What a generation is and holds, in numbers. */
 export function showBackupFacts(backup: OpenedBackup, description: Description, nowMs: number): Html {
@@ -14,7 +15,11 @@ export function showBackupFacts(backup: OpenedBackup, description: Description, 
     .map(kind => `${formatCount(access[kind].count)} ${kind}`)
   return facts([
     ['State', badge(description.complete ? 'good' : 'warn', description.complete ? 'complete' : 'incomplete')],
-    ['Last commit', html`${showAge(description.created_at, nowMs)} <small>${showTime(description.created_at)}</small>`],
+    [
+      'Last commit',
+      html`${formatAgo(description.created_at, nowMs)} <small>${showTime(description.created_at)}</small>`,
+    ],
+    ['Verified', showVerified(description, nowMs)],
     ['Generation', `${description.generation} of ${plural(description.generations.length, 'kept generation')}`],
     ['Location', location.name],
     ['Cluster', `${cluster.id ?? 'unnamed'}, ${plural(cluster.brokers, 'broker')}`],

@@ -35,7 +35,8 @@ export async function backupPage(reader: ArchiveReader, backup: OpenedBackup, re
   const history = isWanted
     ? await reader.derive(backup, kept, () => readHistory(location.storage, place.backupId, signal))
     : undefined
-  const surroundings = { location: location.name, generations, windows: history?.windows ?? new Map() }
+  const verified = await reader.verifications(place, signal)
+  const surroundings = { location: location.name, generations, windows: history?.windows ?? new Map(), verified }
   return showBackup(
     { backup, description: describeManifest(manifest, surroundings), listing: history?.listing },
     request,

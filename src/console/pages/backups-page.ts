@@ -1,6 +1,6 @@
 import type { Totals } from '../../archive/summary.ts'
 import { runPool } from '../../lib/pool.ts'
-import { formatBytes, formatCount } from '../../lib/units.ts'
+import { formatAgo, formatBytes, formatCount } from '../../lib/units.ts'
 import type { ArchiveReader } from '../archive-reader.ts'
 import { type Html, html, nothing } from '../html.ts'
 import { backupLink } from '../links.ts'
@@ -8,7 +8,8 @@ import { type BackupRow, type BackupState, fillRow, listAll } from '../list-back
 import { type PageRequest, textIn } from '../page-request.ts'
 import { showPage } from './layout.ts'
 import { type Column, fitsFilter, pageOf, showTable, type TableSpec } from './table.ts'
-import { badge, plural, showAge, showTime } from './words.ts'
+import { showVerified, verifiedOrder } from './verified.ts'
+import { badge, plural, showTime } from './words.ts'
 
 const BACKUPS_AT_ONCE = 4
 
@@ -62,11 +63,16 @@ function columnsOf(hasLocations: boolean, nowMs: number): Column<BackupRow>[] {
     {
       ...{ key: 'age', title: 'Last commit', order: row => read(row, one => one.created_at) ?? null },
       cell: row =>
-        read(row, one => html`${showAge(one.created_at, nowMs)} <small>${showTime(one.created_at)}</small>`) ?? nothing,
+        read(row, one => html`${formatAgo(one.created_at, nowMs)} <small>${showTime(one.created_at)}</small>`) ??
+        nothing,
     },
     {
       ...{ key: 'state', title: 'State', order: row => stateWord(row) },
       cell: row => showState(row),
+    },
+    {
+      ...{ key: 'verified', title: 'Last verification', order: row => read(row, verifiedOrder) ?? null },
+      cell: row => read(row, one => showVerified(one.verified, nowMs)) ?? nothing,
     },
     number('topics', 'Topics', totals => totals.topics, formatCount),
     number('records', 'Records', totals => totals.records, formatCount),

@@ -100,7 +100,7 @@ function showMore(
   single: ManifestPartition | undefined,
 ): Html {
   const kept = Object.fromEntries(
-    [...asked].filter(([name]) => !['from', 'before', 'resume', 'generation'].includes(name)),
+    [...asked].filter(([name]) => !['from', 'before', 'resume', 'at', 'generation'].includes(name)),
   )
   const link = (changes: Record<string, string | number | bigint | undefined>) =>
     recordsLink(backup.place, label, { ...kept, ...changes })
@@ -108,18 +108,22 @@ function showMore(
   const [first, last] = [records[0], records.at(-1)]
   if (query.before !== undefined && single) {
     const own = { partition: single.partition }
-    const older = first && first.offset > single.start_offset
-    const newer = last && last.offset + 1n < single.end_offset
+    // Where the budget of the request ended the reading, records between the place that it reached and the first one may be missing.
+    const before = next ? next.offset : first?.offset
+    const older = before !== undefined && before > single.start_offset
+    const following = last ? last.offset + 1n : query.before
+    const newer = following < single.end_offset
     return html`<nav class="pager" aria-label="More records">
-${newer ? html`<a href="${link({ ...own, from: last.offset + 1n })}">Newer</a>` : html`<span class="none">Newer</span>`}
-${older ? html`<a href="${link({ ...own, before: first.offset })}">Older</a>` : html`<span class="none">Older</span>`}
+${newer ? html`<a href="${link({ ...own, from: following })}">Newer</a>` : html`<span class="none">Newer</span>`}
+${older ? html`<a href="${link({ ...own, before })}">Older</a>` : html`<span class="none">Older</span>`}
 <a href="${link({ ...own, from: single.start_offset })}">From the first record</a></nav>`
   }
   const following =
     next && single
       ? { partition: single.partition, from: next.offset }
-      : next && { resume: next.partition, from: next.offset }
+      : next && { resume: next.partition, at: next.offset, from: query.from }
+  const start = first?.offset ?? query.from
   return html`<nav class="pager" aria-label="More records">
-${single && first && first.offset > single.start_offset ? html`<a href="${link({ partition: single.partition, before: first.offset })}">Before these</a>` : html`<span class="none">Before these</span>`}
+${single && start !== undefined && start > single.start_offset ? html`<a href="${link({ partition: single.partition, before: start })}">Before these</a>` : html`<span class="none">Before these</span>`}
 ${following ? html`<a href="${link(following)}" rel="next">Continue</a>` : html`<span class="none">Everything was read</span>`}</nav>`
 }

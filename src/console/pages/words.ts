@@ -27,21 +27,6 @@ function isDate(ms: number): boolean {
   return Number.isFinite(ms) && Math.abs(ms) <= LAST_DATE_MS
 }
 
-const ages: readonly (readonly [ms: number, unit: string])[] = [
-  [86_400_000, 'd'],
-  [3_600_000, 'h'],
-  [60_000, 'min'],
-  [1000, 's'],
-]
-
-/** How long ago something was, in its largest unit. */
-export function showAge(time: string, nowMs: number): string {
-  const ms = nowMs - Date.parse(time)
-  if (!Number.isFinite(ms)) return 'unknown'
-  const [size, unit] = ages.find(([one]) => ms >= one) ?? [1000, 's']
-  return ms < 1000 ? 'just now' : `${Math.floor(ms / size)} ${unit} ago`
-}
-
 export function plural(count: number | bigint, noun: string): string {
   return `${formatCount(count)} ${BigInt(count) === 1n ? noun : `${noun}s`}`
 }

@@ -1,5 +1,6 @@
 import type { Api } from '../wire/api.ts'
 import type { Reader } from '../wire/reader.ts'
+import { requestTable } from './request-table.ts'
 
 interface DescribeAclsResponse {
   errorCode: number
@@ -10,16 +11,14 @@ interface DescribeAclsResponse {
 const ANY = 1
 
 /**
- * DescribeAcls v3: all rules of the cluster
+ * DescribeAcls v1 to v3: all rules of the cluster; v3 knows rules on users. TAGS from v2 on
  *   request  => resource_type_filter resource_name_filter pattern_type_filter principal_filter host_filter operation
  *               permission_type TAGS
  *   response => throttle_time_ms error_code error_message [resource_type resource_name pattern_type [acl] TAGS] TAGS
  *   acl      => principal host operation permission_type TAGS
  */
 export const describeAcls: Api<Record<never, never>, DescribeAclsResponse> = {
-  name: 'DescribeAcls',
-  key: 29,
-  version: 3,
+  ...requestTable.describeAcls,
   encode: writer => writer.int8(ANY).string(null).int8(ANY).string(null).string(null).int8(ANY).int8(ANY).noTags(),
   decode: reader => {
     reader.int32()
@@ -28,9 +27,6 @@ export const describeAcls: Api<Record<never, never>, DescribeAclsResponse> = {
     return { errorCode, errorMessage, acls: reader.array(() => decodeResource(reader)).flat() }
   },
 }
-
-/** DescribeAcls v2, of brokers that do not know rules on users: the same fields. */
-export const describeAclsBeforeUsers: typeof describeAcls = { ...describeAcls, version: 2 }
 
 function decodeResource(reader: Reader): WireAcl[] {
   const resource = { resourceType: reader.int8(), resourceName: reader.string(), patternType: reader.int8() }
@@ -60,14 +56,12 @@ interface CreateAclsResponse {
 }
 
 /**
- * CreateAcls v3
+ * CreateAcls v1 to v3, TAGS from v2 on; v3 knows rules on users
  *   request  => [resource_type resource_name resource_pattern_type principal host operation permission_type TAGS] TAGS
  *   response => throttle_time_ms [error_code error_message TAGS] TAGS
  */
 export const createAclsApi: Api<CreateAclsRequest, CreateAclsResponse> = {
-  name: 'CreateAcls',
-  key: 30,
-  version: 3,
+  ...requestTable.createAcls,
   encode: (writer, { acls }) =>
     writer
       .array(acls, acl =>
@@ -91,9 +85,6 @@ export const createAclsApi: Api<CreateAclsRequest, CreateAclsResponse> = {
     }),
   }),
 }
-
-/** CreateAcls v2, of brokers that do not know rules on users: the same fields. */
-export const createAclsBeforeUsers: typeof createAclsApi = { ...createAclsApi, version: 2 }
 
 /** A rule of access, with the numbers that the protocol has for its kinds. */
 export interface WireAcl {

@@ -1,6 +1,7 @@
 import type { Api } from '../wire/api.ts'
 import type { Reader } from '../wire/reader.ts'
 import type { Writer } from '../wire/writer.ts'
+import { requestTable } from './request-table.ts'
 
 interface DescribeClientQuotasResponse {
   errorCode: number
@@ -9,15 +10,13 @@ interface DescribeClientQuotasResponse {
 }
 
 /**
- * DescribeClientQuotas v1: all quotas of the cluster
+ * DescribeClientQuotas v0 and v1, the latter with TAGS: all quotas of the cluster
  *   request  => [entity_type match_type match TAGS] strict TAGS
  *   response => throttle_time_ms error_code error_message [[entity] [key value TAGS] TAGS] TAGS
  *   entity   => entity_type entity_name TAGS
  */
 export const describeClientQuotas: Api<Record<never, never>, DescribeClientQuotasResponse> = {
-  name: 'DescribeClientQuotas',
-  key: 48,
-  version: 1,
+  ...requestTable.describeClientQuotas,
   encode: writer =>
     writer
       .array([], () => undefined)
@@ -53,15 +52,13 @@ interface AlterClientQuotasResponse {
 }
 
 /**
- * AlterClientQuotas v1: keys that are not named stay; of one entity all are set or none. This client removes none
+ * AlterClientQuotas v0 and v1, the latter with TAGS: keys that are not named stay; of one entity all are set or none. This client removes none
  *   request  => [[entity] [key value remove TAGS] TAGS] validate_only TAGS
  *   response => throttle_time_ms [error_code error_message [entity] TAGS] TAGS
  *   entity   => entity_type entity_name TAGS
  */
 export const alterClientQuotas: Api<AlterClientQuotasRequest, AlterClientQuotasResponse> = {
-  name: 'AlterClientQuotas',
-  key: 49,
-  version: 1,
+  ...requestTable.alterClientQuotas,
   encode: (writer, { entries, validateOnly }) =>
     writer
       .array(entries, ({ entity, values }) => {

@@ -1,4 +1,5 @@
 import type { Api } from '../wire/api.ts'
+import { requestTable } from './request-table.ts'
 
 interface DescribedCluster {
   errorCode: number
@@ -14,9 +15,7 @@ interface DescribedCluster {
  *               cluster_authorized_operations TAGS
  */
 export const describeCluster: Api<Record<never, never>, DescribedCluster> = {
-  name: 'DescribeCluster',
-  key: 60,
-  version: 0,
+  ...requestTable.describeCluster,
   encode: writer => writer.boolean(true).noTags(),
   decode: reader => {
     reader.int32()

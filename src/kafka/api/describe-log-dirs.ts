@@ -1,4 +1,5 @@
 import type { Api } from '../wire/api.ts'
+import { requestTable } from './request-table.ts'
 
 interface LogDirs {
   dirs: {
@@ -8,15 +9,13 @@ interface LogDirs {
 }
 
 /**
- * DescribeLogDirs v2
+ * DescribeLogDirs v0 to v2, TAGS from v2 on
  *   request  => [topic [partitions] TAGS] TAGS
  *   response => throttle_time_ms [error_code log_dir [name [partition_index partition_size offset_lag is_future_key TAGS]
  *               TAGS] TAGS] TAGS
  */
 export const describeLogDirs: Api<{ topics: { name: string; partitions: number[] }[] }, LogDirs> = {
-  name: 'DescribeLogDirs',
-  key: 35,
-  version: 2,
+  ...requestTable.describeLogDirs,
   encode: (writer, request) =>
     writer
       .array(request.topics, topic =>

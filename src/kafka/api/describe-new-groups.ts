@@ -1,5 +1,6 @@
-import type { Api } from '../wire/api.ts'
+import type { Api, ApiVersions } from '../wire/api.ts'
 import type { Reader } from '../wire/reader.ts'
+import { requestTable } from './request-table.ts'
 
 export interface DescribedConsumerGroup {
   errorCode: number
@@ -19,8 +20,7 @@ export interface DescribedConsumerGroup {
  *   assignment => [topic_id topic_name [partition] TAGS] TAGS
  */
 export const consumerGroupDescribe = groupDescribeApi(
-  'ConsumerGroupDescribe',
-  69,
+  requestTable.consumerGroupDescribe,
   reader => reader.string(),
   skipConsumerMember,
 )
@@ -29,13 +29,12 @@ type Skip = (reader: Reader) => unknown
 
 /** The request that types of groups share; they differ in one field before the members, and in the members. */
 function groupDescribeApi(
-  name: string,
-  key: number,
+  row: ApiVersions,
   skipOwn: Skip,
   skipMember: Skip,
 ): Api<{ groups: string[] }, DescribedConsumerGroup[]> {
   return {
-    ...{ name, key, version: 0 },
+    ...row,
     encode: (writer, request) =>
       writer
         .array(request.groups, group => writer.string(group))
@@ -87,6 +86,28 @@ function skipConsumerAssignment(reader: Reader): void {
 }
 
 /**
+ * ShareGroupDescribe v1, of share groups (KIP-932); version 0 is that of the early access in Kafka 4.0
+ *   request, response and assignment as of ConsumerGroupDescribe
+ *   member => member_id rack_id member_epoch client_id client_host [subscribed_topic_name] assignment TAGS
+ */
+export const shareGroupDescribe = groupDescribeApi(
+  requestTable.shareGroupDescribe,
+  reader => reader.string(),
+  skipShareMember,
+)
+
+function skipShareMember(reader: Reader): void {
+  reader.string()
+  reader.nullableString()
+  reader.int32()
+  reader.string()
+  reader.string()
+  reader.array(() => reader.string())
+  skipConsumerAssignment(reader)
+  reader.tags()
+}
+
+/**
  * StreamsGroupDescribe v0, of groups of the Streams protocol of KIP-1071
  *   request     => [group_id] include_authorized_operations TAGS
  *   response    => throttle_time_ms [error_code error_message group_id group_state group_epoch assignment_epoch
@@ -102,7 +123,7 @@ function skipConsumerAssignment(reader: Reader): void {
  *   task        => subtopology_id [partition] TAGS
  * A struct with ? begins with one byte: -1 is none.
  */
-export const streamsGroupDescribe = groupDescribeApi('StreamsGroupDescribe', 89, skipTopology, skipStreamsMember)
+export const streamsGroupDescribe = groupDescribeApi(requestTable.streamsGroupDescribe, skipTopology, skipStreamsMember)
 
 function skipTopology(reader: Reader): void {
   if (reader.int8() < 0) return

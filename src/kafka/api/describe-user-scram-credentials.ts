@@ -1,4 +1,5 @@
 import type { Api } from '../wire/api.ts'
+import { requestTable } from './request-table.ts'
 
 interface DescribeUserScramCredentialsResponse {
   errorCode: number
@@ -19,9 +20,7 @@ interface DescribeUserScramCredentialsResponse {
  *   user     => user error_code error_message [mechanism iterations TAGS] TAGS
  */
 export const describeUserScramCredentials: Api<Record<never, never>, DescribeUserScramCredentialsResponse> = {
-  name: 'DescribeUserScramCredentials',
-  key: 50,
-  version: 0,
+  ...requestTable.describeUserScramCredentials,
   encode: writer => writer.array([], () => undefined).noTags(),
   decode: reader => {
     reader.int32()

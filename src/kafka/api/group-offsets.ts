@@ -1,4 +1,8 @@
 import type { Api } from '../wire/api.ts'
+import type { Reader } from '../wire/reader.ts'
+import type { Writer } from '../wire/writer.ts'
+import { decodeTopics } from './decode-topics.ts'
+import { requestTable } from './request-table.ts'
 
 export interface OffsetFetchRequest {
   /** Answers UNSTABLE_OFFSET_COMMIT for a partition whose newest offset is in an open transaction, instead of the last committed one. */
@@ -29,56 +33,60 @@ export interface FetchedOffset {
 }
 
 /**
- * OffsetFetch v8
- *   request  => [group_id [name [partition_indexes] TAGS] TAGS] require_stable TAGS
- *   response => throttle_time_ms [group_id [name [partition] TAGS] error_code TAGS] TAGS
- *   partition => partition_index committed_offset committed_leader_epoch metadata error_code TAGS
+ * OffsetFetch v2 to v8, TAGS from v6 on
+ *   request  => [group_id [topic] TAGS] (v8) group_id [topic] (before) require_stable (v7) TAGS
+ *   topic    => name [partition_indexes] TAGS
+ *   response => throttle_time_ms (v3) [group_id [topic] error_code TAGS] TAGS   (v8)
+ *   response => throttle_time_ms (v3) [topic] error_code TAGS   (before)
+ *   topic    => name [partition_index committed_offset committed_leader_epoch (v5) metadata error_code TAGS] TAGS
  */
 export const offsetFetch: Api<OffsetFetchRequest, OffsetFetchResponse> = {
-  name: 'OffsetFetch',
-  key: 9,
-  version: 8,
-  encode: (writer, request) =>
-    writer
-      .array(request.groups, ({ group, topics }) =>
-        writer
-          .string(group)
-          .array(topics, ({ name, partitions }) =>
-            writer
-              .string(name)
-              .array(partitions, partition => writer.int32(partition))
-              .noTags(),
-          )
-          .noTags(),
-      )
-      .boolean(request.requireStable)
-      .noTags(),
-  decode: reader => {
-    reader.int32()
+  ...requestTable.offsetFetch,
+  oneByOne: {
+    before: 8,
+    split: ({ groups, requireStable }) => groups.map(group => ({ requireStable, groups: [group] })),
+    join: answers => ({ groups: answers.flatMap(({ groups }) => groups) }),
+  },
+  encode: (writer, { groups, requireStable }, version) => {
+    const encodeGroup = ({ group, topics }: OffsetFetchRequest['groups'][number]) =>
+      writer.string(group).array(topics, topic => encodeTopic(writer, topic))
+    if (version >= 8) writer.array(groups, one => encodeGroup(one).noTags())
+    else for (const one of groups) encodeGroup(one)
+    if (version >= 7) writer.boolean(requireStable)
+    writer.noTags()
+  },
+  decode: (reader, version, request) => {
+    if (version >= 3) reader.int32()
+    const decodeGroup = (group: string) => ({
+      group,
+      topics: decodeTopics(reader, () => decodeOffset(reader, version)),
+      errorCode: reader.int16(),
+    })
+    if (version < 8) return { groups: [decodeGroup(request.groups[0]?.group ?? '')] }
     const groups = reader.array(() => {
-      const group = reader.string()
-      const topics = reader.array(() => {
-        const name = reader.string()
-        const partitions = reader.array(() => {
-          const fetched = {
-            partition: reader.int32(),
-            offset: reader.int64(),
-            leaderEpoch: reader.int32(),
-            metadata: reader.nullableString(),
-            errorCode: reader.int16(),
-          }
-          reader.tags()
-          return fetched
-        })
-        reader.tags()
-        return { name, partitions }
-      })
-      const errorCode = reader.int16()
+      const one = decodeGroup(reader.string())
       reader.tags()
-      return { group, errorCode, topics }
+      return one
     })
     return { groups }
   },
+}
+
+function encodeTopic(writer: Writer, { name, partitions }: TopicPartitions): void {
+  writer
+    .string(name)
+    .array(partitions, partition => writer.int32(partition))
+    .noTags()
+}
+
+function decodeOffset(reader: Reader, version: number): FetchedOffset {
+  return {
+    partition: reader.int32(),
+    offset: reader.int64(),
+    leaderEpoch: version >= 5 ? reader.int32() : -1,
+    metadata: reader.nullableString(),
+    errorCode: reader.int16(),
+  }
 }
 
 export interface OffsetCommitRequest {
@@ -100,45 +108,37 @@ interface OffsetCommitResponse {
 
 const NO_GENERATION = -1
 const NO_MEMBER = ''
+const DEFAULT_RETENTION = -1n
 
 /**
- * OffsetCommit v8, without a group member: a broker accepts it while the group has no members
- *   request  => group_id generation_id member_id group_instance_id
- *               [name [partition_index committed_offset committed_leader_epoch committed_metadata TAGS] TAGS] TAGS
- *   response => throttle_time_ms [name [partition_index error_code TAGS] TAGS] TAGS
+ * OffsetCommit v2 to v8, TAGS from v8 on, without a group member: a broker accepts it while the group has no members
+ *   request  => group_id generation_id member_id group_instance_id (v7) retention_time_ms (before v5)
+ *               [name [partition_index committed_offset committed_leader_epoch (v6) committed_metadata TAGS] TAGS] TAGS
+ *   response => throttle_time_ms (v3) [name [partition_index error_code TAGS] TAGS] TAGS
  */
 export const offsetCommit: Api<OffsetCommitRequest, OffsetCommitResponse> = {
-  name: 'OffsetCommit',
-  key: 8,
-  version: 8,
-  encode: (writer, request) =>
+  ...requestTable.offsetCommit,
+  encode: (writer, request, version) => {
+    writer.string(request.group).int32(NO_GENERATION).string(NO_MEMBER)
+    if (version >= 7) writer.string(null)
+    if (version < 5) writer.int64(DEFAULT_RETENTION)
     writer
-      .string(request.group)
-      .int32(NO_GENERATION)
-      .string(NO_MEMBER)
-      .string(null)
-      .array(request.topics, topic =>
+      .array(request.topics, ({ name, partitions }) =>
         writer
-          .string(topic.name)
-          .array(topic.partitions, p =>
-            writer.int32(p.partition).int64(p.offset).int32(p.leaderEpoch).string(p.metadata).noTags(),
-          )
+          .string(name)
+          .array(partitions, ({ partition, offset, leaderEpoch, metadata }) => {
+            writer.int32(partition).int64(offset)
+            if (version >= 6) writer.int32(leaderEpoch)
+            writer.string(metadata).noTags()
+          })
           .noTags(),
       )
-      .noTags(),
-  decode: reader => {
-    reader.int32()
-    const topics = reader.array(() => {
-      const name = reader.string()
-      const partitions = reader.array(() => {
-        const answer = { partition: reader.int32(), errorCode: reader.int16() }
-        reader.tags()
-        return answer
-      })
-      reader.tags()
-      return { name, partitions }
-    })
-    return { topics }
+      .noTags()
+  },
+  decode: (reader, version) => {
+    if (version >= 3) reader.int32()
+    const decodePartition = () => ({ partition: reader.int32(), errorCode: reader.int16() })
+    return { topics: decodeTopics(reader, decodePartition) }
   },
 }
 
@@ -153,29 +153,17 @@ interface OffsetDeleteResponse {
 }
 
 /**
- * OffsetDelete v0, which has no version with the flexible encoding
- *   request  => group_id STRING [name STRING [partition_index]]
- *   response => error_code throttle_time_ms [name STRING [partition_index error_code]]
+ * OffsetDelete v0, which has no version with tags
+ *   request  => group_id [name [partition_index]]
+ *   response => error_code throttle_time_ms [name [partition_index error_code]]
  */
 export const offsetDelete: Api<OffsetDeleteRequest, OffsetDeleteResponse> = {
-  name: 'OffsetDelete',
-  key: 47,
-  version: 0,
-  isLegacy: true,
-  encode: (writer, { group, topics }) => {
-    writer.legacyString(group).int32(topics.length)
-    for (const { name, partitions } of topics) {
-      writer.legacyString(name).int32(partitions.length)
-      for (const partition of partitions) writer.int32(partition)
-    }
-  },
+  ...requestTable.offsetDelete,
+  encode: (writer, { group, topics }) => writer.string(group).array(topics, topic => encodeTopic(writer, topic)),
   decode: reader => {
     const errorCode = reader.int16()
     reader.int32()
-    const topics = reader.legacyArray(() => ({
-      name: reader.legacyString(),
-      partitions: reader.legacyArray(() => ({ partition: reader.int32(), errorCode: reader.int16() })),
-    }))
-    return { errorCode, topics }
+    const decodePartition = () => ({ partition: reader.int32(), errorCode: reader.int16() })
+    return { errorCode, topics: decodeTopics(reader, decodePartition) }
   },
 }

@@ -1,4 +1,5 @@
 import type { Api } from '../wire/api.ts'
+import { requestTable } from './request-table.ts'
 
 interface InitProducerIdResponse {
   throttleMs: number
@@ -11,15 +12,17 @@ interface InitProducerIdResponse {
 const NO_TRANSACTION_TIMEOUT_MS = 0x7fffffff
 
 /**
- * InitProducerId v4, always for a new id outside of transactions
- *   request  => transactional_id transaction_timeout_ms producer_id producer_epoch TAGS
+ * InitProducerId v0 to v4, always for a new id outside of transactions, TAGS from v2 on
+ *   request  => transactional_id transaction_timeout_ms producer_id (v3) producer_epoch (v3) TAGS
  *   response => throttle_time_ms error_code producer_id producer_epoch TAGS
  */
 export const initProducerId: Api<Record<string, never>, InitProducerIdResponse> = {
-  name: 'InitProducerId',
-  key: 22,
-  version: 4,
-  encode: writer => writer.string(null).int32(NO_TRANSACTION_TIMEOUT_MS).int64(-1n).int16(-1).noTags(),
+  ...requestTable.initProducerId,
+  encode: (writer, _, version) => {
+    writer.string(null).int32(NO_TRANSACTION_TIMEOUT_MS)
+    if (version >= 3) writer.int64(-1n).int16(-1)
+    writer.noTags()
+  },
   decode: reader => ({
     throttleMs: reader.int32(),
     errorCode: reader.int16(),

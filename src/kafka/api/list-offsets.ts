@@ -1,5 +1,6 @@
 import type { Api } from '../wire/api.ts'
-import type { Reader } from '../wire/reader.ts'
+import { decodeTopics } from './decode-topics.ts'
+import { requestTable } from './request-table.ts'
 
 export interface ListOffsetsRequest {
   isolation: Isolation
@@ -21,30 +22,34 @@ interface ListedOffset {
 export type Isolation = 'read_uncommitted' | 'read_committed'
 
 export const EARLIEST = -2n
+/** What the leader has on its own disk, from version 8 on; a broker refuses it in an older one. */
+export const EARLIEST_LOCAL = -4n
 /** The high watermark, or with `read_committed` the last stable offset. */
 export const LATEST = -1n
 
 /**
- * ListOffsets v7
- *   request  => replica_id isolation_level [name [partition_index current_leader_epoch timestamp TAGS] TAGS] TAGS
- *   response => throttle_time_ms [name [partition_index error_code timestamp offset leader_epoch TAGS] TAGS] TAGS
+ * ListOffsets v2 to v8, TAGS from v6 on
+ *   request  => replica_id isolation_level [name [partition_index current_leader_epoch (v4) timestamp TAGS] TAGS] TAGS
+ *   response => throttle_time_ms [name [partition_index error_code timestamp offset leader_epoch (v4) TAGS] TAGS] TAGS
  */
 export const listOffsets: Api<ListOffsetsRequest, ListOffsetsResponse> = {
-  name: 'ListOffsets',
-  key: 2,
-  version: 7,
-  encode: (writer, request) =>
+  ...requestTable.listOffsets,
+  encode: (writer, request, version) =>
     writer
       .int32(-1)
       .int8(request.isolation === 'read_committed' ? 1 : 0)
-      .array(request.topics, topic =>
+      .array(request.topics, ({ name, partitions }) =>
         writer
-          .string(topic.name)
-          .array(topic.partitions, p => writer.int32(p.partition).int32(p.leaderEpoch).int64(p.timestamp).noTags())
+          .string(name)
+          .array(partitions, ({ partition, leaderEpoch, timestamp }) => {
+            writer.int32(partition)
+            if (version >= 4) writer.int32(leaderEpoch)
+            writer.int64(timestamp).noTags()
+          })
           .noTags(),
       )
       .noTags(),
-  decode: reader => {
+  decode: (reader, version) => {
     reader.int32()
     return {
       topics: decodeTopics(reader, () => ({
@@ -52,7 +57,7 @@ export const listOffsets: Api<ListOffsetsRequest, ListOffsetsResponse> = {
         errorCode: reader.int16(),
         timestamp: reader.int64(),
         offset: reader.int64(),
-        leaderEpoch: reader.int32(),
+        leaderEpoch: version >= 4 ? reader.int32() : -1,
       })),
     }
   },
@@ -76,26 +81,29 @@ export interface EpochEnd {
 }
 
 /**
- * OffsetForLeaderEpoch v4
- *   request  => replica_id [topic [partition current_leader_epoch leader_epoch TAGS] TAGS] TAGS
- *   response => throttle_time_ms [topic [error_code partition leader_epoch end_offset TAGS] TAGS] TAGS
+ * OffsetForLeaderEpoch v1 to v4, TAGS from v4 on
+ *   request  => replica_id (v3) [topic [partition current_leader_epoch (v2) leader_epoch TAGS] TAGS] TAGS
+ *   response => throttle_time_ms (v2) [topic [error_code partition leader_epoch end_offset TAGS] TAGS] TAGS
  */
 export const offsetForLeaderEpoch: Api<EpochRequest, EpochResponse> = {
-  name: 'OffsetForLeaderEpoch',
-  key: 23,
-  version: 4,
-  encode: (writer, request) =>
+  ...requestTable.offsetForLeaderEpoch,
+  encode: (writer, request, version) => {
+    if (version >= 3) writer.int32(-1)
     writer
-      .int32(-1)
-      .array(request.topics, topic =>
+      .array(request.topics, ({ name, partitions }) =>
         writer
-          .string(topic.name)
-          .array(topic.partitions, one => writer.int32(one.partition).int32(-1).int32(one.epoch).noTags())
+          .string(name)
+          .array(partitions, ({ partition, epoch }) => {
+            writer.int32(partition)
+            if (version >= 2) writer.int32(-1)
+            writer.int32(epoch).noTags()
+          })
           .noTags(),
       )
-      .noTags(),
-  decode: reader => {
-    reader.int32()
+      .noTags()
+  },
+  decode: (reader, version) => {
+    if (version >= 2) reader.int32()
     return {
       topics: decodeTopics(reader, () => ({
         errorCode: reader.int16(),
@@ -105,18 +113,4 @@ export const offsetForLeaderEpoch: Api<EpochRequest, EpochResponse> = {
       })),
     }
   },
-}
-
-/** `[name [partition TAGS] TAGS]` */
-function decodeTopics<T>(reader: Reader, decodePartition: () => T): { name: string; partitions: T[] }[] {
-  return reader.array(() => {
-    const name = reader.string()
-    const partitions = reader.array(() => {
-      const partition = decodePartition()
-      reader.tags()
-      return partition
-    })
-    reader.tags()
-    return { name, partitions }
-  })
 }

@@ -1,5 +1,6 @@
 import type { Api } from '../wire/api.ts'
 import type { Reader } from '../wire/reader.ts'
+import { requestTable } from './request-table.ts'
 
 export interface ProduceRequest {
   /** How long the leader may wait for the other replicas. */
@@ -28,18 +29,16 @@ export interface ProducedBatch {
 const ACKS_ALL = -1
 
 /**
- * Produce v9, topics by name, acknowledged by all in-sync replicas, without a transaction
+ * Produce v3 to v9, topics by name, acknowledged by all in-sync replicas, without a transaction, TAGS from v9 on
  *   request   => transactional_id acks timeout_ms [name [partition] TAGS] TAGS
  *   partition => index records TAGS
  *   response  => [name [partition] TAGS] throttle_time_ms TAGS
- *   partition => index error_code base_offset log_append_time_ms log_start_offset
- *                [batch_index batch_index_error_message TAGS] error_message TAGS
+ *   partition => index error_code base_offset log_append_time_ms log_start_offset (v5)
+ *                [batch_index batch_index_error_message TAGS] (v8) error_message (v8) TAGS
  * A partition takes exactly one batch.
  */
 export const produceApi: Api<ProduceRequest, ProduceResponse> = {
-  name: 'Produce',
-  key: 0,
-  version: 9,
+  ...requestTable.produce,
   encode: (writer, request) =>
     writer
       .string(null)
@@ -52,9 +51,9 @@ export const produceApi: Api<ProduceRequest, ProduceResponse> = {
           .noTags(),
       )
       .noTags(),
-  decode: reader => {
+  decode: (reader, version) => {
     const topics = reader.array(() => {
-      const topic = { name: reader.string(), partitions: reader.array(() => decodePartition(reader)) }
+      const topic = { name: reader.string(), partitions: reader.array(() => decodePartition(reader, version)) }
       reader.tags()
       return topic
     })
@@ -62,20 +61,22 @@ export const produceApi: Api<ProduceRequest, ProduceResponse> = {
   },
 }
 
-function decodePartition(reader: Reader): ProducedBatch {
+function decodePartition(reader: Reader, version: number): ProducedBatch {
   const produced = {
     partition: reader.int32(),
     errorCode: reader.int16(),
     baseOffset: reader.int64(),
     logAppendTime: reader.int64(),
-    logStartOffset: reader.int64(),
-    recordErrors: reader.array(() => {
-      const recordError = { index: reader.int32(), message: reader.nullableString() }
-      reader.tags()
-      return recordError
-    }),
-    errorMessage: reader.nullableString(),
+    logStartOffset: version >= 5 ? reader.int64() : -1n,
+    recordErrors: version >= 8 ? reader.array(() => decodeRecordError(reader)) : [],
+    errorMessage: version >= 8 ? reader.nullableString() : null,
   }
   reader.tags()
   return produced
+}
+
+function decodeRecordError(reader: Reader): ProducedBatch['recordErrors'][number] {
+  const recordError = { index: reader.int32(), message: reader.nullableString() }
+  reader.tags()
+  return recordError
 }

@@ -1,6 +1,7 @@
 import type { Api } from '../wire/api.ts'
 import type { Reader } from '../wire/reader.ts'
 import type { Writer } from '../wire/writer.ts'
+import { requestTable } from './request-table.ts'
 
 export interface DescribedConfigs {
   errorCode: number
@@ -28,60 +29,65 @@ const RESOURCE_TOPIC = 2
 const RESOURCE_BROKER = 4
 
 /**
- * DescribeConfigs v4
- *   request  => [resource_type resource_name [configuration_keys] TAGS] include_synonyms include_documentation TAGS
+ * DescribeConfigs v1 to v4, TAGS from v4 on
+ *   request  => [resource_type resource_name [configuration_keys] TAGS] include_synonyms include_documentation (v3) TAGS
  *   response => throttle_time_ms [error_code error_message resource_type resource_name [config] TAGS] TAGS
- *   config   => name value read_only config_source is_sensitive [name value source TAGS] config_type documentation TAGS
+ *   config   => name value read_only config_source is_sensitive [name value source TAGS] config_type (v3)
+ *               documentation (v3) TAGS
  */
 export const describeConfigs: Api<{ topics: string[] }, DescribedTopicConfigs[]> = {
-  name: 'DescribeConfigs',
-  key: 32,
-  version: 4,
-  encode: (writer, request) => encodeResources(writer, RESOURCE_TOPIC, request.topics),
-  decode: reader => decodeResources(reader).map(({ name, ...described }) => ({ topic: name, ...described })),
+  ...requestTable.describeConfigs,
+  encode: (writer, request, version) => encodeResources(writer, version, RESOURCE_TOPIC, request.topics),
+  decode: (reader, version) =>
+    decodeResources(reader, version).map(({ name, ...described }) => ({ topic: name, ...described })),
 }
 
 /** The same with the settings of the brokers that those of a topic hide. */
 export const describeConfigsWithSynonyms: typeof describeConfigs = {
   ...describeConfigs,
-  encode: (writer, request) => encodeResources(writer, RESOURCE_TOPIC, request.topics, true),
+  encode: (writer, request, version) => encodeResources(writer, version, RESOURCE_TOPIC, request.topics, true),
 }
 
 /** The same request for the settings of a broker, which only that broker itself answers. */
 export const describeBrokerConfigs: Api<{ brokerId: number }, DescribedConfigs[]> = {
-  ...describeConfigs,
-  encode: (writer, { brokerId }) => encodeResources(writer, RESOURCE_BROKER, [String(brokerId)]),
-  decode: reader => decodeResources(reader).map(({ name: _, ...described }) => described),
+  ...requestTable.describeConfigs,
+  encode: (writer, { brokerId }, version) => encodeResources(writer, version, RESOURCE_BROKER, [String(brokerId)]),
+  decode: (reader, version) => decodeResources(reader, version).map(({ name: _, ...described }) => described),
 }
 
-function encodeResources(writer: Writer, type: number, names: readonly string[], hasSynonyms = false): void {
-  writer
-    .array(names, name =>
-      writer
-        .int8(type)
-        .string(name)
-        .array(null, () => undefined)
-        .noTags(),
-    )
-    .boolean(hasSynonyms)
-    .boolean(false)
-    .noTags()
+function encodeResources(
+  writer: Writer,
+  version: number,
+  type: number,
+  names: readonly string[],
+  hasSynonyms = false,
+): void {
+  writer.array(names, name =>
+    writer
+      .int8(type)
+      .string(name)
+      .array(null, () => undefined)
+      .noTags(),
+  )
+  writer.boolean(hasSynonyms)
+  if (version >= 3) writer.boolean(false)
+  writer.noTags()
 }
 
-function decodeResources(reader: Reader): (DescribedConfigs & { name: string })[] {
+function decodeResources(reader: Reader, version: number): (DescribedConfigs & { name: string })[] {
   reader.int32()
   return reader.array(() => {
     const errorCode = reader.int16()
     const errorMessage = reader.nullableString()
     reader.int8()
     const name = reader.string()
-    const configs = reader.array(() => decodeConfig(reader))
+    const configs = reader.array(() => decodeConfig(reader, version))
     reader.tags()
     return { name, errorCode, errorMessage, configs }
   })
 }
 
-function decodeConfig(reader: Reader): DescribedConfigs['configs'][number] {
+function decodeConfig(reader: Reader, version: number): DescribedConfigs['configs'][number] {
   const name = reader.string()
   const value = reader.nullableString()
   reader.boolean()
@@ -92,13 +98,15 @@ function decodeConfig(reader: Reader): DescribedConfigs['configs'][number] {
     reader.tags()
     return synonym
   })
-  reader.int8()
-  reader.nullableString()
+  if (version >= 3) {
+    reader.int8()
+    reader.nullableString()
+  }
   reader.tags()
   return { name, value, source, isSensitive, ...(synonyms.length > 0 && { synonyms }) }
 }
 
-interface AlterConfigsRequest {
+export interface AlterConfigsRequest {
   topics: { name: string; changes: ConfigChange[] }[]
   /** Checks everything and changes nothing. */
   validateOnly: boolean
@@ -119,14 +127,12 @@ const OPERATION_SET = 0
 const OPERATION_DELETE = 1
 
 /**
- * IncrementalAlterConfigs v1: what is not named stays; of one topic all changes are made or none
+ * IncrementalAlterConfigs v0 and v1, the latter with TAGS: what is not named stays; of one topic all changes are made or none
  *   request  => [resource_type resource_name [name config_operation value TAGS] TAGS] validate_only TAGS
  *   response => throttle_time_ms [error_code error_message resource_type resource_name TAGS] TAGS
  */
 export const incrementalAlterConfigs: Api<AlterConfigsRequest, AlterConfigsResponse> = {
-  name: 'IncrementalAlterConfigs',
-  key: 44,
-  version: 1,
+  ...requestTable.incrementalAlterConfigs,
   encode: (writer, request) =>
     writer
       .array(request.topics, topic =>
@@ -144,15 +150,44 @@ export const incrementalAlterConfigs: Api<AlterConfigsRequest, AlterConfigsRespo
       )
       .boolean(request.validateOnly)
       .noTags(),
-  decode: reader => ({
-    throttleMs: reader.int32(),
-    topics: reader.array(() => {
-      const errorCode = reader.int16()
-      const errorMessage = reader.nullableString()
-      reader.int8()
-      const name = reader.string()
-      reader.tags()
-      return { name, errorCode, errorMessage }
-    }),
-  }),
+  decode: decodeAltered,
+}
+
+interface ReplaceConfigsRequest {
+  topics: { name: string; configs: Readonly<Record<string, string>> }[]
+  validateOnly: boolean
+}
+
+/**
+ * AlterConfigs v0 to v2, TAGS from v2 on: what is not named is taken off the topic
+ *   request  => [resource_type resource_name [name value TAGS] TAGS] validate_only TAGS
+ *   response => throttle_time_ms [error_code error_message resource_type resource_name TAGS] TAGS
+ */
+export const alterConfigs: Api<ReplaceConfigsRequest, AlterConfigsResponse> = {
+  ...requestTable.alterConfigs,
+  encode: (writer, { topics, validateOnly }) =>
+    writer
+      .array(topics, ({ name, configs }) =>
+        writer
+          .int8(RESOURCE_TOPIC)
+          .string(name)
+          .array(Object.entries(configs), ([key, value]) => writer.string(key).string(value).noTags())
+          .noTags(),
+      )
+      .boolean(validateOnly)
+      .noTags(),
+  decode: decodeAltered,
+}
+
+function decodeAltered(reader: Reader): AlterConfigsResponse {
+  const throttleMs = reader.int32()
+  const topics = reader.array(() => {
+    const errorCode = reader.int16()
+    const errorMessage = reader.nullableString()
+    reader.int8()
+    const name = reader.string()
+    reader.tags()
+    return { name, errorCode, errorMessage }
+  })
+  return { throttleMs, topics }
 }

@@ -3,14 +3,18 @@ import { KafkaBackupError } from '../../errors.ts'
 /** Kafka refuses to write a longer one, also where the encoding could hold it. */
 const MAX_STRING_BYTES = 32_767
 
-/** Reads an answer in the protocol's flexible encoding. Running past its end is a protocol error, never a crash. */
+/**
+ * Reads an answer, in the flexible encoding (compact lengths, tagged fields at each level) or in the older one. Running past
+ * its end is a protocol error, never a crash.
+ */
 export class Reader {
   readonly buffer: Buffer
-  position: number
+  readonly #isFlexible: boolean
+  position = 0
 
-  constructor(buffer: Buffer, position = 0) {
+  constructor(buffer: Buffer, { isFlexible = true }: { isFlexible?: boolean } = {}) {
     this.buffer = buffer
-    this.position = position
+    this.#isFlexible = isFlexible
   }
 
   int8(): number {
@@ -53,7 +57,7 @@ export class Reader {
   }
 
   nullableString(): string | null {
-    const length = this.uvarint() - 1
+    const length = this.#isFlexible ? this.uvarint() - 1 : this.int16()
     if (length < 0) return null
     if (length > MAX_STRING_BYTES) throw malformed(`a string has ${length} bytes, more than Kafka sends`)
     const start = this.#take(length)
@@ -66,31 +70,34 @@ export class Reader {
     return text
   }
 
-  /** STRING of requests without the flexible encoding. */
-  legacyString(): string {
-    const length = this.int16()
-    const start = this.#take(length)
-    return this.buffer.toString('utf8', start, start + length)
-  }
-
-  /** ARRAY of requests without the flexible encoding. */
-  legacyArray<T>(read: () => T): T[] {
-    return this.#items(this.int32(), read)
-  }
-
   /** The position of a byte range, without copying it; an absent one has no length. */
   bytesRange(): { start: number; end: number } {
-    const length = Math.max(0, this.uvarint() - 1)
+    const length = Math.max(0, this.#length())
     const start = this.#take(length)
     return { start, end: start + length }
   }
 
+  /** Null reads as empty. */
   array<T>(read: () => T): T[] {
-    return this.#items(this.uvarint() - 1, read)
+    const length = this.#length()
+    if (length > this.buffer.length) throw malformed('an array is longer than the answer')
+    const items: T[] = []
+    for (let i = 0; i < length; i++) items.push(read())
+    return items
   }
 
-  /** Tagged fields: those the caller knows by their tag are handed to it, the others are passed over. */
+  /** An array of numbers that no one needs. */
+  skipInt32s(): void {
+    const length = this.#length()
+    if (length > 0) this.#take(4 * length)
+  }
+
+  /**
+   * Tagged fields: those the caller knows by their tag are handed to it, the others are passed over. The older encoding has
+   * none.
+   */
   tags(known?: (tag: number) => void): void {
+    if (!this.#isFlexible) return
     for (let count = this.uvarint(); count > 0; count--) {
       const tag = this.uvarint()
       const length = this.uvarint()
@@ -101,11 +108,9 @@ export class Reader {
     }
   }
 
-  #items<T>(length: number, read: () => T): T[] {
-    if (length > this.buffer.length) throw malformed('an array is longer than the answer')
-    const items: T[] = []
-    for (let i = 0; i < length; i++) items.push(read())
-    return items
+  /** Of an array or of bytes; -1 is null. */
+  #length(): number {
+    return this.#isFlexible ? this.uvarint() - 1 : this.int32()
   }
 
   #take(bytes: number): number {

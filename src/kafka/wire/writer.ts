@@ -1,11 +1,16 @@
-/** Builds a request in the protocol's flexible encoding: compact strings and arrays, tagged fields at each level. */
+/** Builds a request, in the flexible encoding (compact lengths, tagged fields at each level) or in the older one. */
 export class Writer {
+  readonly #isFlexible: boolean
   #buffer = Buffer.allocUnsafe(256)
   #length = 0
   /** What is written so far, up to the last bytes that were attached, in pieces. */
   readonly #pieces: Buffer[] = []
   /** Where the part of the buffer begins that is not among the pieces. */
   #start = 0
+
+  constructor({ isFlexible = true }: { isFlexible?: boolean } = {}) {
+    this.#isFlexible = isFlexible
+  }
 
   int8(value: number): this {
     this.#reserve(1)
@@ -61,34 +66,40 @@ export class Writer {
     return this.raw(Buffer.from(hex, 'hex'))
   }
 
-  /** STRING of the request header and of requests without the flexible encoding. */
-  legacyString(value: string): this {
+  /** A string in the older encoding, whatever the request has: the client ID of its header. */
+  headerString(value: string): this {
     const bytes = Buffer.from(value)
     return this.int16(bytes.length).raw(bytes)
   }
 
   string(value: string | null): this {
-    if (value === null) return this.uvarint(0)
+    if (value === null) return this.#isFlexible ? this.uvarint(0) : this.int16(-1)
+    if (!this.#isFlexible) return this.headerString(value)
     const bytes = Buffer.from(value)
     return this.uvarint(bytes.length + 1).raw(bytes)
   }
 
+  bytes(value: Uint8Array): this {
+    return this.#size(value.length).raw(value)
+  }
+
   array<T>(items: readonly T[] | null, write: (item: T) => void): this {
-    this.uvarint(items === null ? 0 : items.length + 1)
+    this.#size(items?.length ?? -1)
     items?.forEach(write)
     return this
   }
 
-  /** COMPACT_BYTES that are sent from where they lie: they must not change until the request is answered. */
+  /** Bytes that are sent from where they lie: they must not change until the request is answered. */
   attach(pieces: readonly Buffer[]): this {
-    this.uvarint(pieces.reduce((sum, piece) => sum + piece.length, 1))
+    this.#size(pieces.reduce((sum, piece) => sum + piece.length, 0))
     this.#pieces.push(this.#buffer.subarray(this.#start, this.#length), ...pieces)
     this.#start = this.#length
     return this
   }
 
+  /** The end of a level of the flexible encoding; the older one has none. */
   noTags(): this {
-    return this.uvarint(0)
+    return this.#isFlexible ? this.uvarint(0) : this
   }
 
   /** The request in pieces, none of them copied. */
@@ -99,6 +110,11 @@ export class Writer {
   finish(): Buffer {
     const last = this.#buffer.subarray(this.#start, this.#length)
     return this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last])
+  }
+
+  /** Of an array or of bytes; -1 is null. */
+  #size(length: number): this {
+    return this.#isFlexible ? this.uvarint(length + 1) : this.int32(length)
   }
 
   #byte(value: number): this {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { negativeZero } from '../../lib/json.ts'
 import { type AvroSchema, describeAvro } from './avro-schema.ts'
 
 /** Nothing of a registry is deeper, and a circle of types ends. */
@@ -137,13 +138,14 @@ export function textOf(bytes: Buffer): string {
 }
 
 /** JSON has no NaN and no infinity; they are texts, as in the JSON of Protobuf. */
-export function showNumber(value: number): number | string {
+export function showNumber(value: number): unknown {
+  if (Object.is(value, -0)) return negativeZero
   return Number.isFinite(value) ? value : String(value)
 }
 
 /** The shortest number that is the same float: a double has digits behind it that no writer has meant. */
-export function showFloat(value: number): number | string {
-  for (let digits = 6; digits < 9 && Number.isFinite(value); digits++) {
+export function showFloat(value: number): unknown {
+  for (let digits = 6; digits < 9 && Number.isFinite(value) && value !== 0; digits++) {
     const short = Number(value.toPrecision(digits))
     if (Math.fround(short) === value) return short
   }

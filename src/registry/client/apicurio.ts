@@ -15,11 +15,15 @@ export function apicurioNative(version: 'v2' | 'v3'): (basePath: string) => stri
 }
 
 /** The subjects by its native API, soft-deleted ones too; undefined where that does not answer. */
-export async function listArtifacts(client: RegistryClient, signal: AbortSignal): Promise<string[] | undefined> {
+export async function listArtifacts(
+  client: RegistryClient,
+  signal: AbortSignal,
+  pageSize = PAGE_SIZE,
+): Promise<string[] | undefined> {
   const names = new Set<string>()
   const seen = new Set<string>()
   for (let offset = 0; ; ) {
-    const query = { offset, limit: PAGE_SIZE, orderby: 'artifactId', order: 'asc' }
+    const query = { offset, limit: pageSize, orderby: 'artifactId', order: 'asc' }
     const call = { path: '/groups/default/artifacts', query, basePath: apicurioNative('v3') }
     const page = asRecord(await client.probe(call, signal))?.artifacts
     if (!Array.isArray(page)) return undefined

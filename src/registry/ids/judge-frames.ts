@@ -20,6 +20,8 @@ export interface PartSample {
   header?: Buffer | null
   /** The name of a header that holds an id, and is not rewritten. */
   otherHeader?: string
+  /** It is not restored: it tells how records of the topic are, and an ID that the target lacks does not matter in it. */
+  isLeftOut?: boolean
 }
 
 export interface JudgeFacts {
@@ -75,7 +77,7 @@ export function judgeSamples(samples: readonly PartSample[], facts: JudgeFacts):
   const verdict = judgePart(samples, facts)
   const counts = (look: FrameEvidence) => look.kind === 'unknown' && (verdict.kind !== 'leave' || look.isCertain)
   const unknown = samples.filter(sample => counts(examineFrame(sample, facts))).length
-  return { verdict, checked: samples.length, unknown }
+  return { verdict, checked: samples.filter(({ isLeftOut }) => !isLeftOut).length, unknown }
 }
 
 /**
@@ -92,12 +94,14 @@ export function judgePart(samples: readonly PartSample[], facts: JudgeFacts): Ve
   const unknown = evidence.find(look => look.kind === 'unknown')
   const certain = evidence.find(look => look.kind === 'unknown' && look.isCertain)
   if (certain?.kind === 'unknown' && facts.unknownIds === 'fail') return certain
-  const known = framed - count('unknown') - count('guid')
+  const known = framed - count('unknown') - count('guid') - count('left out')
   const isLong = held.length > 0 && areLongs(held)
   const leave: Verdict = { kind: 'leave', areLongs: isLong }
   if (facts.isNamed) return unknown && facts.unknownIds === 'fail' ? unknown : { kind: 'rewrite' }
   if (framed === 0) return mayHoldFrames(held, samples.length, facts) ? { kind: 'search' } : leave
-  if (known === 0 && (!unknown || framed * 2 < held.length || isLong)) return leave
+  // Frames of records that are not restored show that selected ones have frames, too.
+  const isNoneUnknown = !unknown && count('left out') === 0
+  if (known === 0 && (isNoneUnknown || framed * 2 < held.length || isLong)) return leave
   if (facts.isOnlyChecked) {
     const isShown = count('certain') > 0 || (!isLong && (count('likely') > 0 || framed * 2 >= held.length))
     if (!isShown) return leave
@@ -137,13 +141,19 @@ function mayHoldFrames(held: readonly PartSample[], count: number, { schemas, co
 }
 
 type FrameEvidence =
-  | { kind: 'unframed' | 'guid' }
+  /** `guid` is a frame with one that the target has; `left out` is one that the target lacks, of a record that is not restored. */
+  | { kind: 'unframed' | 'guid' | 'left out' }
   /** The subject, or a header, says that it is one; or the record's name does, which any topic may hold. */
   | { kind: 'certain' | 'likely' }
   | UnknownFrame
   | { kind: 'foreign'; id: number; subjects: readonly string[]; isPayloadOdd: boolean }
 
-function examineFrame({ bytes, header, partition, offset }: PartSample, facts: JudgeFacts): FrameEvidence {
+function examineFrame(sample: PartSample, facts: JudgeFacts): FrameEvidence {
+  const found = examineAny(sample, facts)
+  return sample.isLeftOut && found.kind === 'unknown' ? { kind: 'left out' } : found
+}
+
+function examineAny({ bytes, header, partition, offset }: PartSample, facts: JudgeFacts): FrameEvidence {
   const { schemas, context, topic, part } = facts
   const frame = header === undefined ? bytes : header
   if (frame === null) return { kind: 'unframed' }

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { KafkaBackupError } from '../../errors.ts'
-import { listenAt } from '../../lib/listen.ts'
+import { type CertificateSource, listenAt, renewCertificate, type TlsFiles } from '../../lib/listen.ts'
 import { RegistryFault } from './registry-fault.ts'
 import type { RegistryStore } from './registry-store.ts'
 import type { Answer } from './route.ts'
@@ -16,7 +16,9 @@ export interface RegistryServerOptions {
   /** Required with every request if it is set. */
   basicAuth?: { username: string; password: string }
   /** PEM. With `ca`, clients must show a certificate that it has signed. */
-  tls?: { key: string; cert: string; ca?: string }
+  tls?: TlsFiles
+  /** Reads the files again, for certificates that are renewed. */
+  tlsSource?: Omit<CertificateSource, 'files'>
   /** Called with every request before it is answered. */
   onRequest?: (request: { method: string; target: string }) => void
 }
@@ -32,16 +34,23 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024
 
 /** Serves a store over HTTP until it is closed. */
 export async function openRegistryServer(options: RegistryServerOptions): Promise<RegistryServer> {
-  const { host, port, tls } = options
+  const { host, port, tls, tlsSource } = options
   const onRequest = (request: IncomingMessage, response: ServerResponse) => void serve(options, request, response)
-  const server = tls
-    ? createTlsServer({ ...tls, ...(tls.ca ? { requestCert: true, rejectUnauthorized: true } : {}) }, onRequest)
-    : createServer(onRequest)
+  const secured =
+    tls && createTlsServer({ ...tls, ...(tls.ca ? { requestCert: true, rejectUnauthorized: true } : {}) }, onRequest)
+  const server = secured ?? createServer(onRequest)
   const help = 'Choose a free port and an address of this machine.'
   const { address, close } = await listenAt(server, { host, port }, (problem, cause) => {
     return new KafkaBackupError('USAGE', `the registry ${problem}`, { cause, help })
   })
-  return { url: `${tls ? 'https' : 'http'}://${address}`, close }
+  const stopRenewing = secured && tlsSource && renewCertificate(secured, {}, { files: tls, ...tlsSource })
+  return {
+    url: `${tls ? 'https' : 'http'}://${address}`,
+    close: () => {
+      stopRenewing?.()
+      return close()
+    },
+  }
 }
 
 async function serve(options: RegistryServerOptions, request: IncomingMessage, response: ServerResponse) {

@@ -24,7 +24,8 @@ export interface BucketOptions extends AgentOptions {
 export const bucketDefaults = {
   /** The minimum of S3, and the memory of one open segment. 10,000 parts of S3 make 48 GiB, 50,000 blocks of Azure 244 GiB. */
   partSizeBytes: 5 * 2 ** 20,
-  uploads: 4,
+  /** Fewer leave a store that is far away idle while answers travel; each needs the memory of a part. */
+  uploads: 8,
   connectTimeoutMs: 10_000,
   idleTimeoutMs: 60_000,
 } as const

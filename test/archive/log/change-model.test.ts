@@ -74,9 +74,10 @@ function randomRowChange(random: Random): RowChange {
   const set: RowChange['set'] = {
     ...(random(3) === 0 && { read_to: BigInt(random(9)) }),
     ...(random(3) === 0 && { last_epoch: random(9) }),
+    ...(random(3) === 0 && { converted: { formats: ['v1' as const], end_offset: BigInt(random(9)) } }),
     ...(random(3) === 0 && { last_batch: { base_offset: 1n, records: random(9), crc: 1 } }),
   }
-  const optional = ['read_to', 'last_batch', 'compaction'] as const
+  const optional = ['read_to', 'last_batch', 'compaction', 'converted'] as const
   return {
     offsets: offsets.map(() => BigInt(random(20) - 10)),
     sums: counts.map(() => random(20) - 10),

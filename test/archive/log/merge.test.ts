@@ -217,7 +217,7 @@ test('a slow store holds up those who add pieces, so that no more than two packs
   const now = () => new Date(start).toISOString()
   const options = { backupId: 'b', run: 'r', maxPieceBytes: 1e6, maxPackBytes: 100, now }
   const packs = new PackSet(slow, options, signal)
-  const piece = { level: 0, batches: [Buffer.alloc(100)], facts: factsFor(0n, 1), compressed: false }
+  const piece = { level: 0, plain: Buffer.alloc(100), facts: factsFor(0n, 1), compressed: false }
   const added: Promise<Segment>[] = []
   const adding = (async () => {
     for (const list of ['a', 'b', 'c', 'd']) added.push((await storePiece(packs, { ...piece, list })).durable)
@@ -228,6 +228,28 @@ test('a slow store holds up those who add pieces, so that no more than two packs
   await adding
   await packs.flush()
   assert.equal((await Promise.all(added)).length, 4)
+})
+
+test('a piece that waits for its pack holds the memory of its frame, not of the records in it', async () => {
+  const waiting: Buffer[] = []
+  const packs = new PackSet(openMemoryStorage(), { backupId: 'b', run: 'r', maxPieceBytes: 1e6, now: () => '' }, signal)
+  packs.add = async ({ stored }) => {
+    waiting.push(stored)
+    return new Promise<Segment>(() => undefined)
+  }
+  for (const bytes of [20_000, 200_000]) {
+    await storePiece(packs, {
+      list: 'a',
+      level: 1,
+      plain: Buffer.alloc(bytes),
+      facts: factsFor(0n, 1),
+      compressed: true,
+    })
+  }
+  assert.deepEqual(
+    waiting.map(({ buffer }) => buffer.byteLength <= Buffer.poolSize),
+    [true, true],
+  )
 })
 
 test('near ranges are read at once, far and large ones for themselves', () => {
@@ -254,7 +276,7 @@ test('pieces that lie in one window of a pack are read intact, although the memo
     const added = lists.map(async list => {
       const batch = encodeBatch({ baseOffset: BigInt(round), records: [{ value: randomBytes(60_000) }] })
       expected.set(list, [...(expected.get(list) ?? []), batch])
-      const piece = { list, level: 0, batches: [batch], facts: factsFor(BigInt(round), 1), compressed: true }
+      const piece = { list, level: 0, plain: batch, facts: factsFor(BigInt(round), 1), compressed: true }
       return { list, durable: (await storePiece(set, piece)).durable }
     })
     const handed = await Promise.all(added)
@@ -287,11 +309,11 @@ test('two sets of packs with the same short name of a run write different object
   // A year of rounds has more runs than half of the bits of such a name tell apart.
   for (let i = 0; i < 2; i++) {
     const packs = pieces.openPacks('0a0b0c0d', signal)
-    const batches = [encodeRun(0n, 1)]
+    const plain = encodeRun(0n, 1)
     const { durable } = await storePiece(packs, {
       list: 'a/0',
       level: 0,
-      batches,
+      plain,
       facts: factsFor(0n, 1),
       compressed: false,
     })

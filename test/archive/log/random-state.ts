@@ -67,6 +67,9 @@ function randomRow(random: Random): ListRow {
         ? []
         : [{ from: 1n, to: random(2) ? null : 7n, reason: 'retention', found_at: '2026-11-15T10:13:45.239Z' }],
     ...(random(3) === 0 && { read_to: BigInt(random(1000)) }),
+    ...(random(3) === 0 && {
+      converted: { formats: ['v0' as const, 'v1' as const], end_offset: BigInt(random(1000)) },
+    }),
     ...(random(3) === 0 && { last_batch: { base_offset: 3n, records: random(4), crc: random(2 ** 32) } }),
   }
 }

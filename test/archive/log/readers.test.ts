@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeBackup, listBackups } from '../../../src/archive/describe.ts'
+import { describeBackup } from '../../../src/archive/describe.ts'
+import { listBackups } from '../../../src/archive/list-backups.ts'
 import { type Change, type ListChange, noChange } from '../../../src/archive/log/change.ts'
 import { CommitLog } from '../../../src/archive/log/commit-log.ts'
 import { PackSet } from '../../../src/archive/log/pack-set.ts'

@@ -1,9 +1,4 @@
-import {
-  createAclsApi,
-  createAclsBeforeUsers,
-  describeAcls,
-  describeAclsBeforeUsers,
-} from '../../../src/kafka/api/acls.ts'
+import { createAclsApi, describeAcls } from '../../../src/kafka/api/acls.ts'
 import { alterClientQuotas, describeClientQuotas } from '../../../src/kafka/api/client-quotas.ts'
 import { describeUserScramCredentials } from '../../../src/kafka/api/describe-user-scram-credentials.ts'
 import { describeCodec, hex, unknownTag } from './describe-codec.ts'
@@ -13,9 +8,10 @@ const alice = hex('0b', '557365723a616c696365')
 const anyHost = '022a'
 const rule = { principal: 'User:alice', host: '*', operation: 3, permission: 3 }
 
-for (const api of [describeAcls, describeAclsBeforeUsers]) {
-  describeCodec(`DescribeAcls v${api.version}`, {
-    api,
+for (const version of [3, 2]) {
+  describeCodec(`DescribeAcls v${version}`, {
+    api: describeAcls,
+    version,
     request: {},
     encoded: ['01', '00', '01', '00', '00', '01', '01', '00'],
     answer: [
@@ -63,9 +59,10 @@ describeCodec('DescribeAcls of a broker without an authorizer', {
   decoded: { errorCode: 54, errorMessage: 'No Authorizer is configured on the broker', acls: [] },
 })
 
-for (const api of [createAclsApi, createAclsBeforeUsers]) {
-  describeCodec(`CreateAcls v${api.version}`, {
-    api,
+for (const version of [3, 2]) {
+  describeCodec(`CreateAcls v${version}`, {
+    api: createAclsApi,
+    version,
     request: {
       acls: [
         { ...rule, resourceType: 2, resourceName: 'orders', patternType: 3 },

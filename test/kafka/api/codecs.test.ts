@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { apiVersions } from '../../../src/kafka/api/api-versions.ts'
 import { describeLogDirs } from '../../../src/kafka/api/describe-log-dirs.ts'
-import { fetchApi } from '../../../src/kafka/api/fetch.ts'
+import { type FetchRequest, fetchApi } from '../../../src/kafka/api/fetch.ts'
 import { describeGroups } from '../../../src/kafka/api/list-groups.ts'
 import { listOffsets } from '../../../src/kafka/api/list-offsets.ts'
 import { metadata } from '../../../src/kafka/api/metadata.ts'
@@ -205,7 +205,7 @@ describeCodec('Fetch v13', {
     partitionMaxBytes: 256,
     rack: 'r',
     isolation: 'read_committed',
-    topics: [{ id, partitions: [{ partition: 3, leaderEpoch: -1, offset: 42n, lastFetchedEpoch: 5 }] }],
+    topics: [{ id, name: 'ab', partitions: [{ partition: 3, leaderEpoch: -1, offset: 42n, lastFetchedEpoch: 5 }] }],
   },
   encoded: [
     'ffffffff',
@@ -241,6 +241,7 @@ describeCodec('Fetch v13', {
     topics: [
       {
         id,
+        name: undefined,
         partitions: [
           {
             partition: 3,
@@ -272,6 +273,11 @@ describeCodec('Fetch v13', {
   },
 })
 
+const noFetch: FetchRequest = {
+  ...{ maxWaitMs: 0, maxBytes: 0, partitionMaxBytes: 0, rack: '' },
+  ...{ isolation: 'read_committed', topics: [] },
+}
+
 test('a Fetch answer whose diverging epoch is unset says nothing of divergence', () => {
   const answer = [
     hex('00000000', '0000', '00000000', '02', id, '02'),
@@ -279,11 +285,11 @@ test('a Fetch answer whose diverging epoch is unset says nothing of divergence',
     hex('01', '00', '0d', 'ffffffff', 'ffffffffffffffff', '00'),
     hex('00', '00'),
   ]
-  const { topics } = fetchApi.decode(new Reader(Buffer.from(answer.join(''), 'hex')))
+  const { topics } = fetchApi.decode(new Reader(Buffer.from(answer.join(''), 'hex')), 13, noFetch)
   assert.equal(topics[0]?.partitions[0]?.divergesAt, undefined)
 })
 
 test('an ApiVersions answer in the old format of a broker that does not know ours has its error only', () => {
   const answer = Buffer.from(hex('0023', '00000001', '0012', '0000', '0002'), 'hex')
-  assert.deepEqual(apiVersions.decode(new Reader(answer)), { errorCode: 35, ranges: [] })
+  assert.deepEqual(apiVersions.decode(new Reader(answer), 3, { name: '', version: '' }), { errorCode: 35, ranges: [] })
 })

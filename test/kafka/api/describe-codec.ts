@@ -13,6 +13,8 @@ export const hex = (...fields: string[]) => fields.join('')
 
 export interface Case<Request, Response> {
   api: Api<Request, Response>
+  /** The newest where it is not given. */
+  version?: number
   request: Request
   /** Field by field in hex, worked out by hand from Kafka's message definitions. */
   encoded: string[]
@@ -22,26 +24,28 @@ export interface Case<Request, Response> {
 
 export function describeCodec<Request, Response>(
   name: string,
-  { api, request, encoded, answer, decoded }: Case<Request, Response>,
+  { api, request, encoded, answer, decoded, version = api.newest }: Case<Request, Response>,
 ) {
+  const isFlexible = version >= api.flexibleFrom
+  const read = (bytes: Buffer) => api.decode(new Reader(bytes, { isFlexible }), version, request)
   describe(name, () => {
     const bytes = Buffer.from(answer.join(''), 'hex')
 
     test('a request has the bytes that the protocol defines', () => {
-      const writer = new Writer()
-      api.encode(writer, request)
+      const writer = new Writer({ isFlexible })
+      api.encode(writer, request, version)
       assert.equal(writer.finish().toString('hex'), encoded.join(''))
     })
 
     test('an answer is read, with tags that nobody knows', () => {
-      assert.deepEqual(api.decode(new Reader(bytes)), decoded)
+      assert.deepEqual(read(bytes), decoded)
     })
 
     test('an answer that is cut off is KAFKA_PROTOCOL or lacks nothing that is used', () => {
       let refused = 0
       for (let length = 0; length < bytes.length; length++) {
         try {
-          assert.deepEqual(api.decode(new Reader(bytes.subarray(0, length))), decoded)
+          assert.deepEqual(read(bytes.subarray(0, length)), decoded)
         } catch (error) {
           assert.equal((error as { code?: string }).code, 'KAFKA_PROTOCOL', `${length} bytes: ${error}`)
           refused++

@@ -1,6 +1,6 @@
 import { describeCluster } from '../../../src/kafka/api/describe-cluster.ts'
 import { consumerGroupDescribe } from '../../../src/kafka/api/describe-new-groups.ts'
-import { listGroupsApi, listGroupsBeforeTypes } from '../../../src/kafka/api/list-groups.ts'
+import { listGroupsApi } from '../../../src/kafka/api/list-groups.ts'
 import { describeCodec, hex, id, unknownTag } from './describe-codec.ts'
 
 const text = (value: string) =>
@@ -28,7 +28,8 @@ describeCodec('ListGroups v5', {
 })
 
 describeCodec('ListGroups v4', {
-  api: listGroupsBeforeTypes,
+  api: listGroupsApi,
+  version: 4,
   request: {},
   encoded: ['01', '00'],
   answer: ['00000000', '000e', '02', hex(text('g'), text('consumer'), text('Empty'), unknownTag), unknownTag],

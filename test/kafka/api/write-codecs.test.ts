@@ -80,7 +80,7 @@ test('a Produce request holds the batches themselves, not copies of them', () =>
   const name = 'a long name that makes the buffer of the writer grow, '.repeat(10)
   const partitions = batches.map((batch, partition) => ({ partition, batch: [batch] }))
   const writer = new Writer()
-  produceApi.encode(writer, { timeoutMs: 1, topics: [{ name, partitions }] })
+  produceApi.encode(writer, { timeoutMs: 1, topics: [{ name, partitions }] }, 9)
   const pieces = writer.pieces()
   for (const batch of batches) assert.ok(pieces.some(piece => piece === batch))
   assert.ok(Buffer.concat(pieces).equals(writer.finish()))
@@ -135,7 +135,7 @@ describeCodec('CreateTopics v7', {
 
 describeCodec('DeleteTopics v6', {
   api: deleteTopicsApi,
-  request: { topics: [{ id }, { name: 'ab' }], timeoutMs: 1000 },
+  request: { topics: [{ name: 'cd', id }, { name: 'ab' }], timeoutMs: 1000 },
   encoded: [hex('03', '00', id, '00'), hex('03', '6162', '0'.repeat(32), '00'), '000003e8', '00'],
   answer: [
     '00000000',
@@ -146,8 +146,8 @@ describeCodec('DeleteTopics v6', {
   decoded: {
     throttleMs: 0,
     topics: [
-      { name: null, id, errorCode: 100, errorMessage: 'x' },
-      { name: 'ab', id, errorCode: 0, errorMessage: null },
+      { name: null, errorCode: 100, errorMessage: 'x' },
+      { name: 'ab', errorCode: 0, errorMessage: null },
     ],
   },
 })

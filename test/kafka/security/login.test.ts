@@ -18,7 +18,7 @@ const login: SecurityOptions = {
 const handshake =
   (errorCode: number): Handler =>
   () =>
-    Buffer.from([...new Writer().int16(errorCode).int32(1).legacyString('GSSAPI').finish()])
+    Buffer.from([...new Writer({ isFlexible: false }).int16(errorCode).int32(1).string('GSSAPI').finish()])
 const authenticated = (lifetimeMs: bigint, errorCode = 0, message: string | null = null) =>
   new Writer().int16(errorCode).string(message).uvarint(1).int64(lifetimeMs).noTags()
 

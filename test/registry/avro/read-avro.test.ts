@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import avsc from 'avsc'
+import { formatJson } from '../../../src/lib/json.ts'
 import { parseAvro } from '../../../src/registry/avro/parse-avro.ts'
 import { readAvro } from '../../../src/registry/avro/read-avro.ts'
 
@@ -59,6 +60,22 @@ describe('a value of an Avro schema', () => {
     for (const value of [19.99, 0.1, 1e-7, 3.4e38, -0.5, 1.1754944e-38, 0]) assert.equal(float(value), value)
     for (const value of [16_777_217, 1 / 3, 123_456_789])
       assert.equal(Math.fround(float(value) as number), Math.fround(value))
+  })
+
+  test('that is zero below zero keeps its sign in JSON, where every reader takes it for a fraction', () => {
+    const bytes = Buffer.alloc(12)
+    bytes.writeDoubleLE(-0)
+    bytes.writeFloatLE(-0, 8)
+    const pair = {
+      type: 'record',
+      name: 'P',
+      fields: [
+        { name: 'd', type: 'double' },
+        { name: 'f', type: 'float' },
+      ],
+    }
+    assert.equal(formatJson(read(pair, bytes)), '{"d":-0.0,"f":-0.0}')
+    assert.equal(formatJson(read(pair, Buffer.alloc(12))), '{"d":0,"f":0}')
   })
 
   test('that JSON has no number for is a text', () => {

@@ -59,6 +59,7 @@ public final class KafkaDriver {
         new ConsumeOperations(clients).register(operations);
         GroupOperations members = new GroupOperations(clients);
         members.register(operations);
+        new ShareOperations(clients).register(operations);
         new AccessOperations(clients).register(operations);
         operations.put("reset", new ResetOperation(clients, List.of(producers, members))::run);
     }

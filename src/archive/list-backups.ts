@@ -1,0 +1,41 @@
+import { detailsField, type ErrorCode, type ErrorDetails, KafkaBackupError } from '../errors.ts'
+import { runPool } from '../lib/pool.ts'
+import type { Storage } from '../storage/storage.ts'
+import { listBackupIds, openBackup } from './catalog.ts'
+import { deletedKeyWarnings } from './record-warnings.ts'
+import { type Totals, totalsOf } from './summary.ts'
+import { type LastVerifications, readLastVerifications } from './verification.ts'
+
+export type BackupSummary = { backup_id: string } & (
+  | { error: string; code: ErrorCode; details?: ErrorDetails }
+  | ({
+      generation: number
+      complete: boolean
+      created_at: string
+      cluster_id: string | null
+      encrypted: boolean
+      /** Compacted topics that may hold keys which were deleted at the source. */
+      stale_topics: number
+    } & LastVerifications &
+      Totals)
+)
+
+const CONCURRENCY = 8
+
+/** One row a backup. One that cannot be read is a row that says so: it must not hide the others, nor itself. */
+export async function listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]> {
+  return runPool(await listBackupIds(storage, signal), CONCURRENCY, async backup_id => {
+    try {
+      const manifest = await openBackup(storage, backup_id, signal)
+      const { generation, complete, created_at, cluster, encryption } = manifest
+      const head = { backup_id, generation, complete, created_at, cluster_id: cluster.id }
+      const stale_topics = deletedKeyWarnings(manifest.topics).length
+      const verified = await readLastVerifications(storage, backup_id, signal)
+      return { ...head, encrypted: encryption !== undefined, stale_topics, ...verified, ...totalsOf(manifest.topics) }
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof KafkaBackupError)) throw error
+      return { backup_id, error: error.message, code: error.code, ...detailsField(error) }
+    }
+  })
+}

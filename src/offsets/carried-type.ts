@@ -1,0 +1,49 @@
+import type { GroupState } from '../kafka/groups.ts'
+import type { Finding } from '../observe/finding.ts'
+import { type CarriedGroup, groupError } from './carry-plan.ts'
+
+export const LEAVE_OUT = 'leave it out with restore.consumer_groups.exclude'
+
+/** Pure. What a group of this type is not on the target, although it gets its offsets. */
+export function tellType(group: CarriedGroup, state: GroupState): Finding[] {
+  if (group.type === 'share') return [groupWarning(group, REDELIVERED), ...tellUnset(group)]
+  return group.type === 'streams' && state.type !== 'streams' ? [groupWarning(group, NO_PROTOCOL, ON_4_1)] : []
+}
+
+const REDELIVERED =
+  'it is a share group, which gets its start offsets. Records behind a start offset that were acknowledged on the source ' +
+  'are delivered again, because no broker reports them'
+
+function tellUnset(group: CarriedGroup): Finding[] {
+  const { unset = 0 } = group
+  if (unset === 0) return []
+  const places = unset === 1 ? '1 partition' : `${unset} partitions`
+  return [
+    groupWarning(
+      group,
+      `the backup has no start offset of ${places}: there it starts where its share.auto.offset.reset says`,
+    ),
+  ]
+}
+
+/** A commit creates a group without a protocol, which not every broker turns into one of the Streams protocol. */
+const NO_PROTOCOL =
+  'it used the Streams protocol (KIP-1071) on the source, and the target has no such group. Its offsets are committed ' +
+  'to a group without a protocol: Kafka 4.2 and later convert it when the application joins, Kafka 4.1 does not and ' +
+  'refuses the application'
+
+const ON_4_1 =
+  'on Kafka 4.1 start the application on the target once before the restore and stop it, or run it with ' +
+  'group.protocol=classic'
+
+/** A target that cannot hold the group. */
+export function unsupportedShare({ target }: CarriedGroup): Finding {
+  const problem =
+    'it is a share group (KIP-932), and the target has no share groups, or does not report their start offsets'
+  const remedy = `restore to Kafka 4.1 or later with the feature share.version, or ${LEAVE_OUT}`
+  return groupError(target, problem, remedy)
+}
+
+function groupWarning({ target }: CarriedGroup, problem: string, remedy = ''): Finding {
+  return { severity: 'warning', subject: `group ${target}`, problem, remedy, details: { group: target } }
+}
