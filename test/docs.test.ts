@@ -11,6 +11,7 @@ import { jobMetricsTable, progressFieldsTable } from '../docs/metrics-table.ts'
 import { operatorTables } from '../docs/operator-tables.ts'
 import { requestReference } from '../docs/request-table.ts'
 import { accessFileSchema } from '../src/archive/access-section.ts'
+import { drillRecordSchema } from '../src/archive/drill-record.ts'
 import { groupsFileSchema } from '../src/archive/groups-section.ts'
 import { holdSchema } from '../src/archive/holds.ts'
 import { leaseSchema } from '../src/archive/lease.ts'
@@ -189,6 +190,7 @@ test('docs/format.md names every field of a lease and of a hold', () => {
   assert.deepEqual(documented('lease-fields'), Object.keys(leaseSchema.shape))
   assert.deepEqual(documented('hold-fields'), Object.keys(holdSchema.shape))
   assert.deepEqual(documented('verification-fields'), Object.keys(verificationSchema.shape))
+  assert.deepEqual(documented('drill-fields'), Object.keys(drillRecordSchema.shape))
 })
 
 test('every job file shown in the docs is valid', () => {

@@ -1,6 +1,7 @@
 import type { Storage } from '../storage/storage.ts'
 import type { AccessKind, AccessSection } from './access-section.ts'
 import { listGenerations } from './catalog.ts'
+import { type LastDrills, readLastDrills } from './drill-record.ts'
 import { incarnationKey, labelOf } from './incarnation.ts'
 import type { Gap, Manifest, ManifestPartition, ManifestTopic } from './manifest.ts'
 import { recordWarnings } from './record-warnings.ts'
@@ -12,7 +13,7 @@ import { type GenerationChoice, openSelected } from './select-generation.ts'
 import { type Totals, totalsOf } from './summary.ts'
 import { type LastVerifications, readLastVerifications } from './verification.ts'
 
-export interface Description extends LastVerifications {
+export interface Description extends LastVerifications, LastDrills {
   backup_id: string
   location: string
   generation: number
@@ -103,18 +104,20 @@ export async function describeBackup(
   const manifest = await openSelected(storage, backupId, choice, signal)
   const generations = await listGenerations(storage, backupId, signal)
   const verified = await readLastVerifications(storage, backupId, signal)
-  return describeManifest(manifest, { location: storage.location, generations, windows, verified })
+  const drilled = await readLastDrills(storage, backupId, signal)
+  return describeManifest(manifest, { location: storage.location, generations, windows, verified, drilled })
 }
 
 interface Surroundings extends Pick<Description, 'location' | 'generations'> {
   windows: ReadonlyMap<string, RecoveryWindow>
   verified: LastVerifications
+  drilled: LastDrills
 }
 
 /** Pure. The description of a state that is open already. */
 export function describeManifest(
   manifest: Manifest,
-  { location, generations, windows, verified }: Surroundings,
+  { location, generations, windows, verified, drilled }: Surroundings,
 ): Description {
   const { backup_id, generation, complete, started_at, created_at, tool_version, format_version } = manifest
   const point = { generation, created_at }
@@ -133,6 +136,7 @@ export function describeManifest(
     cluster: manifest.cluster,
     selection: manifest.selection,
     ...verified,
+    ...drilled,
     totals: totalsOf(manifest.topics),
     encryption: manifest.encryption ?? null,
     warnings: describeWarnings(manifest),

@@ -132,9 +132,12 @@ export function verificationKey(
   backupId: string,
   { deep, startedAt, run }: { deep: boolean; startedAt: string; run: string },
 ): string {
-  // To the millisecond: the times of a store may tell seconds only.
-  const stamp = startedAt.replaceAll(/[-:.]/g, '').toLowerCase()
-  return `${verificationsPrefix(backupId)}${stamp}-${run}.${deep ? 'deep' : 'quick'}.json`
+  return `${verificationsPrefix(backupId)}${preciseStampOf(startedAt)}-${run}.${deep ? 'deep' : 'quick'}.json`
+}
+
+/** To the millisecond: the times of a store may tell seconds only. */
+export function preciseStampOf(time: string): string {
+  return time.replaceAll(/[-:.]/g, '').toLowerCase()
 }
 
 /** Undefined for every other key. Names sort by time. */
@@ -142,6 +145,25 @@ export function parseVerificationKey(backupId: string, key: string): { name: str
   const name = key.slice(verificationsPrefix(backupId).length)
   const depth = /^\d{8}t\d{9}z-[\w-]+\.(deep|quick)\.json$/.exec(name)?.[1]
   return depth === undefined ? undefined : { name, deep: depth === 'deep' }
+}
+
+/** What drills found, next to what verifications found. */
+export function drillsPrefix(backupId: string): string {
+  return `${reportsPrefix(backupId)}drilled/`
+}
+
+export function drillKey(
+  backupId: string,
+  { proven, startedAt, run }: { proven: boolean; startedAt: string; run: string },
+): string {
+  return `${drillsPrefix(backupId)}${preciseStampOf(startedAt)}-${run}.${proven ? 'proven' : 'failed'}.json`
+}
+
+/** Undefined for every other key. Names sort by time. */
+export function parseDrillKey(backupId: string, key: string): { name: string; proven: boolean } | undefined {
+  const name = key.slice(drillsPrefix(backupId).length)
+  const verdict = /^\d{8}t\d{9}z-[\w-]+\.(proven|failed)\.json$/.exec(name)?.[1]
+  return verdict === undefined ? undefined : { name, proven: verdict === 'proven' }
 }
 
 /** `20260131t080000z` of a time in UTC: the names of objects sort by time. */

@@ -2,6 +2,7 @@ import { detailsField, type ErrorCode, type ErrorDetails, KafkaBackupError } fro
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { listBackupIds, openBackup } from './catalog.ts'
+import { type LastDrills, readLastDrills } from './drill-record.ts'
 import { deletedKeyWarnings } from './record-warnings.ts'
 import { type Totals, totalsOf } from './summary.ts'
 import { type LastVerifications, readLastVerifications } from './verification.ts'
@@ -17,6 +18,7 @@ export type BackupSummary = { backup_id: string } & (
       /** Compacted topics that may hold keys which were deleted at the source. */
       stale_topics: number
     } & LastVerifications &
+      LastDrills &
       Totals)
 )
 
@@ -31,7 +33,9 @@ export async function listBackups(storage: Storage, signal: AbortSignal): Promis
       const head = { backup_id, generation, complete, created_at, cluster_id: cluster.id }
       const stale_topics = deletedKeyWarnings(manifest.topics).length
       const verified = await readLastVerifications(storage, backup_id, signal)
-      return { ...head, encrypted: encryption !== undefined, stale_topics, ...verified, ...totalsOf(manifest.topics) }
+      const drilled = await readLastDrills(storage, backup_id, signal)
+      const results = { ...verified, ...drilled }
+      return { ...head, encrypted: encryption !== undefined, stale_topics, ...results, ...totalsOf(manifest.topics) }
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof KafkaBackupError)) throw error

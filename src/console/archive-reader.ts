@@ -5,9 +5,11 @@ import {
   type ScannedManifests,
   scanManifests,
 } from '../archive/catalog.ts'
+import { type LastDrills, readLastDrills } from '../archive/drill-record.ts'
 import type { Manifest } from '../archive/manifest.ts'
+import type { LastRecord } from '../archive/result-records.ts'
 import { openSelected } from '../archive/select-generation.ts'
-import { type LastVerification, type LastVerifications, readLastVerifications } from '../archive/verification.ts'
+import { type LastVerifications, readLastVerifications } from '../archive/verification.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -85,11 +87,23 @@ export class ArchiveReader {
     const read = await this.#recently(`verified/${at}/${backupId}`, signal, own =>
       readLastVerifications(storage, backupId, own),
     )
-    const shown = (last: LastVerification) => (last && 'error' in last ? { error: this.redact(last.error) } : last)
     return {
-      last_verification: shown(read.last_verification),
-      last_deep_verification: shown(read.last_deep_verification),
+      last_verification: this.#shown(read.last_verification),
+      last_deep_verification: this.#shown(read.last_deep_verification),
     }
+  }
+
+  /** The same for drills. */
+  async drills({ at, backupId }: BackupPlace, signal: AbortSignal): Promise<LastDrills> {
+    const { storage } = this.location(at)
+    const read = await this.#recently(`drilled/${at}/${backupId}`, signal, own =>
+      readLastDrills(storage, backupId, own),
+    )
+    return { last_drill: this.#shown(read.last_drill), last_proven_drill: this.#shown(read.last_proven_drill) }
+  }
+
+  #shown<F extends object>(last: LastRecord<F>): LastRecord<F> {
+    return last && 'error' in last ? { error: this.redact(String(last.error)) } : last
   }
 
   /** Opens the generation that is asked for, or the newest where that one is gone. */

@@ -1,4 +1,5 @@
 import type { Description } from '../archive/describe.ts'
+import type { LastDrills } from '../archive/drill-record.ts'
 import type { GenerationListing } from '../archive/generations.ts'
 import type { BackupSummary } from '../archive/list-backups.ts'
 import type { GenerationChoice } from '../archive/select-generation.ts'
@@ -116,7 +117,7 @@ export function named(backupId: string | undefined): string {
 
 function listed(row: BackupSummary) {
   if ('error' in row) return { backupId: row.backup_id, error: row.error, code: row.code }
-  return { ...camelKeys(row), ...verifications(row) }
+  return { ...camelKeys(row), ...verifications(row), ...drills(row) }
 }
 
 function listedGenerations({ generations, ...listing }: GenerationListing) {
@@ -152,6 +153,7 @@ function described(description: Description) {
   return {
     ...camelKeys(description),
     ...verifications(description),
+    ...drills(description),
     totals: camelKeys(description.totals),
     topics: description.topics.map(topic => ({
       ...camelKeys(topic),
@@ -177,6 +179,10 @@ function described(description: Description) {
 
 function verifications({ last_verification: last, last_deep_verification: lastDeep }: LastVerifications) {
   return { lastVerification: last && camelKeys(last), lastDeepVerification: lastDeep && camelKeys(lastDeep) }
+}
+
+function drills({ last_drill: last, last_proven_drill: lastProven }: LastDrills) {
+  return { lastDrill: last && camelKeys(last), lastProvenDrill: lastProven && camelKeys(lastProven) }
 }
 
 function verified(report: RecordedReport) {

@@ -17,6 +17,7 @@ const classes: readonly ObjectClass[] = [
   { what: 'a lease', keys: /^[^/]+\/leases\//, maxBytes: MiB },
   { what: 'a hold', keys: /^[^/]+\/holds\//, maxBytes: MiB },
   { what: 'the record of a verification', keys: /^[^/]+\/reports\/verified\//, maxBytes: MiB },
+  { what: 'the record of a drill', keys: /^[^/]+\/reports\/drilled\//, maxBytes: MiB },
   { what: 'a file of keys', keys: /^[^/]+\/keys\//, maxBytes: 16 * MiB },
   { what: 'a manifest', keys: /^[^/]+\/(manifests\/|manifest\.json$)/, maxBytes: 256 * MiB },
   { what: 'a document of the log', keys: /^[^/]+\/(commits|kept|changes|rollups|checkpoints)\//, maxBytes: 128 * MiB },

@@ -144,7 +144,12 @@ export const verification: VerificationFacts = {
   finished_at: '2025-11-16T08:10:00.000Z',
 }
 
-const verified = { last_verification: verification, last_deep_verification: verification }
+const verified = {
+  last_verification: verification,
+  last_deep_verification: verification,
+  last_drill: null,
+  last_proven_drill: null,
+}
 
 export const summaries: BackupSummary[] = [
   {

@@ -61,6 +61,20 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
     assert.match(out, /; every byte was read 3 d ago, generation 3, 2 problems\); `verify --deep` lists the problems/)
   })
 
+  test('shows that the last drill did not prove a backup', async () => {
+    const [orders = assert.fail()] = summaries
+    const last_drill = {
+      ...{ generation: 3, proven: false, scope: 'all topics', records: 7, recovery_ms: 900 },
+      ...{ started_at: '2025-11-12T00:00:00.000Z', finished_at: '2025-11-12T00:00:00.000Z' },
+    }
+    const { code, out } = await run(['list', ...at], { listBackups: async () => [{ ...orders, last_drill }] })
+    assert.equal(code, 0)
+    assert.match(
+      out,
+      /orders: the last drill did not prove the backup \(3 d ago, generation 3, FAILED: all topics, 7 records in 900 ms\)/,
+    )
+  })
+
   test('shows an unreadable backup with the reason, and exits 3', async () => {
     const { code, out } = await run(['list', ...at], { listBackups: broken })
     assert.equal(code, 3)
@@ -182,6 +196,7 @@ State       complete
 Generation  3, 2 earlier generations kept
 Created     2025-11-15 09:36:12Z, begun 2025-11-15 09:35:00Z
 Verified    just now, generation 3, no problems, every byte was read
+Drilled     never
 Restorable  2025-11-10 00:00:00Z (generation 1) to 2025-11-15 09:36:12Z (generation 3)
 Cluster     MkU3OEVBNTcwNTJENDM2Qk, 3 brokers
 Selection   orders, payments-*, without *-tmp

@@ -5,6 +5,7 @@ import type {
   DescribedTopic,
   Description,
 } from '../../archive/describe.ts'
+import { describeDrills, failedDrillOf } from '../../archive/drill-record.ts'
 import type { SectionName } from '../../archive/registry-section.ts'
 import { damageOf, describeVerifications } from '../../archive/verification.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
@@ -53,7 +54,7 @@ function formatHead(description: Description, nowMs: number, style: OutputStyle)
   ]
   const excluded = selection.exclude.length > 0 ? `, without ${selection.exclude.join(', ')}` : ''
   const stored = `${formatBytes(totals.stored_bytes)} stored (${formatRatio(totals.bytes, totals.stored_bytes)})`
-  const verdict = damageOf(description) ? style.bad : (text: string) => text
+  const paintIf = (isBad: boolean) => (isBad ? style.bad : (text: string) => text)
   return formatFields(
     [
       ['Backup', description.backup_id, style.bold],
@@ -61,7 +62,8 @@ function formatHead(description: Description, nowMs: number, style: OutputStyle)
       ['State', description.complete ? 'complete' : 'incomplete', description.complete ? style.good : style.warn],
       ['Generation', `${generation}${others.join('')}`],
       ['Created', `${formatInstant(description.created_at)}, begun ${formatInstant(description.started_at)}`],
-      ['Verified', printable(describeVerifications(description, nowMs)), verdict],
+      ['Verified', printable(describeVerifications(description, nowMs)), paintIf(damageOf(description) !== undefined)],
+      ['Drilled', printable(describeDrills(description, nowMs)), paintIf(failedDrillOf(description) !== undefined)],
       ['Restorable', restorableOf(description.topics)],
       [
         'Cluster',

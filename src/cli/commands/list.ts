@@ -1,3 +1,4 @@
+import { describeDrills, failedDrillOf } from '../../archive/drill-record.ts'
 import type { BackupSummary } from '../../archive/list-backups.ts'
 import { damageOf, describeVerifications, type LastVerifications } from '../../archive/verification.ts'
 import { errorTable } from '../../error-table.ts'
@@ -89,6 +90,7 @@ function formatListings(listings: readonly Listing[], nowMs: number, style: Outp
     ...empty.map(({ location }) => `No backups at ${printable(location)}.`),
     ...rows.filter(isBroken).map(row => `${style.bad(nameOf(row, isOne))}: ${printable(row.error)}`),
     ...rows.filter(isFoundDamaged).map(row => `${style.bad(nameOf(row, isOne))}: ${describeDamage(row, nowMs)}`),
+    ...rows.filter(isNotProven).map(row => `${style.bad(nameOf(row, isOne))}: ${describeFailedDrill(row, nowMs)}`),
     ...rows.filter(isStale).map(row => `${style.warn(nameOf(row, isOne))}: ${describeStale(row)}`),
     ...unread.map(({ location, error }) => `${style.bad(printable(location))}: ${printable(error)}`),
   ]
@@ -101,6 +103,14 @@ function isStale(row: Row): row is Readable & { location: string } {
 
 function isFoundDamaged(row: Row): row is Readable & { location: string } {
   return !isBroken(row) && damageOf(row) !== undefined
+}
+
+function isNotProven(row: Row): row is Readable & { location: string } {
+  return !isBroken(row) && failedDrillOf(row) !== undefined
+}
+
+function describeFailedDrill(row: Readable, nowMs: number): string {
+  return `the last drill did not prove the backup (${printable(describeDrills(row, nowMs))})`
 }
 
 function describeDamage(row: Readable, nowMs: number): string {

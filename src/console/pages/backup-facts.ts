@@ -3,7 +3,7 @@ import { formatAgo, formatBytes, formatCount } from '../../lib/units.ts'
 import type { OpenedBackup } from '../archive-reader.ts'
 import { type Html, html, nothing } from '../html.ts'
 import { groupsLink, restoreLink, schemasLink } from '../links.ts'
-import { showVerified } from './verified.ts'
+import { showDrilled, showVerified } from './verified.ts'
 import { badge, facts, plural, showTime } from './words.ts'
 
 /** Pure. What a generation is and holds, in numbers. */
@@ -20,6 +20,7 @@ export function showBackupFacts(backup: OpenedBackup, description: Description, 
       html`${formatAgo(description.created_at, nowMs)} <small>${showTime(description.created_at)}</small>`,
     ],
     ['Verified', showVerified(description, nowMs)],
+    ['Drilled', showDrilled(description, nowMs)],
     ['Generation', `${description.generation} of ${plural(description.generations.length, 'kept generation')}`],
     ['Location', location.name],
     ['Cluster', `${cluster.id ?? 'unnamed'}, ${plural(cluster.brokers, 'broker')}`],

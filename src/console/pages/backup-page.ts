@@ -36,7 +36,9 @@ export async function backupPage(reader: ArchiveReader, backup: OpenedBackup, re
     ? await reader.derive(backup, kept, () => readHistory(location.storage, place.backupId, signal))
     : undefined
   const verified = await reader.verifications(place, signal)
-  const surroundings = { location: location.name, generations, windows: history?.windows ?? new Map(), verified }
+  const drilled = await reader.drills(place, signal)
+  const windows = history?.windows ?? new Map()
+  const surroundings = { location: location.name, generations, windows, verified, drilled }
   return showBackup(
     { backup, description: describeManifest(manifest, surroundings), listing: history?.listing },
     request,

@@ -1,0 +1,132 @@
+import { hasCode, KafkaBackupError } from '../errors.ts'
+import type { Storage, StoredObject } from '../storage/storage.ts'
+import { scanManifests } from './catalog.ts'
+import { findNewestCommit } from './log/open-generation.ts'
+
+/** Small objects with the results of one command, next to a backup. */
+export interface RecordKind<F> {
+  prefixOf(backupId: string): string
+  /** Undefined for every key that is not such a record. Names sort by time. */
+  parseKey(backupId: string, key: string): { name: string; isStrong: boolean } | undefined
+  /** Throws ARCHIVE_DAMAGED for a record that cannot be read, or that does not belong to its key. */
+  parse(bytes: Buffer, place: { backupId: string; key: string; isStrong: boolean }): F
+}
+
+/** Null before the first one; with an `error` where the record cannot be read. */
+export type LastRecord<F> = F | { error: string } | null
+
+export interface LastRecords<F> {
+  last: LastRecord<F>
+  /** The last strong one: a weaker one that follows does not supersede it. */
+  lastStrong: LastRecord<F>
+}
+
+/**
+ * Stores a result, and removes the records that it supersedes: an earlier strong one stays next to one that is not. Nothing of
+ * the backup depends on it. Undefined where the backup was removed meanwhile. An older record that cannot be removed stays.
+ */
+export async function storeRecord<F>(
+  storage: Storage,
+  kind: RecordKind<F>,
+  { backupId, key, body }: { backupId: string; key: string; body: Uint8Array },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  await storage.create(key, body, signal)
+  // A prune marks a backup before it lists what it removes: one that is not marked now still finds this object.
+  if (await isGone(storage, backupId, signal)) {
+    await storage.remove(key, signal)
+    return undefined
+  }
+  const records = await listRecords(storage, kind, backupId, signal)
+  const own = records.findIndex(one => one.key === key)
+  const superseded = own < 0 ? [] : records.slice(own + 1).filter(one => records[own]?.isStrong || !one.isStrong)
+  for (const { key: old } of superseded) {
+    try {
+      await storage.remove(old, signal)
+    } catch (error) {
+      // Protected by the store, or not permitted: readers take the newest.
+      if (!(error instanceof KafkaBackupError) || signal.aborted) throw error
+      break
+    }
+  }
+  return key
+}
+
+async function isGone(storage: Storage, backupId: string, signal: AbortSignal): Promise<boolean> {
+  const { manifests, mark } = await scanManifests(storage, backupId, signal)
+  return (
+    mark !== undefined || (manifests.size === 0 && (await findNewestCommit(storage, backupId, signal)) === undefined)
+  )
+}
+
+/** What is known of the last results. A record that cannot be read must not hide the backup. */
+export async function readLastRecords<F>(
+  storage: Storage,
+  kind: RecordKind<F>,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<LastRecords<F>> {
+  try {
+    // A later run may have removed what was listed: its own record is in the next listing.
+    const read = () => readNewest(storage, kind, backupId, signal)
+    return (await read()) ?? (await read()) ?? { last: null, lastStrong: null }
+  } catch (error) {
+    const failed = failureOf(error, signal)
+    return { last: failed, lastStrong: failed }
+  }
+}
+
+/** Undefined where a record that was listed is not there any more. */
+async function readNewest<F>(
+  storage: Storage,
+  kind: RecordKind<F>,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<LastRecords<F> | undefined> {
+  const records = await listRecords(storage, kind, backupId, signal)
+  const [newest, newestStrong] = [records[0], records.find(({ isStrong }) => isStrong)]
+  const read = (one: RecordObject | undefined) => (one ? readRecord(storage, kind, backupId, one, signal) : null)
+  const last = await read(newest)
+  const lastStrong = newest === newestStrong ? last : await read(newestStrong)
+  return last === undefined || lastStrong === undefined ? undefined : { last, lastStrong }
+}
+
+interface RecordObject extends StoredObject {
+  name: string
+  isStrong: boolean
+}
+
+/** Newest first, by the clock of the store: that of a machine may have been wrong. */
+async function listRecords<F>(
+  storage: Storage,
+  kind: RecordKind<F>,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<RecordObject[]> {
+  const found: RecordObject[] = []
+  for await (const object of storage.list(kind.prefixOf(backupId), signal)) {
+    const named = kind.parseKey(backupId, object.key)
+    if (named) found.push({ ...object, ...named })
+  }
+  return found.sort((a, b) => b.modifiedMs - a.modifiedMs || (a.name < b.name ? 1 : -1))
+}
+
+async function readRecord<F>(
+  storage: Storage,
+  kind: RecordKind<F>,
+  backupId: string,
+  { key, isStrong }: RecordObject,
+  signal: AbortSignal,
+): Promise<LastRecord<F> | undefined> {
+  try {
+    return kind.parse(await storage.read(key, signal), { backupId, key, isStrong })
+  } catch (error) {
+    if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
+    return failureOf(error, signal)
+  }
+}
+
+function failureOf(error: unknown, signal: AbortSignal): { error: string } {
+  if (!(error instanceof KafkaBackupError) || signal.aborted) throw error
+  return { error: error.message }
+}
