@@ -142,6 +142,7 @@ function planDebianPrograms(): NeededServer[] {
     plan('Chromium', testOnly, chromiumBinary),
     plan('etcd', testAndSoak, etcdBinary),
     plan('kcat', ['bench'], () => systemProgram('kcat', 'kcat')),
+    plan('groff', testOnly, () => systemProgram('groff', 'groff-base')),
     // For pods and images: programs of Debian that a minimal system can lack.
     plan('unshare', testAndSoak, () => systemProgram('unshare', 'util-linux')),
     plan('setpriv', testAndSoak, () => systemProgram('setpriv', 'util-linux')),
