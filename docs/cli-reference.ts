@@ -1,6 +1,8 @@
 import type { CommandSpec } from '../src/cli/command-spec.ts'
 import { commandTable } from '../src/cli/command-table.ts'
-import { commonOptions, formatFlags, type OptionSpec } from '../src/cli/option-specs.ts'
+import { commonOptions, describeOption, formatFlags } from '../src/cli/common-options.ts'
+import { formatOperand, type Operand } from '../src/cli/operands.ts'
+import type { OptionSpec } from '../src/cli/option-specs.ts'
 import { errorTable } from '../src/error-table.ts'
 import { detailTable } from '../src/errors.ts'
 import { lossKinds } from '../src/registry/loss-kinds.ts'
@@ -31,12 +33,21 @@ export function lossReference(): string {
   return ['| Loss | Meaning |', '|---|---|', ...rows].join('\n')
 }
 
-function formatCommand({ name, description, argument, options, examples, exits }: CommandSpec): string[] {
+function formatCommand({
+  name,
+  description,
+  argument,
+  operands = [],
+  options,
+  examples,
+  exits,
+}: CommandSpec): string[] {
   const words = [
     'kafka-backup',
     name,
     ...options.map(formatUse),
     ...(argument ? [`<${argument.choices.join('|')}>`] : []),
+    ...operands.map(formatOperand),
     '[options]',
   ]
   return [
@@ -48,12 +59,18 @@ function formatCommand({ name, description, argument, options, examples, exits }
     words.join(' '),
     '```',
     '',
+    ...operands.map(formatShort),
     ...(options.length === 0 ? [] : [...formatOptions(options), '']),
     ...(exits === undefined ? [] : [`Exit code: ${exits}.`, '']),
     '```sh',
     ...examples.map(({ command, meaning }) => `${command}   # ${meaning}`),
     '```',
   ]
+}
+
+/** `[backup-id]` is short for `--backup-id`. */
+function formatShort(operand: Operand): string {
+  return `\`${formatOperand(operand)}\`: ${operand.description}.\n`
 }
 
 function formatUse({ name, value, isRequired, isRepeatable }: OptionSpec): string {
@@ -67,7 +84,7 @@ function formatOptions(options: readonly OptionSpec[]): string[] {
       option.value?.kind === 'choice' ? ` One of ${option.value.choices.map(one => `\`${one}\``).join(', ')}.` : ''
     const required = option.isRequired ? ' Required.' : ''
     const fallback = option.fallback === undefined ? '' : ` Default: \`${option.fallback}\`.`
-    const meaning = `${option.description}.${choices}${fallback}${required}`
+    const meaning = `${describeOption(option)}.${choices}${fallback}${required}`
     return `| \`${formatFlags(option)}\` | ${escapeCell(meaning)} |`
   })
   return ['| Option | Meaning |', '|---|---|', ...rows]

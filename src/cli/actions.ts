@@ -70,6 +70,15 @@ export const realActions = {
     () => import('../archive/list-backups.ts'),
     one => one.listBackups,
   ),
+  listBackupIds: lazy(
+    () => import('../archive/catalog.ts'),
+    one => one.listBackupIds,
+  ),
+  /** The newest state of a backup. */
+  openBackup: lazy(
+    () => import('../archive/catalog.ts'),
+    one => one.openBackup,
+  ),
   /** The newest generations of one backup. */
   listGenerationsOf: lazy(
     () => import('../archive/generations.ts'),

@@ -1,6 +1,7 @@
 import { exportFormats } from '../export/export-format.ts'
 import { showings } from '../inspect/show-record.ts'
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
+import { backupIdOperand, topicOperand } from './operands.ts'
 import {
   asOf,
   backupId,
@@ -9,9 +10,9 @@ import {
   keyFile,
   type OptionSpec,
   partition,
-  path,
   set,
   topic,
+  usualPath,
 } from './option-specs.ts'
 
 const showing = { kind: 'choice', label: 'form', choices: showings } as const
@@ -81,7 +82,7 @@ const withAborted: OptionSpec = {
 }
 
 const placeOptions: readonly OptionSpec[] = [
-  path,
+  usualPath,
   backupId,
   { ...config, description: 'the job file (YAML), instead of `--path` and `--backup-id`' },
   set,
@@ -117,6 +118,7 @@ export const catCommand: CommandSpec = {
   summary: 'print records of a backup',
   description:
     'Print records of a topic, partition by partition, decoded with the schemas in the backup (Avro, JSON Schema, Protobuf). It connects to neither Kafka nor a schema registry, and reads only the segments that it needs. What cannot be decoded is shown as it is, with the reason.',
+  operands: [backupIdOperand, topicOperand],
   options: [
     ...placeOptions,
     { ...topicName, isRequired: true },
@@ -156,6 +158,7 @@ export const searchCommand: CommandSpec = {
   summary: 'find records in a backup',
   description:
     'Find records by key, by text or a JSON path in the value, by header or by time, in all topics or in those that match a pattern. Values are decoded with the schemas in the backup (Avro, JSON Schema, Protobuf); it connects to neither Kafka nor a schema registry. All conditions must hold. Found records go to standard output, how many were searched to standard error.',
+  operands: [backupIdOperand],
   options: [
     ...placeOptions,
     { ...topicName, fallback: '*' },
@@ -198,6 +201,7 @@ export const exportCommand: CommandSpec = {
   summary: 'write records of a backup to files for other programs',
   description:
     'Write the records of topics, or those that meet conditions, to files: JSON lines, CSV, Avro, Parquet or plain Kafka segments. Keys and values are decoded with the schemas in the backup; what cannot be decoded is exported as it is stored, with the reason, and counted. Files appear under their names when they are complete, and existing ones are not replaced. `export.json`, written last, lists the files and all counts. It connects to neither Kafka nor a schema registry.',
+  operands: [backupIdOperand, topicOperand],
   options: [
     ...placeOptions,
     { ...topicName, isRequired: true },

@@ -1,3 +1,4 @@
+import type { Operand } from './operands.ts'
 import type { OptionSpec } from './option-specs.ts'
 
 /** After an interruption of what only reads. */
@@ -9,6 +10,8 @@ export interface CommandSpec {
   summary: string
   description: string
   argument?: { name: 'shell' | 'action'; choices: readonly string[]; description: string }
+  /** After the `argument`. */
+  operands?: readonly Operand[]
   options: readonly OptionSpec[]
   examples: readonly { command: string; meaning: string }[]
   /** Exit codes other than 0 for success, 1 for failure and 2 for a wrong command line. */

@@ -1,12 +1,15 @@
 import { catCommand, exportCommand, searchCommand } from './cat-command.ts'
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
+import { completionCommand } from './completion-command.ts'
 import { consoleCommand } from './console-command.ts'
 import { copyCommand } from './copy-command.ts'
 import { deleteCommand } from './delete-table.ts'
 import { diffCommand } from './diff-command.ts'
 import { holdCommand } from './hold-command.ts'
 import { keyCommand } from './key-command.ts'
+import { describeCommand, listCommand } from './list-command.ts'
 import { offsetsCommand } from './offsets-table.ts'
+import { jobFileOperand } from './operands.ts'
 import { crdsCommand, operatorCommand } from './operator-table.ts'
 import {
   asOf,
@@ -14,16 +17,15 @@ import {
   config,
   dryRun,
   generation,
-  jobInPlaceOfBackup,
   keyFile,
   type OptionSpec,
   offset,
   partition,
-  path,
   report,
   set,
   target,
   topic,
+  usualPath,
 } from './option-specs.ts'
 import { probe, probeTarget } from './probe-options.ts'
 import { pruneCommand } from './prune-table.ts'
@@ -32,8 +34,6 @@ import { registryCommand, schemasCommand } from './schema-commands.ts'
 import { commit, finish, prepare, restoreShard, shard, shards } from './shard-options.ts'
 import { topicsCommand } from './topics-command.ts'
 import { verifyCommand } from './verify-command.ts'
-
-const jobInPlaceOfPath: OptionSpec = { ...config, description: 'the job file (YAML), instead of `--path`' }
 
 const jobInPlaceOfAll: OptionSpec = {
   ...config,
@@ -76,6 +76,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'check connectivity and permissions without copying anything',
     description:
       'Connect to the cluster and the storage of a job, and list its permissions and what is missing. For a backup job, it writes nothing to a folder, and only a small probe object to a bucket. For a restore job, it runs the checks of `restore --dry-run` and writes nothing. With `--acls`, print the permissions that the job needs instead.',
+    operands: [jobFileOperand],
     options: [{ ...config, isRequired: true }, set, acls],
     examples: [
       { command: 'kafka-backup check --config job.yaml', meaning: 'check a job before its first run' },
@@ -97,6 +98,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'copy new records of the cluster to the storage',
     description:
       'Copy the topics of a job up to their current end. Run it again to copy new records, or to continue where it stopped. An interrupted backup first commits what is durable.',
+    operands: [jobFileOperand],
     options: [{ ...config, isRequired: true }, set, dryRun, newIncarnation, shard, commit, report],
     examples: [
       { command: 'kafka-backup backup --config job.yaml', meaning: 'copy all new records' },
@@ -123,6 +125,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'restore a backup to a cluster',
     description:
       'Write the records of a backup to the target of a job, each exactly once. If the job has a schema registry, restore the schemas first. It reports every blocker before it writes anything, and stores its progress on the target: run it again after an interruption or a crash to continue where it stopped.',
+    operands: [jobFileOperand],
     options: [
       restoreJob,
       restoreSet,
@@ -160,65 +163,8 @@ export const commandTable: readonly CommandSpec[] = [
       '1 if there is a blocker, and 3 if the backup is damaged, also with `--dry-run`; 3 if `restore.verify` finds a difference; 4 if some committed offsets or access rules could not be restored, or if `--finish` misses a shard; 4 if the registry cannot store all parts of the schemas and `enterprise.schema_registry.restore.accept_loss` does not list that kind of loss, also with `--dry-run`; 5 if another process writes to the topics or restores into the registry; 130 or 143 if interrupted',
     onInterrupt: 'What was written is recorded on the target; run the same command to continue.',
   },
-  {
-    name: 'list',
-    summary: 'list the backups at one or more locations',
-    description:
-      'Show one row for each backup at the location. With several locations, show all backups in one table, and name locations that cannot be read at the end. With `--generations`, show the committed states of one backup instead, the latest first.',
-    options: [
-      { ...path, description: `${path.description}; repeatable`, isRepeatable: true, plural: 'paths' },
-      {
-        ...jobInPlaceOfPath,
-        description: `${jobInPlaceOfPath.description}; repeatable`,
-        isRepeatable: true,
-        plural: 'configs',
-      },
-      set,
-      keyFile,
-      { name: 'generations', description: 'list the generations of the backup of `--backup-id` or of the job' },
-      { ...backupId, description: 'the backup whose generations are listed' },
-      {
-        name: 'limit',
-        value: { kind: 'text', label: 'number' },
-        description: 'the number of generations to list; default 20',
-      },
-    ],
-    examples: [
-      { command: 'kafka-backup list --path /backups', meaning: 'list all backups in the folder' },
-      { command: 'kafka-backup list --config job.yaml', meaning: 'list all backups in the storage of the job' },
-      {
-        command: 'kafka-backup list --path /backups --path s3://backups/kafka',
-        meaning: 'list two locations in one table',
-      },
-      {
-        command: 'kafka-backup list --path /backups --backup-id orders --generations',
-        meaning: 'list the states that a restore can select',
-      },
-    ],
-    exits:
-      '1 also if a location or a backup cannot be read, unless only a key is missing; 3 if a backup or a listed generation is damaged',
-    ...nothingChanged,
-  },
-  {
-    name: 'describe',
-    summary: 'show the contents of a backup',
-    description:
-      'Show the latest state of a backup, or the one that you select: its topics with counts, sizes, times, settings and gaps.',
-    options: [path, backupId, jobInPlaceOfBackup, set, generation, asOf, keyFile],
-    examples: [
-      { command: 'kafka-backup describe --path /backups --backup-id orders', meaning: 'print tables' },
-      {
-        command: 'kafka-backup describe --path /backups --backup-id orders --format json',
-        meaning: 'print every partition as JSON',
-      },
-      {
-        command: 'kafka-backup describe --config job.yaml --as-of 2026-01-31T08:00:00Z',
-        meaning: 'show the state of a point in time',
-      },
-    ],
-    exits: '3 if the backup is damaged',
-    ...nothingChanged,
-  },
+  listCommand,
+  describeCommand,
   catCommand,
   searchCommand,
   exportCommand,
@@ -235,7 +181,8 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'compare a restored cluster with its backup, record by record',
     description:
       'Read the target of a restore and compare every record in order: key, value, headers and timestamp. It shows at most ten differences per partition, with a few bytes of each, and changes nothing.',
-    options: [jobInPlaceOfAll, path, backupId, target, restoreSet, generation, asOf, keyFile],
+    operands: [jobFileOperand],
+    options: [jobInPlaceOfAll, usualPath, backupId, target, restoreSet, generation, asOf, keyFile],
     examples: [
       {
         command: 'kafka-backup compare --config restore.yaml',
@@ -254,6 +201,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'map source offsets to target offsets',
     description:
       'Map every source offset to its target offset, from the backup and the batches on the target. It is exact for every record, and prints ranges without holes.',
+    operands: [jobFileOperand],
     options: [restoreJob, restoreSet, topic, partition, offset],
     examples: [
       {
@@ -275,19 +223,5 @@ export const commandTable: readonly CommandSpec[] = [
   keyCommand,
   operatorCommand,
   crdsCommand,
-  {
-    name: 'completion',
-    summary: 'print a completion script for a shell',
-    description: 'Print a script that completes commands, options and their values in a shell.',
-    argument: { name: 'shell', choices: ['bash', 'zsh', 'fish'], description: 'the shell' },
-    options: [],
-    examples: [
-      { command: 'source <(kafka-backup completion bash)', meaning: 'add to ~/.bashrc' },
-      { command: 'kafka-backup completion zsh > "$fpath[1]/_kafka-backup"', meaning: 'run once' },
-      {
-        command: 'kafka-backup completion fish > ~/.config/fish/completions/kafka-backup.fish',
-        meaning: 'run once',
-      },
-    ],
-  },
+  completionCommand,
 ]

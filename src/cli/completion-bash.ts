@@ -1,5 +1,8 @@
 import { commandTable } from './command-table.ts'
-import { commonOptions, help, type OptionSpec, type ValueSpec, version } from './option-specs.ts'
+import { commonOptions, help, version } from './common-options.ts'
+import { namedInBackup } from './completed-words.ts'
+import type { Operand } from './operands.ts'
+import type { OptionSpec, ValueSpec } from './option-specs.ts'
 
 /** Works in bash 3.2 too, which macOS has, and without the bash-completion package. */
 export function formatBashCompletion(): string {
@@ -8,6 +11,16 @@ export function formatBashCompletion(): string {
 _kafka_backup_reply() {
   local line
   while IFS= read -r line; do COMPREPLY+=("$line"); done
+}
+
+# Names of a backup. compgen -W would evaluate them.
+_kafka_backup_names() {
+  local name words
+  read -ra words <<<"\${COMP_LINE:0:COMP_POINT}"
+  [[ \${COMP_LINE:0:COMP_POINT} == *' ' ]] && words+=('')
+  while IFS= read -r name; do
+    if [[ $name == "$1"* ]]; then COMPREPLY+=("$name"); fi
+  done < <("\${COMP_WORDS[0]}" completion names -- "\${words[@]:1}" 2>/dev/null)
 }
 
 _kafka_backup() {
@@ -41,11 +54,12 @@ function valueCases(): string {
   const options = [...commandTable.flatMap(command => command.options), ...commonOptions]
   const byName = new Map(options.flatMap(option => (option.value ? [[option.name, option] as const] : [])))
   return [...byName.values()]
-    .map(option => `    ${flagsOf([option]).join('|')}) ${replyWith(option.value)}return ;;`)
+    .map(option => `    ${flagsOf([option]).join('|')}) ${replyWith(option.name, option.value)}return ;;`)
     .join('\n')
 }
 
-function replyWith(value: ValueSpec | undefined): string {
+function replyWith(name: string, value: ValueSpec | undefined): string {
+  if (namedInBackup.includes(name)) return '_kafka_backup_names "$cur"; '
   if (value?.kind === 'choice') return `_kafka_backup_reply < <(compgen -W '${value.choices.join(' ')}' -- "$cur"); `
   if (value?.kind === 'text' || value === undefined) return ''
   const names = `_kafka_backup_reply < <(compgen ${value.kind === 'file' ? '-f' : '-d'} -- "$cur")`
@@ -54,11 +68,20 @@ function replyWith(value: ValueSpec | undefined): string {
 
 function commandCases(): string {
   return commandTable
-    .map(({ name, argument, options }) => {
+    .map(({ name, argument, operands = [], options }) => {
       const words = [...(argument?.choices ?? []), ...[...options, ...commonOptions].map(option => `--${option.name}`)]
-      return `    ${name}) _kafka_backup_reply < <(compgen -W '${words.join(' ')}' -- "$cur") ;;`
+      const offered = `_kafka_backup_reply < <(compgen -W '${words.join(' ')}' -- "$cur")`
+      return `    ${name}) ${offered}${operandReply(name, operands)} ;;`
     })
     .join('\n')
+}
+
+/** What an argument is short for; after a dash there are options only. */
+function operandReply(name: string, operands: readonly Operand[]): string {
+  const options = commandTable.find(command => command.name === name)?.options ?? []
+  const replies = operands.map(({ option }) => replyWith(option, options.find(one => one.name === option)?.value))
+  const used = [...new Set(replies)].filter(reply => reply !== '')
+  return used.length === 0 ? '' : `; if [[ $cur != -* ]]; then ${used.join('')}fi`
 }
 
 function flagsOf(options: readonly OptionSpec[]): string[] {

@@ -1,7 +1,13 @@
 import type { CommandSpec } from './command-spec.ts'
 import { commandTable } from './command-table.ts'
-import { commonOptions, help, type OptionSpec, type ValueSpec, version } from './option-specs.ts'
+import { commonOptions, help, version } from './common-options.ts'
+import { namedInBackup } from './completed-words.ts'
+import type { Operand } from './operands.ts'
+import type { OptionSpec, ValueSpec } from './option-specs.ts'
 import { withoutMarks } from './text.ts'
+
+const NAMES = '(kafka-backup completion names -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+const FOLDERS = " -a '(__fish_complete_directories)'"
 
 export function formatFishCompletion(): string {
   return [
@@ -13,7 +19,7 @@ export function formatFishCompletion(): string {
   ].join('\n')
 }
 
-function formatCommand({ name, summary, argument, options }: CommandSpec): string[] {
+function formatCommand({ name, summary, argument, operands = [], options }: CommandSpec): string[] {
   const isChosen = conditionOf(name)
   const choices = argument?.choices.join(' ') ?? ''
   return [
@@ -21,8 +27,16 @@ function formatCommand({ name, summary, argument, options }: CommandSpec): strin
     ...(argument
       ? [`complete -c kafka-backup -n ${quote(isChosen)} -a ${quote(choices)} -d ${quote(argument.description)}`]
       : []),
+    ...operands.flatMap(operand => formatOperand(operand, isChosen)),
     ...[...options, ...commonOptions].map(option => formatOption(option, isChosen)),
   ]
+}
+
+/** Names come from `completion names`, which knows the place of the word; files and folders are offered at each place. */
+function formatOperand({ option, description }: Operand, condition: string): string[] {
+  const offered = namedInBackup.includes(option) ? ` -a ${quote(NAMES)}` : { config: ' -F', path: FOLDERS }[option]
+  if (offered === undefined) return []
+  return [`complete -c kafka-backup -n ${quote(condition)}${offered} -d ${quote(description)}`]
 }
 
 /** A word may also be an action of another command: `schemas backup` is not `backup`. */
@@ -34,18 +48,19 @@ function conditionOf(name: string): string {
 
 function formatOption({ name, short, value, description }: OptionSpec, condition: string): string {
   const names = short === undefined ? `-l ${name}` : `-s ${short} -l ${name}`
-  return `complete -c kafka-backup -n ${quote(condition)} ${names}${formatValue(value)} -d ${quote(description)}`
+  return `complete -c kafka-backup -n ${quote(condition)} ${names}${formatValue(name, value)} -d ${quote(description)}`
 }
 
-function formatValue(value: ValueSpec | undefined): string {
+function formatValue(name: string, value: ValueSpec | undefined): string {
   if (value === undefined) return ''
+  if (namedInBackup.includes(name)) return ` -x -a ${quote(NAMES)}`
   switch (value.kind) {
     case 'choice':
       return ` -x -a ${quote(value.choices.join(' '))}`
     case 'file':
       return ' -r -F'
     case 'folder':
-      return ` -x -a ${quote('(__fish_complete_directories)')}`
+      return ` -x${FOLDERS}`
     case 'text':
       return ' -x'
   }

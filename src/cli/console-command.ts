@@ -1,10 +1,11 @@
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
-import { config, keyFile, listen, type OptionSpec, path, set } from './option-specs.ts'
+import { locationsOperand } from './operands.ts'
+import { config, keyFile, listen, type OptionSpec, path, set, usualPath } from './option-specs.ts'
 
 export const TOKEN_VARIABLE = 'KAFKA_BACKUP_CONSOLE_TOKEN'
 
 const options: readonly OptionSpec[] = [
-  { ...path, description: `${path.description}; repeatable`, isRepeatable: true, plural: 'paths' },
+  { ...usualPath, description: `${path.description}; repeatable`, isRepeatable: true, plural: 'paths' },
   {
     ...config,
     description: 'a job file (YAML) whose location is shown, instead of `--path`; repeatable',
@@ -41,6 +42,7 @@ export const consoleCommand: CommandSpec = {
   summary: 'show backups in the browser',
   description:
     'Serve a read-only web page over the backups of one or more locations until it is stopped: backups and generations, topics and gaps, records with a search, schemas, consumer groups, and job files for a restore. It connects to neither Kafka nor a schema registry, and writes nothing. By default it listens on this machine only; another address needs a token and TLS.',
+  operands: [locationsOperand],
   options,
   examples: [
     { command: 'kafka-backup console --path /backups', meaning: 'show the backups at http://127.0.0.1:8088' },

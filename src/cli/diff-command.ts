@@ -1,5 +1,6 @@
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
-import { backupId, config, keyFile, path, set } from './option-specs.ts'
+import { backupIdOperand } from './operands.ts'
+import { backupId, config, keyFile, set, usualPath } from './option-specs.ts'
 
 const number = { kind: 'text', label: 'number' } as const
 
@@ -8,8 +9,9 @@ export const diffCommand: CommandSpec = {
   summary: 'show what changed between two generations of a backup',
   description:
     'Compare two generations of a backup: topics and partitions that were added, removed or re-created, records, bytes and gaps of each partition, topic settings, schemas, committed offsets of consumer groups, and access rules. It reads no records.',
+  operands: [backupIdOperand],
   options: [
-    path,
+    usualPath,
     backupId,
     { ...config, description: 'the job file (YAML), instead of `--path` and `--backup-id`' },
     set,

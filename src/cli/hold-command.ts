@@ -1,13 +1,15 @@
 import type { CommandSpec } from './command-spec.ts'
-import { asOf, backupId, config, generation, keyFile, path, set } from './option-specs.ts'
+import { backupIdOperand } from './operands.ts'
+import { asOf, backupId, config, generation, keyFile, set, usualPath } from './option-specs.ts'
 
 export const holdCommand: CommandSpec = {
   name: 'hold',
   summary: 'keep a generation of a backup until it is released',
   description:
     'Pin a generation of a backup: `prune` does not remove it, and `delete` refuses to remove its backup, until the hold is released. Without `--generation` and `--as-of`, it pins the latest generation. `list --generations` shows the holds. A copy of the backup does not have them.',
+  operands: [backupIdOperand],
   options: [
-    path,
+    usualPath,
     backupId,
     { ...config, description: 'the job file (YAML), instead of `--path` and `--backup-id`' },
     set,

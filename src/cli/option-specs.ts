@@ -10,6 +10,8 @@ export interface OptionSpec {
   value?: ValueSpec
   description: string
   fallback?: string
+  /** The environment variable with the default, unless there is a `--config`. */
+  variable?: string
   isRequired?: true
   /** Collects the values of all occurrences; without a value, counts the occurrences. */
   isRepeatable?: true
@@ -145,6 +147,8 @@ export interface CommandOptions {
   metricsHold?: string | undefined
   kubeconfig?: string | undefined
   shell?: string | undefined
+  /** Of the command line that is being completed. */
+  word: string[]
   action?: string | undefined
   format: 'text' | 'json'
   logFormat: 'text' | 'json'
@@ -173,6 +177,9 @@ export const path: OptionSpec = {
   value: { kind: 'folder', label: 'location' },
   description: 'location of the backups: a folder, or a `file:///`, `s3://`, `az://` or `gs://` URL',
 }
+
+/** For commands that remove nothing. */
+export const usualPath: OptionSpec = { ...path, variable: 'KAFKA_BACKUP_LOCATION' }
 
 export const keyFile: OptionSpec = {
   name: 'key-file',
@@ -252,48 +259,4 @@ export const listen: OptionSpec = {
   value: { kind: 'text', label: 'host:port' },
   description: 'address to listen on; port 0 selects a free port',
   fallback: '127.0.0.1:8081',
-}
-
-const format: OptionSpec = {
-  name: 'format',
-  short: 'f',
-  value: { kind: 'choice', label: 'format', choices: ['text', 'json'] },
-  description:
-    'output format; `json` prints one document to standard output, and `cat` and `search` one line for each record',
-  fallback: 'text',
-}
-
-const verbose: OptionSpec = {
-  name: 'verbose',
-  short: 'v',
-  description: 'log more: `-v` events and causes of errors, `-vv` every step',
-  isRepeatable: true,
-}
-
-const quiet: OptionSpec = {
-  name: 'quiet',
-  short: 'q',
-  description: 'print only the result and errors, without progress and warnings',
-}
-
-const noProgress: OptionSpec = { name: 'no-progress', description: 'do not show progress' }
-
-const logFormat: OptionSpec = {
-  name: 'log-format',
-  value: { kind: 'choice', label: 'format', choices: ['text', 'json'] },
-  description: 'format of log lines on standard error; `json` prints one object per line, including errors',
-  fallback: 'text',
-}
-
-export const help: OptionSpec = { name: 'help', short: 'h', description: 'show this help' }
-
-export const version: OptionSpec = { name: 'version', short: 'V', description: 'show the version' }
-
-/** Every command has these. */
-export const commonOptions: readonly OptionSpec[] = [format, verbose, quiet, noProgress, logFormat, help]
-
-/** `-c, --config <file>`, as help and documentation show it. */
-export function formatFlags({ name, short, value }: OptionSpec): string {
-  const long = value === undefined ? `--${name}` : `--${name} <${value.label}>`
-  return short === undefined ? long : `-${short}, ${long}`
 }

@@ -3,15 +3,10 @@ import { KafkaBackupError } from '../errors.ts'
 import { oneLine } from '../lib/one-line.ts'
 import type { CommandSpec } from './command-spec.ts'
 import { commandTable } from './command-table.ts'
+import { commonOptions, describeOption, formatFlags, help, version as versionOption } from './common-options.ts'
 import type { Io } from './io.ts'
-import {
-  type CommandOptions,
-  commonOptions,
-  formatFlags,
-  help,
-  type OptionSpec,
-  version as versionOption,
-} from './option-specs.ts'
+import { camelName, formatOperand, withOperands, withVariables } from './operands.ts'
+import type { CommandOptions, OptionSpec } from './option-specs.ts'
 import { type OutputStyle, outputStyleOf } from './output-style.ts'
 import { terminalText, withoutMarks } from './text.ts'
 
@@ -22,7 +17,7 @@ type CommandLine = { exitCode: number } | { command: CommandSpec; options: Comma
 export function parseCommandLine(argv: readonly string[], io: Io, version: string): CommandLine {
   let chosen: CommandLine = { exitCode: 0 }
   const program = buildProgram(io, version, (command, values, argument) => {
-    chosen = { command, options: readOptions(command, values, argument) }
+    chosen = { command, options: readOptions(command, withVariables(command.options, values, io.env), argument) }
   })
   try {
     program.parse([...argv], { from: 'user' })
@@ -67,7 +62,12 @@ function buildCommand(spec: CommandSpec, style: OutputStyle, onChosen: OnChosen)
     command.addArgument(
       command.createArgument(`<${spec.argument.name}>`, spec.argument.description).choices([...spec.argument.choices]),
     )
-  for (const option of [...spec.options, ...commonOptions]) if (option !== help) command.addOption(buildOption(option))
+  const { operands = [] } = spec
+  for (const one of operands) command.argument(formatOperand(one), withoutMarks(one.description))
+  const isArgument = ({ name }: OptionSpec) => operands.some(({ option }) => option === name)
+  for (const option of [...spec.options, ...commonOptions]) {
+    if (option !== help) command.addOption(buildOption(option, isArgument(option)))
+  }
   const examples = spec.examples.flatMap(example => [
     '',
     `  ${style.dim(`# ${example.meaning}`)}`,
@@ -79,9 +79,22 @@ function buildCommand(spec: CommandSpec, style: OutputStyle, onChosen: OnChosen)
       : ['', style.bold('Exit codes:'), `  ${withoutMarks(spec.exits).replaceAll('; ', '\n  ')}`]
   command.addHelpText('after', ['', style.bold('Examples:'), ...examples.slice(1), ...exits].join('\n'))
   return command.action((...args: unknown[]) => {
-    const values = spec.isService ? asService(command) : command.opts()
+    const options = spec.isService ? asService(command) : command.opts()
+    const values = withOperands(operands, spec.argument ? args.slice(1) : args, options)
+    assertRequired(spec, values)
     onChosen(spec, values, spec.argument ? { [spec.argument.name]: String(args[0]) } : {})
   })
+}
+
+/** Commander knows only of the option where there is also an argument for it. */
+function assertRequired({ name, options, operands = [] }: CommandSpec, values: Record<string, unknown>): void {
+  for (const { label, option: wanted } of operands) {
+    const option = options.find(one => one.name === wanted && one.isRequired)
+    if (option === undefined || values[camelName(wanted)] !== undefined) continue
+    throw new KafkaBackupError('USAGE', `${name} needs a ${label}: pass it as an argument or as --${wanted}`, {
+      help: `See \`kafka-backup ${name} --help\`.`,
+    })
+  }
 }
 
 /** Services log JSON by default, because programs read their logs. */
@@ -91,11 +104,11 @@ function asService(command: Command): Record<string, unknown> {
   return { ...rest, verbose: Number(verbose) + 1, logFormat: isAsked ? logFormat : 'json' }
 }
 
-function buildOption(spec: OptionSpec): Option {
-  const option = new Option(formatFlags(spec), withoutMarks(spec.description))
+function buildOption(spec: OptionSpec, isArgument: boolean): Option {
+  const option = new Option(formatFlags(spec), withoutMarks(describeOption(spec)))
   if (spec.value?.kind === 'choice') option.choices(spec.value.choices)
   if (spec.fallback !== undefined) option.default(spec.fallback)
-  if (spec.isRequired) option.makeOptionMandatory()
+  if (spec.isRequired && !isArgument) option.makeOptionMandatory()
   if (spec.isRepeatable && spec.value) option.argParser((value, earlier?: string[]) => [...(earlier ?? []), value])
   if (spec.isRepeatable && !spec.value) option.argParser((_, earlier?: number) => (earlier ?? 0) + 1)
   return option
@@ -105,7 +118,7 @@ function setUp(command: Command, io: Io, style: OutputStyle): void {
   command
     .exitOverride()
     .helpOption(formatFlags(help), help.description)
-    .configureHelp({ styleTitle: style.bold })
+    .configureHelp({ styleTitle: style.bold, subcommandTerm: formatTerm })
     .configureOutput({
       writeOut: text => io.stdout.write(text),
       writeErr: text => io.stderr.write(terminalText(text)),
@@ -116,6 +129,15 @@ function setUp(command: Command, io: Io, style: OutputStyle): void {
       getOutHasColors: () => style.hasColor,
       getErrHasColors: () => outputStyleOf(io.stderr, io.env).hasColor,
     })
+}
+
+/** The name and the arguments; every command has options. */
+function formatTerm(command: Command): string {
+  const names = command.registeredArguments.map(one => {
+    const name = `${one.name()}${one.variadic ? '...' : ''}`
+    return one.required ? `<${name}>` : `[${name}]`
+  })
+  return [command.name(), ...names].join(' ')
 }
 
 /** The defaults of all options. */
@@ -131,6 +153,7 @@ const several = {
   allowedHost: [],
   where: [],
   keepGenerations: [],
+  word: [],
 }
 const flags = {
   deep: false,
@@ -173,7 +196,7 @@ function readOptions(
 ): CommandOptions {
   const given = { ...none, ...several, ...off, ...on, verbose: 0, ...argument, ...values } as Record<string, unknown>
   for (const { name, plural } of options) {
-    const single = name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
+    const single = camelName(name)
     if (plural === undefined || given[single] === undefined) continue
     given[plural] = given[single]
     delete given[single]

@@ -1,13 +1,15 @@
 import type { CommandSpec } from './command-spec.ts'
-import { backupId, config, deep, dryRun, keyFile, path, set } from './option-specs.ts'
+import { backupIdOperand } from './operands.ts'
+import { backupId, config, deep, dryRun, keyFile, set, usualPath } from './option-specs.ts'
 
 export const repairCommand: CommandSpec = {
   name: 'repair',
   summary: 'commit what is readable of a damaged backup',
   description:
     'Find what can be read of a backup of format version 2 whose log or records are damaged, show what is lost, and after a confirmation commit the rest as a new generation. Records that are lost at the end of a partition are copied again by the next run if the source still has them; what older generations still hold is taken from there; the rest become gaps. A lost marker of format version 2 (`manifests/<n>.json`) is written again. Nothing is removed. Format version 1 needs no repair: each of its generations is complete by itself.',
+  operands: [backupIdOperand],
   options: [
-    path,
+    usualPath,
     backupId,
     { ...config, description: 'the job file (YAML), instead of `--path` and `--backup-id`' },
     set,

@@ -1,5 +1,6 @@
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
-import { backupId, config, keyFile, path, set } from './option-specs.ts'
+import { backupIdOperand } from './operands.ts'
+import { backupId, config, keyFile, set, usualPath } from './option-specs.ts'
 
 /** Versions of the KafkaTopic resource; Strimzi 1.0 and later support only the first one. */
 const strimziVersions = ['kafka.strimzi.io/v1', 'kafka.strimzi.io/v1beta2'] as const
@@ -9,13 +10,14 @@ export const topicsCommand: CommandSpec = {
   summary: 'print the topics of a restore as KafkaTopic resources for Strimzi',
   description:
     'Print one KafkaTopic for each topic that a restore creates, with its partitions, replicas and settings after the restore. Use it for clusters whose topics are managed by Strimzi or in a Git repository. It reads only the backup, and does not connect to a cluster.',
+  operands: [backupIdOperand],
   options: [
     {
       ...config,
       description: 'the job file (YAML) of the restore, with its selection and mapping, instead of `--path`',
     },
     set,
-    path,
+    usualPath,
     backupId,
     keyFile,
     {

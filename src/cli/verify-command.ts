@@ -1,4 +1,5 @@
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
+import { backupIdOperand } from './operands.ts'
 import {
   asOf,
   backupId,
@@ -7,8 +8,8 @@ import {
   jobInPlaceOfBackup,
   keyFile,
   type OptionSpec,
-  path,
   set,
+  usualPath,
 } from './option-specs.ts'
 
 const noRecord: OptionSpec = {
@@ -21,7 +22,8 @@ export const verifyCommand: CommandSpec = {
   summary: 'check that a backup is complete and intact',
   description:
     'Check that all objects of the latest state, or of the one that you select, exist with the right size, and that there are no unrecorded gaps between offsets. With `--deep`, read and check every byte. The result is stored with the backup as a small object, if the storage permits it.',
-  options: [path, backupId, jobInPlaceOfBackup, set, generation, asOf, deep, noRecord, keyFile],
+  operands: [backupIdOperand],
+  options: [usualPath, backupId, jobInPlaceOfBackup, set, generation, asOf, deep, noRecord, keyFile],
   examples: [
     {
       command: 'kafka-backup verify --path /backups --backup-id orders',

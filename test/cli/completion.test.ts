@@ -1,22 +1,24 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { commandTable } from '../../src/cli/command-table.ts'
+import { commonOptions } from '../../src/cli/common-options.ts'
 import { formatBashCompletion } from '../../src/cli/completion-bash.ts'
 import { formatFishCompletion } from '../../src/cli/completion-fish.ts'
 import { formatZshCompletion } from '../../src/cli/completion-zsh.ts'
 import { main } from '../../src/cli/main.ts'
-import { commonOptions } from '../../src/cli/option-specs.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
 import { fakeActions } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 
 /** What a real bash offers for the words, of which the last is being typed. */
 function complete(words: string[], cwd = '/'): string[] {
   const script = `${formatBashCompletion()}
-COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*" COMP_POINT=\${#COMP_LINE}
+kafka-backup() { printf '%s\\n' orders orders-eu '$(touch evaluated)' "\${*:3}"; }
 _kafka_backup
 ((\${#COMPREPLY[@]})) && printf '%s\\n' "\${COMPREPLY[@]}" || true`
   const out = execFileSync('bash', ['-uc', script, 'bash', 'kafka-backup', ...words], { cwd, encoding: 'utf8' })
@@ -53,17 +55,83 @@ describe('bash', () => {
     assert.deepEqual(complete(['completion', '']).slice(0, 3), ['bash', 'zsh', 'fish'])
   })
 
-  test('offers files for a job file, only folders for a location, and nothing for a name', () => {
+  test('offers files for a job file, and only folders for a location', () => {
     const folder = mkdtempSync(join(tmpdir(), 'kafka-backup-completion-'))
     try {
       mkdirSync(join(folder, 'jobs *'))
       writeFileSync(join(folder, 'job one.yaml'), '')
       assert.deepEqual(complete(['backup', '--config', 'jo'], folder).sort(), ['job one.yaml', 'jobs *'])
       assert.deepEqual(complete(['list', '-p', 'jo'], folder), ['jobs *'])
-      assert.deepEqual(complete(['describe', '--backup-id', 'jo'], folder), [])
+      assert.deepEqual(complete(['list', 'jo'], folder), ['jobs *'])
+      assert.deepEqual(complete(['check', 'job o'], folder), ['job one.yaml'])
     } finally {
       rmSync(folder, { recursive: true })
     }
+  })
+})
+
+describe('names of backups', () => {
+  test('are asked for with the words of the line, and not evaluated by bash', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'kafka-backup-completion-'))
+    try {
+      assert.deepEqual(complete(['describe', '--backup-id', 'or'], folder), ['orders', 'orders-eu'])
+      assert.deepEqual(complete(['describe', 'orders-'], folder), ['orders-eu'])
+      assert.deepEqual(complete(['cat', '-p', 's3://a/b', '-b', 'x', '--topic', '$'], folder), ['$(touch evaluated)'])
+      const asked = complete(['cat', '-p', 's3://a/b', '-b', 'x', '--topic', '-'], folder)
+      assert.deepEqual(asked, ['-- cat -p s3://a/b -b x --topic -'])
+      assert.deepEqual(readdirSync(folder), [])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  const names = async (words: string[], env: Record<string, string> = {}) => {
+    const io = new FakeIo({ env })
+    const actions = fakeActions()
+    assert.equal(await main(['completion', 'names', '--', ...words], io, actions), 0)
+    return { lines: io.stdout.text.split('\n').filter(line => line !== ''), calls: actions.calls }
+  }
+
+  test('are those of the location of the line, of its job, or of KAFKA_BACKUP_LOCATION', async () => {
+    const ids = ['orders', 'payments']
+    const atPath = await names(['describe', '--path=/backups', ''])
+    assert.deepEqual([atPath.lines, atPath.calls.openLocation?.[0]], [ids, '/backups'])
+    const ofJob = await names(['verify', '-c', 'job.yaml', '--backup-id', ''])
+    assert.deepEqual([ofJob.lines, ofJob.calls.loadClusterlessJob?.[0]], [ids, 'job.yaml'])
+    const usual = await names(['describe', 'o'], { KAFKA_BACKUP_LOCATION: '/usual' })
+    assert.deepEqual([usual.lines, usual.calls.openLocation?.[0]], [ids, '/usual'])
+    assert.deepEqual((await names(['describe', ''])).lines, [])
+  })
+
+  test('are topics where a topic is typed', async () => {
+    for (const words of [
+      ['cat', '-p', '/backups', 'orders', ''],
+      ['cat', '-p', '/backups', '--backup-id', 'orders', '--topic', 'o'],
+    ]) {
+      const { lines, calls } = await names(words)
+      assert.deepEqual([lines, calls.openBackup?.[1]], [['orders'], 'orders'])
+    }
+    assert.deepEqual((await names(['cat', '-p', '/backups', '--limit', ''])).lines, [])
+  })
+
+  test('that a shell could evaluate are left out', async () => {
+    const io = new FakeIo()
+    const listBackupIds = async () => ['orders', '$(reboot)', 'a b', '-rf', 'x;y']
+    const actions = { ...fakeActions(), listBackupIds }
+    assert.equal(await main(['completion', 'names', '--', 'describe', '-p', '/b', ''], io, actions), 0)
+    assert.equal(io.stdout.text, 'orders\n')
+  })
+
+  test('are empty, with exit code 0, where the location cannot be read', async () => {
+    const io = new FakeIo()
+    const openLocation = async () => {
+      throw new KafkaBackupError('STORAGE_NOT_FOUND', 'there is nothing at /b')
+    }
+    assert.equal(
+      await main(['completion', 'names', '--', 'describe', '-p', '/b', ''], io, { ...fakeActions(), openLocation }),
+      0,
+    )
+    assert.deepEqual([io.stdout.text, io.stderr.text], ['\n', ''])
   })
 })
 
@@ -115,7 +183,7 @@ describe('fish', () => {
     const all = commandTable.flatMap(({ options }) => options)
     const names = new Set(all.filter(({ value }) => value?.kind === 'file').map(({ name }) => name))
     for (const line of lines.filter(one => one.includes(' -F '))) {
-      assert.ok(names.has(/ -l (\S+) /.exec(line)?.[1] ?? ''), line)
+      assert.ok(names.has(/ -l (\S+) /.exec(line)?.[1] ?? '') || line.endsWith("-F -d 'short for -c, --config'"), line)
     }
   })
 

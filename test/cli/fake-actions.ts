@@ -530,6 +530,8 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     dryRunRestoreJob: answer('dryRunRestoreJob', restoreDryRun),
     checkJob: answer('checkJob', checkReport),
     listBackups: answer('listBackups', summaries),
+    listBackupIds: answer('listBackupIds', ['orders', 'payments']),
+    openBackup: answer('openBackup', manifest),
     listGenerationsOf: answer('listGenerationsOf', generationListing),
     diffGenerations: answer('diffGenerations', generationDiff),
     describeBackup: answer('describeBackup', description),

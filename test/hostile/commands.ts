@@ -198,5 +198,13 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
   ],
   operator: { readsNothing: 'it reads Kubernetes resources and starts Jobs' },
   crds: { readsNothing: 'it prints definitions' },
-  completion: { readsNothing: 'it prints a script' },
+  completion: [
+    { argv: place => ['completion', 'names', '--', 'describe', '--path', place.location, ''] },
+    {
+      argv: place => [
+        ...['completion', 'names', '--', 'cat', '--path', place.location],
+        ...['--backup-id', place.backupId, '--topic', ''],
+      ],
+    },
+  ],
 }

@@ -11,6 +11,7 @@ const scripts: Record<string, () => string> = {
 
 export async function run(session: Session): Promise<number> {
   const shell = session.options.shell ?? ''
+  if (shell === 'names') return (await import('./complete-names.ts')).completeNames(session)
   const script = scripts[shell]?.() ?? ''
   session.print(
     () => [script.trimEnd()],
