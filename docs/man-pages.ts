@@ -18,7 +18,7 @@ function mainPage(version: string): string {
     ...section('SYNOPSIS', ['.B kafka\\-backup', '.I command', '[\\fIoptions\\fR]']),
     ...section('DESCRIPTION', [
       text('Copies topics, schemas and committed offsets of Kafka to a folder or a bucket, and restores them.'),
-      text('Each command has a manual page of its own, such as kafka-backup-backup(1).'),
+      text('Each command has its own manual page, such as kafka-backup-backup(1).'),
     ]),
     ...section(
       'COMMANDS',
