@@ -6,7 +6,7 @@ SERVERS := $(NODE) test/servers/prepare.ts
 .DEFAULT_GOAL := help
 # Targets share dist/ and the cores: one after the other, also with -j.
 .NOTPARALLEL:
-.PHONY: help demo picture servers test test-full lint types unit e2e bench soak build docs format clean
+.PHONY: help demo picture servers test test-full test-node lint types unit e2e bench soak build docs format clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ test: lint types test-servers unit e2e ## Run every check: lint, types, unit, ar
 
 test-full: export TEST_FULL := 1
 test-full: test ## Run the same with every case of the long matrices
+
+test-node: export TEST_FULL := 1
+test-node: test-servers build ## Run the tests on a real Kubernetes node, which needs root
+	@$(NODE) test/run-e2e.ts test/e2e/real-node.test.ts
 
 lint: $(INSTALLED) ## Lint and check the formatting
 	@npm run --silent lint

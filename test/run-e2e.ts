@@ -5,6 +5,7 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { type CpuReport, cpuSecondsOf } from './cpu-seconds.ts'
 import { isFull } from './full.ts'
+import { findNodeObstacle } from './servers/node/obstacle.ts'
 import { openKafkaLender } from './servers/shared-kafka.ts'
 import { openKubeLender } from './servers/shared-kube.ts'
 import { prepareTestEnvironment, testFlags } from './test-environment.ts'
@@ -12,6 +13,7 @@ import {
   countFullCases,
   type Durations,
   findTestFiles,
+  onNode,
   orderByDuration,
   readDurations,
   writeDurations,
@@ -26,7 +28,9 @@ import {
 const root = resolve(import.meta.dirname, '..')
 const named = process.argv.slice(2)
 const found = findTestFiles()
-const chosen = named.length > 0 ? named : isFull ? [...found.e2e, ...found.full] : found.e2e
+const obstacle = findNodeObstacle()
+const possible = found.e2e.filter(file => obstacle === undefined || !onNode.includes(file))
+const chosen = named.length > 0 ? named : isFull ? [...possible, ...found.full] : possible
 const files = orderByDuration(chosen, readDurations())
 const durations: Durations = {}
 const start = performance.now()
@@ -72,6 +76,8 @@ function report(): void {
   const [left, cases] = [found.full.length, countFullCases(found.e2e)]
   if (!isFull)
     process.stdout.write(`not run here: ${left} files and ${cases} cases of make test-full, see test/full.md\n`)
+  if (named.length === 0 && obstacle !== undefined)
+    process.stdout.write(`NOT RUN: ${onNode.join(', ')}: no Kubernetes node on this machine, ${obstacle}\n`)
   if (process.env.RECORD === '1') writeDurations(durations)
 }
 

@@ -37,6 +37,9 @@ export const fullOnly: readonly string[] = [
   'test/servers/shared-kube.test.ts',
 ]
 
+/** Files that need a real Kubernetes node, which not every machine can run. */
+export const onNode: readonly string[] = ['test/e2e/real-node.test.ts']
+
 export interface TestFiles {
   /** Those that need no server. */
   unit: string[]

@@ -12,18 +12,30 @@ export interface KubeBinaries {
   controllerManager: string
 }
 
+export interface NodeBinaries {
+  kubelet: string
+  scheduler: string
+}
+
 /**
- * The two programs, built with the Go toolchain. Kubernetes' own module says which version of every other module
+ * The control plane, built with the Go toolchain. Kubernetes' own module says which version of every other module
  * belongs to it, and Go's checksum database vouches for the content, so a module without a `go.sum` of ours builds
  * the same programs everywhere.
  */
 export async function kubeBinaries(): Promise<KubeBinaries> {
-  const folder = await cached(`kubernetes-${kubeVersion}`, build)
+  const names = ['kube-apiserver', 'kube-controller-manager']
+  const folder = await cached(`kubernetes-${kubeVersion}`, dir => build(dir, names))
   return { apiServer: join(folder, 'kube-apiserver'), controllerManager: join(folder, 'kube-controller-manager') }
 }
 
-async function build(dir: string): Promise<void> {
-  const programs = ['kube-apiserver', 'kube-controller-manager'].map(name => `k8s.io/kubernetes/cmd/${name}`)
+/** What runs pods and decides where, built in the same way. */
+export async function nodeBinaries(): Promise<NodeBinaries> {
+  const folder = await cached(`kubernetes-node-${kubeVersion}`, dir => build(dir, ['kubelet', 'kube-scheduler']))
+  return { kubelet: join(folder, 'kubelet'), scheduler: join(folder, 'kube-scheduler') }
+}
+
+async function build(dir: string, names: readonly string[]): Promise<void> {
+  const programs = names.map(name => `k8s.io/kubernetes/cmd/${name}`)
   const flags = [...goFlags, '-mod=mod', '-ldflags', `-s -w ${formatVersionFlags()}`, '-o', `${dir}/`]
   await writeFile(join(dir, 'go.mod'), await formatModule(dir))
   await mustDownload('go', ['build', ...flags, ...programs], { cwd: dir, env: goEnv() })

@@ -3,9 +3,11 @@ import type { Identities } from './kube-identities.ts'
 
 /** Kubernetes' default cluster IP range is not routed here; the API server wants one nevertheless. */
 const serviceRange = '10.0.0.0/24'
+/** The first address of the range is that of the API server's own service. */
+export const apiServiceAddress = '10.0.0.1'
 
 /** Those that do not need a node. */
-const usualControllers = [
+export const usualControllers = [
   'clusterrole-aggregation-controller',
   'cronjob-controller',
   'deployment-controller',
@@ -55,7 +57,7 @@ export function formatControllerFlags(
   kubeconfig: string,
   port: number,
   folder: string,
-  controllers: readonly string[] = usualControllers,
+  controllers: readonly string[],
 ): string[] {
   return [
     `--kubeconfig=${kubeconfig}`,

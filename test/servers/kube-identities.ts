@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type Identity, makeIdentity } from './certificates.ts'
 import type { KubeApi } from './kube-api.ts'
 import type { KubeCredentials } from './kube-connection.ts'
+import { apiServiceAddress } from './kube-flags.ts'
 
 /** Somebody whom roles can be bound to. */
 export type KubeSubject = { user: string; groups?: readonly string[] } | { serviceAccount: string; namespace: string }
@@ -16,7 +17,8 @@ export interface Identities {
   accounts: Identity
 }
 
-const serverNames = 'IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc'
+/** The second address is the one that pods of a real node use. */
+const serverNames = `IP:127.0.0.1,IP:${apiServiceAddress},DNS:localhost,DNS:kubernetes.default.svc`
 const tokenSeconds = 3600
 
 /** One authority signs the server and all who come with a certificate. */

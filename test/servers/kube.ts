@@ -7,7 +7,7 @@ import { type GuardedProcess, makeGuardedFolder, spawnGuarded } from './guard.ts
 import { type KubeApi, openKubeApi } from './kube-api.ts'
 import { type KubeBinaries, kubeBinaries } from './kube-binaries.ts'
 import type { KubeCredentials } from './kube-connection.ts'
-import { formatApiServerFlags, formatControllerFlags } from './kube-flags.ts'
+import { formatApiServerFlags, formatControllerFlags, usualControllers } from './kube-flags.ts'
 import {
   credentialsFor,
   formatKubeconfig,
@@ -25,6 +25,9 @@ export interface KubeOptions {
    * kinds: the garbage collector looks for new kinds only every 30 s.
    */
   manifests?: readonly KubeObject[]
+  /** Further controllers than those that do not need a node, and flags of them. */
+  controllers?: readonly string[]
+  controllerFlags?: readonly string[]
 }
 
 /** What one needs to know of a running control plane, as JSON has it. */
@@ -77,7 +80,7 @@ export async function startKube(options: KubeOptions = {}): Promise<Kube> {
   try {
     const [identities, etcd] = await Promise.all([makeIdentities(folder.path), startEtcd(folder.path)])
     parts.push(etcd)
-    const started = await startServers(binaries, folder.path, identities, etcd, parts, options.manifests ?? [])
+    const started = await startServers(binaries, folder.path, identities, etcd, parts, options)
     return { ...started, stop, [Symbol.asyncDispose]: stop }
   } catch (error) {
     await stop()
@@ -91,7 +94,7 @@ async function startServers(
   identities: Identities,
   etcd: Etcd,
   parts: { stop(): Promise<void> }[],
-  manifests: readonly KubeObject[],
+  { manifests = [], controllers: further = [], controllerFlags: flags = [] }: KubeOptions,
 ): Promise<Omit<Kube, 'stop' | typeof Symbol.asyncDispose>> {
   const [port = 0, controllerPort = 0] = await findFreePorts(2)
   const url = `https://127.0.0.1:${port}`
@@ -112,7 +115,8 @@ async function startServers(
 
   const kubeconfig = join(folder, 'admin.kubeconfig')
   await writeFile(kubeconfig, formatKubeconfig(admin), { mode: 0o600 })
-  const controllerFlags = formatControllerFlags(identities, kubeconfig, controllerPort, folder)
+  const names = [...usualControllers, ...further]
+  const controllerFlags = [...formatControllerFlags(identities, kubeconfig, controllerPort, folder, names), ...flags]
   const controllers = start(binaries.controllerManager, 'kube-controller-manager', controllerFlags)
   await waitUntilReady('kube-controller-manager', controllers, () => waitForAccount(api, 'default'))
 

@@ -20,9 +20,13 @@ import {
   zooKeeperKafkaVersion,
 } from './kafka-dist.ts'
 import { formattedStorage } from './kafka-storage.ts'
-import { kubeBinaries, kubeVersion } from './kube-binaries.ts'
+import { kubeBinaries, kubeVersion, nodeBinaries } from './kube-binaries.ts'
 import { mskIamClassPath } from './msk-iam.ts'
 import { nginxBinary } from './nginx-binary.ts'
+import { baseImageStore } from './node/base-images.ts'
+import { findNodeObstacle } from './node/obstacle.ts'
+import { nodeImages } from './node/product-image.ts'
+import { nodePrograms } from './node/programs.ts'
 import { npmCache } from './npm-cache.ts'
 import { prometheusBinaries, prometheusVersion } from './prometheus-binary.ts'
 import { prometheusOperatorCrds, prometheusOperatorVersion } from './prometheus-operator-crds.ts'
@@ -41,6 +45,8 @@ export interface NeededServer {
   /** Programs that somebody has to install. */
   tools: readonly Tool[]
   users: readonly ServerUser[]
+  /** Why this machine cannot run it; it is then not provided. */
+  obstacle?(): string | undefined
   /** Finds it; where that is permitted, provides it. */
   provide(): Promise<unknown>
 }
@@ -126,6 +132,7 @@ export const neededServers: readonly NeededServer[] = [
     provide: azuriteScript,
   },
   ...planGoPrograms(),
+  ...planNode(),
 ]
 
 function planDebianPrograms(): NeededServer[] {
@@ -232,5 +239,28 @@ function planGoPrograms(): NeededServer[] {
     plan(`Helm ${helmVersion}`, testOnly, helmBinary),
     plan(`Kubernetes ${kubeVersion}`, testAndSoak, kubeBinaries),
     plan(`Prometheus ${prometheusVersion}`, testOnly, prometheusBinaries),
+  ]
+}
+
+/** What runs pods in containers, and the images of them; each product image is built once. */
+function planNode(): NeededServer[] {
+  const plan = (
+    name: string,
+    action: string,
+    tools: readonly Tool[],
+    provide: () => Promise<unknown>,
+  ): NeededServer => ({
+    name,
+    action,
+    tools,
+    users: testOnly,
+    obstacle: findNodeObstacle,
+    provide,
+  })
+  return [
+    plan('containerd, runc, buildah and network plugins', 'install with apt-get', [], nodePrograms),
+    plan(`Kubernetes ${kubeVersion} kubelet and scheduler`, 'build with Go', ['go'], nodeBinaries),
+    plan('base images', 'download with apt-get and build with buildah', ['npm'], baseImageStore),
+    plan('image of kafka-backup', 'build deploy/Dockerfile with buildah', ['npm'], nodeImages),
   ]
 }

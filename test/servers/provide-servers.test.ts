@@ -94,6 +94,22 @@ test('a test that does not find a server fails at once and names the command', a
   assert.ok(!existsSync(join(folder.path, 'kafka-backup-dev')), 'nothing is built')
 })
 
+test('what this machine cannot run is not provided, and the reason is printed', async () => {
+  let calls = 0
+  const count = async () => void calls++
+  await run([{ ...serverOf('node', count), obstacle: () => 'it needs root' }])
+  assert.deepEqual([calls, output], [0, 'node: not needed, this machine runs no Kubernetes node: it needs root\n'])
+})
+
+test('a user without the rights of root cannot run a Kubernetes node', async () => {
+  const script = `
+    const { findNodeObstacle } = await import(${JSON.stringify(join(import.meta.dirname, 'node/obstacle.ts'))})
+    if (process.getuid() === 0) process.setuid(65534)
+    process.stdout.write(findNodeObstacle())`
+  const { stdout } = await runCommand(process.execPath, ['--input-type=module', '-e', script])
+  assert.equal(stdout, 'it needs root')
+})
+
 test('the demo waits for no build with Go', () => {
   const demo = neededServers.filter(({ users }) => users.includes('demo'))
   assert.ok(demo.length > 0)

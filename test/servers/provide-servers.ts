@@ -16,10 +16,15 @@ export interface ProvideOptions {
  */
 export async function provideServers(servers: readonly NeededServer[], options: ProvideOptions): Promise<void> {
   const missing = new Set<NeededServer>()
-  for (const server of servers) if (!(await isReady(server))) missing.add(server)
+  for (const server of servers) {
+    if (server.obstacle?.() === undefined && !(await isReady(server))) missing.add(server)
+  }
   await requireTools([...missing].flatMap(server => server.tools))
   for (const server of servers) {
-    if (missing.has(server)) await provide(server, options)
+    const obstacle = server.obstacle?.()
+    if (obstacle !== undefined)
+      options.write(`${server.name}: not needed, this machine runs no Kubernetes node: ${obstacle}\n`)
+    else if (missing.has(server)) await provide(server, options)
     else options.write(`${server.name}: ready\n`)
   }
 }

@@ -1,16 +1,30 @@
+import { existsSync } from 'node:fs'
 import { requirePermission } from './building.ts'
 import { mustDownload } from './download.ts'
 import { runCommand } from './run-command.ts'
 
 /** The path of a program of this machine. `make servers` installs its Debian package where it is missing. */
-export async function systemProgram(name: string, debianPackage: string): Promise<string> {
-  const found = await findProgram(name)
+export function systemProgram(name: string, debianPackage: string): Promise<string> {
+  return findOrInstall(name, debianPackage, () => findProgram(name))
+}
+
+/** The same of a file that no search path leads to. */
+export function systemFile(path: string, debianPackage: string): Promise<string> {
+  return findOrInstall(path, debianPackage, async () => (existsSync(path) ? path : undefined))
+}
+
+async function findOrInstall(
+  name: string,
+  debianPackage: string,
+  find: () => Promise<string | undefined>,
+): Promise<string> {
+  const found = await find()
   if (found !== undefined) return found
   requirePermission(`the program ${name} (Debian package ${debianPackage}) is missing`)
   await install(debianPackage).catch((error: Error) => {
     throw new Error(`install the program ${name}, for example as root with apt-get: ${error.message}`, { cause: error })
   })
-  const installed = await findProgram(name)
+  const installed = await find()
   if (installed === undefined) throw new Error(`the Debian package ${debianPackage} has no program ${name}`)
   return installed
 }

@@ -47,7 +47,7 @@ export async function runPod(use: KubeUse, namespace: string, spec: Partial<PodS
   return use.kube.api.wait<Pod>(await createPod(use, namespace, spec, name), pod => isOver(pod.status))
 }
 
-export function podsOf({ kube }: KubeUse, namespace: string): Promise<Pod[]> {
+export function podsOf({ kube }: Pick<KubeUse, 'kube'>, namespace: string): Promise<Pod[]> {
   return kube.api.list<Pod>({ apiVersion: 'v1', kind: 'Pod', namespace })
 }
 
