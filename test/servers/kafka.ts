@@ -218,6 +218,8 @@ function spawnBroker(
   const main = ['-cp', classPath, ...launcher.main(plan), besideData(plan, 'server.properties')]
   return spawnGuarded('java', [...jvm, heap, temporary, ...logFlags, ...(options.jvmFlags ?? []), ...main], {
     logFile: logFile(plan),
+    // Some libraries write files into the working directory, such as the logs that the jar of tiered storage configures.
+    cwd: besideData(plan, '.'),
     ...(options.env && { env: { ...process.env, ...options.env } }),
   })
 }
