@@ -221,6 +221,8 @@ function partitionsOf(group: string, { groups }: OffsetFetchResponse): (FetchedO
   const answer = groups.find(each => each.group === group)
   if (!answer)
     throw new KafkaBackupError('KAFKA_PROTOCOL', `the broker's answer lacks group ${group}`, { details: { group } })
+  // Kafka answers that a group it does not know has committed nothing; kfake has this error for it.
+  if (answer.errorCode === GROUP_ID_NOT_FOUND) return []
   if (answer.errorCode !== 0)
     throw brokerError(answer.errorCode, `reading the offsets of group ${group}`, null, { group })
   return answer.topics.flatMap(topic => topic.partitions.map(one => ({ topic: topic.name, ...one })))

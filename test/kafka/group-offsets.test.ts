@@ -197,6 +197,11 @@ describe("reading a group's offsets", () => {
       },
     ))
 
+  test('finds nothing for a group that the broker does not know', () =>
+    withGroup({ coordinator: () => ({ brokerId: 0 }), answer: () => encodeFetched(69, []) }, async fake => {
+      assert.deepEqual(await fetchGroupOffsets(await fake.open(), 'g', 'all', never), [])
+    }))
+
   test('fails for a group or a partition that we may not read, by name', () =>
     withGroup(
       {
