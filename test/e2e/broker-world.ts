@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { verifyBackup } from '../../src/archive/verify.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import { runBackupJob } from '../../src/jobs/backup.ts'
 import { checkJob } from '../../src/jobs/check.ts'
 import { runRestoreJob } from '../../src/jobs/restore.ts'
 import type { BackupRestoreReport } from '../../src/restore/restore-backup.ts'
+import { openLocation } from '../open-location.ts'
+import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import type { KafkaDriver } from '../servers/driver.ts'
 import type { KafkaOptions } from '../servers/kafka.ts'
@@ -15,12 +18,13 @@ import { openRegistry, register, type WatchedRegistry } from './schema-world.ts'
  * A little of all that a backup takes, on a broker of any version: records with every oddity in every codec, transactions,
  * a consumer group, an ACL, and records with schema IDs.
  */
-export interface BrokerWorld extends AsyncDisposable {
+interface BrokerWorld extends AsyncDisposable {
   registry: WatchedRegistry
 }
 
 const never = new AbortController().signal
 const quiet = { onProgress: () => undefined }
+const committed = { isolation: 'read_committed' } as const
 const topics = ['zoo', 'framed']
 
 /** With an authorizer that lets everyone in. */
@@ -37,9 +41,47 @@ function authorizerOf(version: string): string {
   return 'org.apache.kafka.metadata.authorizer.StandardAuthorizer'
 }
 
+export interface BackedUpWorld {
+  driver: KafkaDriver
+  /** What the group `readers` had not read when the backup was made. */
+  unread: string[]
+}
+
+/** Makes the world, and a backup of it before and after it has grown; the second holds what Kafka's own client reads. */
+export async function backUpTwice(
+  server: { bootstrapServers: readonly string[]; version: string },
+  driver: KafkaDriver,
+  path: string,
+): Promise<BackedUpWorld> {
+  await using world = await openWorld(driver, server.version)
+  const place = { servers: server.bootstrapServers, path }
+  await backUpWorld(place, world)
+  const { checks } = await checkWorld(place, world)
+  assert.deepEqual(
+    checks.filter(({ allowed }) => !allowed),
+    [],
+  )
+  await growWorld(driver)
+  const { manifest, warnings } = await backUpWorld(place, world)
+  assert.deepEqual(warnings, [])
+  assert.equal(manifest.generation, 2)
+  assertSameRecords(await driver.consume('zoo', committed), await readArchivedTopic(path, 'b1', 'zoo'))
+  const verified = await verifyBackup(openLocation(path), 'b1', { deep: true, onProgress: () => undefined }, never)
+  assert.deepEqual(verified.problems, [])
+  const unread = await readUnread(driver, 'readers', 'zoo')
+  assert.notEqual(unread.length, 0)
+  return { driver, unread }
+}
+
+async function readUnread(driver: KafkaDriver, group: string, topic: string): Promise<string[]> {
+  const read = await driver.readGroup({ group, topics: [topic], protocol: 'classic', reset: 'none' })
+  return read.map(({ partition, value }) => `${partition} ${value}`).sort()
+}
+
 /** What the first run finds. */
-export async function openWorld(driver: KafkaDriver, version: string): Promise<BrokerWorld> {
-  const registry = await openRegistry()
+async function openWorld(driver: KafkaDriver, version: string): Promise<BrokerWorld> {
+  await using opening = new AsyncDisposableStack()
+  const registry = opening.use(await openRegistry())
   const configs = { 'retention.ms': '-1', ...(version.startsWith('4.') && anyTime) }
   await driver.createTopic('zoo', { partitions: 3, replicationFactor: 1, configs })
   // The record with thousands of headers once, for the sake of time.
@@ -53,11 +95,12 @@ export async function openWorld(driver: KafkaDriver, version: string): Promise<B
     'framed',
     [1, 2, 3].map(n => ({ partition: 0, key: null, value: framed(id, `text ${n}`) })),
   )
-  return { registry, [Symbol.asyncDispose]: () => registry[Symbol.asyncDispose]() }
+  const opened = opening.move()
+  return { registry, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 /** What the second run finds. */
-export async function growWorld(driver: KafkaDriver): Promise<void> {
+async function growWorld(driver: KafkaDriver): Promise<void> {
   const few = zoo.slice(0, 6)
   await driver.transaction('zoo', few, { transactionalId: 't1', outcome: 'abort', compression: 'zstd' })
   await driver.transaction('zoo', few, { transactionalId: 't2', outcome: 'commit', compression: 'lz4' })
@@ -78,12 +121,12 @@ interface Place {
   path: string
 }
 
-export function backUpWorld(place: Place, world: BrokerWorld) {
+function backUpWorld(place: Place, world: BrokerWorld) {
   return runBackupJob(backupJob(place, world), quiet, never)
 }
 
 /** What `check` finds for the job of the backup. */
-export function checkWorld(place: Place, world: BrokerWorld) {
+function checkWorld(place: Place, world: BrokerWorld) {
   return checkJob(backupJob(place, world), never)
 }
 
@@ -102,7 +145,7 @@ function backupJob({ servers, path }: Place, { registry }: BrokerWorld) {
 /** To other names, into a registry that has given its first IDs already; then compared with the source. */
 export async function restoreWorld(
   { servers, path }: Place,
-  source: KafkaDriver,
+  source: BackedUpWorld,
   target: KafkaDriver,
 ): Promise<BackupRestoreReport> {
   await using registry = await openRegistry({ firstId: 1001 })
@@ -127,20 +170,15 @@ export async function restoreWorld(
   return report
 }
 
-async function assertRestored(source: KafkaDriver, target: KafkaDriver, firstId: number): Promise<void> {
-  const committed = { isolation: 'read_committed' } as const
-  assertSameRecords(await source.consume('zoo', committed), await target.consume('zoo-back', committed))
-  const [original = []] = await source.consume('framed', committed)
+async function assertRestored(source: BackedUpWorld, target: KafkaDriver, firstId: number): Promise<void> {
+  assertSameRecords(await source.driver.consume('zoo', committed), await target.consume('zoo-back', committed))
+  const [original = []] = await source.driver.consume('framed', committed)
   const rewritten = original.map(({ value, ...record }) => {
     const copy = Buffer.from(value ?? assert.fail())
     copy.writeInt32BE(firstId, 1)
     return { ...record, value: copy }
   })
   assertSameRecords([rewritten], await target.consume('framed-back', committed))
-  const unread = async (driver: KafkaDriver, group: string, topic: string) => {
-    const read = await driver.readGroup({ group, topics: [topic], protocol: 'classic', reset: 'none' })
-    return read.map(({ partition, value }) => `${partition} ${value}`).sort()
-  }
-  assert.deepEqual(await unread(target, 'readers-back', 'zoo-back'), await unread(source, 'readers', 'zoo'))
+  assert.deepEqual(await readUnread(target, 'readers-back', 'zoo-back'), source.unread)
   assert.match((await target.listAcls()).join('\n'), /name=zoo-back, .*principal=User:alice/)
 }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { describeBackup } from '../../src/archive/describe.ts'
-import { verifyBackup } from '../../src/archive/verify.ts'
+import { apiVersions } from '../../src/kafka/api/api-versions.ts'
+import { requestTable } from '../../src/kafka/api/request-table.ts'
+import type { Versions } from '../fakes/fake-broker.ts'
+import { kafka21, kafka28 } from '../fakes/kafka-releases.ts'
 import { fullTest } from '../full.ts'
 import { openLocation } from '../open-location.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
@@ -16,31 +19,14 @@ import {
   zooKeeperKafkaVersion,
 } from '../servers/kafka-dist.ts'
 import { backUp, withFolder } from './backup-job.ts'
-import { backUpWorld, checkWorld, growWorld, guardedBroker, openWorld, restoreWorld } from './broker-world.ts'
+import { backUpTwice, guardedBroker, restoreWorld } from './broker-world.ts'
+import { openCluster } from './raw-produce.ts'
 import { restore } from './restore-job.ts'
 import { type UsedKafka, useKafka, useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const committed = { isolation: 'read_committed' } as const
 const versions = [newestKafkaVersion, olderKafkaVersion, oldestKraftVersion, zooKeeperKafkaVersion, oldestKafkaVersion]
-
-async function backUpTwice(server: KafkaServer, driver: KafkaDriver, path: string): Promise<void> {
-  await using world = await openWorld(driver, server.version)
-  const place = { servers: server.bootstrapServers, path }
-  await backUpWorld(place, world)
-  const { checks } = await checkWorld(place, world)
-  assert.deepEqual(
-    checks.filter(({ allowed }) => !allowed),
-    [],
-  )
-  await growWorld(driver)
-  const { manifest, warnings } = await backUpWorld(place, world)
-  assert.deepEqual(warnings, [])
-  assert.equal(manifest.generation, 2)
-  assertSameRecords(await driver.consume('zoo', committed), await readArchivedTopic(path, 'b1', 'zoo'))
-  const verified = await verifyBackup(openLocation(path), 'b1', { deep: true, onProgress: () => undefined }, never)
-  assert.deepEqual(verified.problems, [])
-}
 
 for (const version of versions) {
   describe(`Kafka ${version}`, () => {
@@ -49,10 +35,12 @@ for (const version of versions) {
     test('backs up and restores records, transactions, groups, ACLs and schema IDs', () =>
       withFolder(async path => {
         const { server, driver } = kafka
-        await backUpTwice(server, driver, path)
-        await restoreWorld({ servers: server.bootstrapServers, path }, driver, driver)
+        const source = await backUpTwice(server, driver, path)
+        await restoreWorld({ servers: server.bootstrapServers, path }, source, driver)
       }))
 
+    if (version === oldestKafkaVersion) testVersions(kafka, kafka21)
+    if (version === zooKeeperKafkaVersion) testVersions(kafka, kafka28)
     if (version === zooKeeperKafkaVersion) testOldFormats(kafka)
   })
 }
@@ -66,13 +54,25 @@ for (const other of versions.slice(1)) {
       withFolder(async path => {
         await using server = await startKafka(guardedBroker(from))
         await using driver = await openDriver(server)
-        await backUpTwice(server, driver, path)
+        const source = await backUpTwice(server, driver, path)
         await using target = await startKafka(guardedBroker(to))
         await using targetDriver = await openDriver(target)
-        await restoreWorld({ servers: target.bootstrapServers, path }, driver, targetDriver)
+        await restoreWorld({ servers: target.bootstrapServers, path }, source, targetDriver)
       }),
     )
   }
+}
+
+/** Scripted brokers of the unit tests offer what the real ones do. */
+function testVersions(kafka: UsedKafka<KafkaServer>, scripted: Versions): void {
+  test('offers the request versions that scripted brokers of this release have', async () => {
+    const cluster = await openCluster(kafka.server)
+    const { ranges } = await cluster.callAny(apiVersions, { name: 'test', version: '0' }, never)
+    cluster.close()
+    const known = new Set<number>(Object.values(requestTable).map(({ key }) => key))
+    const offered = ranges.filter(({ key }) => known.has(key)).map(({ key, min, max }) => [key, [min, max]] as const)
+    assert.deepEqual(Object.fromEntries(offered), Object.fromEntries(scripted))
+  })
 }
 
 /** The last Kafka that writes them. */
