@@ -20,6 +20,7 @@ import {
   zooKeeperKafkaVersion,
 } from './kafka-dist.ts'
 import { formattedStorage } from './kafka-storage.ts'
+import { kfakeBinary, kfakeVersion } from './kfake-binary.ts'
 import { kubeBinaries, kubeVersion, nodeBinaries } from './kube-binaries.ts'
 import { mskIamClassPath } from './msk-iam.ts'
 import { nginxBinary } from './nginx-binary.ts'
@@ -235,6 +236,7 @@ function planGoPrograms(): NeededServer[] {
       'download with Go',
     ),
     plan(`versitygw ${versitygwVersion}`, ['test', 'bench', 'soak'], versitygwBinary),
+    plan(`kfake ${kfakeVersion}`, testOnly, kfakeBinary),
     plan(`fake-gcs-server ${fakeGcsVersion}`, testAndSoak, fakeGcsBinary),
     plan(`Helm ${helmVersion}`, testOnly, helmBinary),
     plan(`Kubernetes ${kubeVersion}`, testAndSoak, kubeBinaries),
