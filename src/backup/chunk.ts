@@ -23,17 +23,14 @@ export interface Chunk {
   converted?: OldRecords
 }
 
-/** Whole batches from the position up to the end; undefined where there is none. A batch across the end is kept whole. */
+/** Of the batches of an answer, those from the position up to the end; undefined where there is none. A batch across the end is kept whole. */
 export function cutChunk(
-  bytes: Buffer,
-  range: { start: number; end: number; converted?: OldRecords },
+  answered: readonly BatchHeader[],
   start: bigint,
   end: bigint,
-  where: string,
+  converted?: OldRecords,
 ): Chunk | undefined {
-  const headers = walkAnswer(bytes, range, where).filter(
-    header => header.lastOffset >= start && header.baseOffset < end,
-  )
+  const headers = answered.filter(header => header.lastOffset >= start && header.baseOffset < end)
   const last = headers.at(-1)
   if (!last) return undefined
   let plainBytes = 0
@@ -48,7 +45,7 @@ export function cutChunk(
     nextOffset: last.lastOffset + 1n,
     lastEpoch: last.leaderEpoch,
     mostlyPlain: plainBytes * 2 > totalBytes,
-    ...(range.converted && { converted: range.converted }),
+    ...(converted && { converted }),
   }
 }
 

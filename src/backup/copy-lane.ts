@@ -3,8 +3,9 @@ import { brokerError } from '../kafka/broker-errors.ts'
 import type { Fetched, Fetcher } from '../kafka/fetcher.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
-import { type AbortedStart, type Chunk, cutChunk } from './chunk.ts'
+import { type AbortedStart, type Chunk, cutChunk, walkAnswer } from './chunk.ts'
 import {
+  type Answer,
   type AnswerPart,
   abortedIn,
   behind,
@@ -118,14 +119,15 @@ class Lane {
     for (const [copy, place] of this.#active) {
       const part = parts.get(`${copy.topicId}/${copy.partition}`)
       if (part && this.#leaves(copy, part)) continue
-      const seen = part && this.#compareTail(copy, place, part, fetched)
+      const answer = part && { part, headers: walkAnswer(fetched.bytes, part, copy.name) }
+      const seen = answer && this.#compareTail(copy, place, answer, fetched)
       if (seen && (seen === 'other' || seen === 'lost' || !isByName)) isIdle = false
       if (seen === 'other' || seen === 'lost') {
         this.leavers.push({ copy, error: seen === 'other' ? otherTail(copy) : lostTail(copy) })
         continue
       }
       if (seen && !isByName) copy.expectedTail = undefined
-      const chunk = part && cutChunk(fetched.bytes, part, place.start, copy.end, copy.name)
+      const chunk = answer && cutChunk(answer.headers, place.start, copy.end, part.converted)
       if (!isByName && (seen === 'same, alone' || (seen === 'same' && !chunk))) {
         fed.push([copy, { ...place, offset: copy.fetchFrom, tail: undefined }])
         continue
@@ -138,16 +140,16 @@ class Lane {
         isIdle = false
         copy.isEpochUnknown = false
         copy.isReadByName ||= isByName
-        steps.push({ copy, chunk, aborted: abortedIn(copy, place, part, fetched) })
+        steps.push({ copy, chunk, aborted: abortedIn(place, answer) })
         if (chunk.nextOffset < copy.end) fed.push([copy, behind(chunk, fetched)])
         else this.#finished.push(copy)
-      } else if (part && nextBase(copy, place, part, fetched) >= copy.end) {
+      } else if (answer && nextBase(place, answer, fetched) >= copy.end) {
         // A batch at or beyond the end proves that there is none before it.
         isIdle = false
         copy.skipToEnd()
         this.#finished.push(copy)
       } else {
-        const isTailAlone = isByName && part && seen && endsWithTail(copy, place, part, fetched)
+        const isTailAlone = isByName && answer && seen && endsWithTail(place, answer)
         isCramped ||= seen !== undefined && !isTailAlone
         hungry.push([copy, isTailAlone ? { ...place, isTailAlone } : place])
       }
@@ -158,8 +160,9 @@ class Lane {
     return steps
   }
 
-  #compareTail(copy: PartitionCopy, place: FetchPosition, part: AnswerPart, fetched: Fetched) {
-    if (!place.isTailAlone) return compareTail(copy, place, part, fetched)
+  #compareTail(copy: PartitionCopy, place: FetchPosition, answer: Answer, fetched: Fetched) {
+    if (!place.isTailAlone) return compareTail(copy, place, answer, fetched)
+    const { part } = answer
     return part.end > part.start ? this.#proof.verdictOf(copy) : undefined
   }
 

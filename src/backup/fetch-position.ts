@@ -1,11 +1,17 @@
 import type { LastBatch } from '../archive/manifest.ts'
-import { magicAt, PREFIX_BYTES } from '../batch/header.ts'
+import { type BatchHeader, magicAt, PREFIX_BYTES } from '../batch/header.ts'
 import type { Fetched } from '../kafka/fetcher.ts'
-import { type AbortedStart, abortedFrom, type Chunk, judgeTail, markOf, walkAnswer } from './chunk.ts'
+import { type AbortedStart, abortedFrom, type Chunk, judgeTail, markOf } from './chunk.ts'
 import { mayBeCompacted } from './named-topics.ts'
 import type { PartitionCopy } from './partition-copy.ts'
 
 export type AnswerPart = Fetched['partitions'][number]
+
+/** What an answer has for a partition, with the batches in it. */
+export interface Answer {
+  part: AnswerPart
+  headers: readonly BatchHeader[]
+}
 
 /** How far a partition was asked for. */
 export interface FetchPosition {
@@ -28,13 +34,8 @@ export function offsetToFetch({ offset, start, isTailAlone }: FetchPosition): bi
 }
 
 /** Whether the answer ends with the tail. A broker answers from one segment of its log: what follows is in the next one. */
-export function endsWithTail(
-  copy: PartitionCopy,
-  { start }: FetchPosition,
-  part: AnswerPart,
-  { bytes }: Fetched,
-): boolean {
-  const last = walkAnswer(bytes, part, copy.name).at(-1)
+export function endsWithTail({ start }: FetchPosition, { part, headers }: Answer): boolean {
+  const last = headers.at(-1)
   return last?.lastOffset === start - 1n && last.position + last.sizeBytes === part.end
 }
 
@@ -46,11 +47,10 @@ export function endsWithTail(
 export function compareTail(
   copy: PartitionCopy,
   { tail, start }: FetchPosition,
-  part: AnswerPart,
+  { part, headers }: Answer,
   { bytes, isByName }: Fetched,
 ): 'same' | 'same, alone' | 'other' | undefined {
   if (!tail) return undefined
-  const headers = walkAnswer(bytes, part, copy.name)
   const last = headers.at(-1)
   if (!last) return undefined
   const isLenient = !isByName || mayBeCompacted(copy.settings)
@@ -69,22 +69,16 @@ export function behind(
   return { ...next, offset: start - 1n, tail: markOf(bytes, headers.at(-1)) }
 }
 
-export function abortedIn(
-  copy: PartitionCopy,
-  { tail, start }: FetchPosition,
-  part: AnswerPart,
-  { bytes }: Fetched,
-): readonly AbortedStart[] {
+export function abortedIn({ tail, start }: FetchPosition, { part, headers }: Answer): readonly AbortedStart[] {
   const { abortedTransactions: listed } = part
-  return tail && listed.length > 0 ? abortedFrom(walkAnswer(bytes, part, copy.name), start, listed) : listed
+  return tail && listed.length > 0 ? abortedFrom(headers, start, listed) : listed
 }
 
 /**
  * Base offset of the first batch that is not stored yet; an answer may hold only a fragment of it. Where that does not show
  * the format, it may be a message of an old one, which has the offset of its last record.
  */
-export function nextBase(copy: PartitionCopy, { start }: FetchPosition, part: AnswerPart, { bytes }: Fetched): bigint {
-  const headers = walkAnswer(bytes, part, copy.name)
+export function nextBase({ start }: FetchPosition, { part, headers }: Answer, { bytes }: Fetched): bigint {
   const next = headers.find(({ lastOffset }) => lastOffset >= start)
   if (next) return next.baseOffset
   const last = headers.at(-1)

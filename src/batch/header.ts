@@ -1,3 +1,5 @@
+import { readInt64 } from '../lib/int64.ts'
+
 /**
  * A record batch (format v2) starts with this header, all big-endian:
  *
@@ -52,7 +54,7 @@ export function crcAt(buffer: Buffer, position: number): number {
 
 /** The caller has checked that the whole header is there and that the magic is 2. */
 export function readHeader(buffer: Buffer, position: number): BatchHeader {
-  const baseOffset = buffer.readBigInt64BE(position)
+  const baseOffset = readInt64(buffer, position)
   return {
     position,
     sizeBytes: buffer.readInt32BE(position + 8) + 12,
@@ -60,9 +62,9 @@ export function readHeader(buffer: Buffer, position: number): BatchHeader {
     lastOffset: baseOffset + BigInt(buffer.readInt32BE(position + 23)),
     leaderEpoch: buffer.readInt32BE(position + 12),
     attributes: buffer.readInt16BE(position + 21),
-    baseTimestamp: buffer.readBigInt64BE(position + 27),
-    maxTimestamp: buffer.readBigInt64BE(position + 35),
-    producerId: buffer.readBigInt64BE(position + 43),
+    baseTimestamp: readInt64(buffer, position + 27),
+    maxTimestamp: readInt64(buffer, position + 35),
+    producerId: readInt64(buffer, position + 43),
     recordCount: buffer.readInt32BE(position + 57),
   }
 }

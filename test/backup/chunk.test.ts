@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { AbortTracker, cutChunk, examineChunk, splitChunk } from '../../src/backup/chunk.ts'
+import { AbortTracker, cutChunk, examineChunk, splitChunk, walkAnswer } from '../../src/backup/chunk.ts'
 import { encodeBatch, encodeMarker, encodeRun } from '../fakes/batches.ts'
 
 function cut(batches: Buffer[], position: bigint, end: bigint) {
   const bytes = Buffer.concat(batches)
-  return { bytes, chunk: cutChunk(bytes, { start: 0, end: bytes.length }, position, end, 'orders/0') }
+  return { bytes, chunk: cutChunk(walkAnswer(bytes, { start: 0, end: bytes.length }, 'orders/0'), position, end) }
 }
 
 const offsets = (chunk: ReturnType<typeof cutChunk>) => chunk?.headers.map(header => header.baseOffset)
@@ -32,7 +32,7 @@ describe('a chunk is cut', () => {
 
   test('without the rest that a fetch ends with', () => {
     const bytes = Buffer.concat(three)
-    const chunk = cutChunk(bytes, { start: 0, end: bytes.length - 1 }, 0n, 30n, 'orders/0')
+    const chunk = cutChunk(walkAnswer(bytes, { start: 0, end: bytes.length - 1 }, 'orders/0'), 0n, 30n)
     assert.deepEqual([offsets(chunk), chunk?.nextOffset], [[0n, 10n], 20n])
   })
 

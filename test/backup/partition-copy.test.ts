@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { readSegment } from '../../src/archive/segment-reader.ts'
-import { cutChunk, cutPieces } from '../../src/backup/chunk.ts'
+import { cutChunk, cutPieces, walkAnswer } from '../../src/backup/chunk.ts'
 import type { PartitionCopy } from '../../src/backup/partition-copy.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import type { Storage } from '../../src/storage/storage.ts'
@@ -14,7 +14,7 @@ const never = new AbortController().signal
 
 function store(copy: PartitionCopy, batches: Buffer[], aborted: { producerId: bigint; firstOffset: bigint }[] = []) {
   const bytes = Buffer.concat(batches)
-  const chunk = cutChunk(bytes, { start: 0, end: bytes.length }, copy.position, copy.end, copy.name)
+  const chunk = cutChunk(walkAnswer(bytes, { start: 0, end: bytes.length }, copy.name), copy.position, copy.end)
   assert.ok(chunk)
   return copy.store(bytes, chunk, aborted)
 }

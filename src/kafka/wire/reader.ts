@@ -1,4 +1,5 @@
 import { KafkaBackupError } from '../../errors.ts'
+import { readInt64 } from '../../lib/int64.ts'
 
 /** Kafka refuses to write a longer one, also where the encoding could hold it. */
 const MAX_STRING_BYTES = 32_767
@@ -30,7 +31,7 @@ export class Reader {
   }
 
   int64(): bigint {
-    return this.buffer.readBigInt64BE(this.#take(8))
+    return readInt64(this.buffer, this.#take(8))
   }
 
   float64(): number {
