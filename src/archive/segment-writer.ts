@@ -107,13 +107,12 @@ export function describeSegment(
   frames: [number, number][] | undefined,
   facts: ChunkFacts,
 ): Segment {
-  return {
+  const segment: Segment = {
     key: stored.key,
     size: stored.size,
     blake3: stored.blake3,
     compression: frames ? 'zstd' : 'none',
     plain_size: stored.plain_size,
-    ...(frames && { frames }),
     start_offset: facts.startOffset,
     end_offset: facts.endOffset,
     batches: facts.batches,
@@ -121,8 +120,10 @@ export function describeSegment(
     aborted_records: facts.abortedRecords,
     first_timestamp: facts.firstTimestamp,
     last_timestamp: facts.lastTimestamp,
-    ...(facts.aborted.length > 0 && { aborted: facts.aborted }),
   }
+  if (frames) segment.frames = frames
+  if (facts.aborted.length > 0) segment.aborted = facts.aborted
+  return segment
 }
 
 /** Pure. What the entry of a segment says of its batches. */

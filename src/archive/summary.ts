@@ -32,9 +32,8 @@ export function withSegment(
   openAborted: AbortedTransaction[],
   lastBatch?: LastBatch,
 ): ManifestPartition {
-  const { read_to: _, last_batch: __, ...known } = partition
   return {
-    ...known,
+    ...withoutTail(partition, lastBatch),
     end_offset: segment.end_offset,
     last_epoch: lastEpoch,
     records: partition.records + segment.records,
@@ -46,10 +45,23 @@ export function withSegment(
     first_timestamp: earlier(partition.first_timestamp, segment.first_timestamp),
     last_timestamp: later(partition.last_timestamp, segment.last_timestamp),
     // What could not be read once, and is read now, is lost no longer.
-    gaps: partition.gaps.filter(({ from, to }) => to !== null || from !== segment.start_offset),
+    gaps: filtered(partition.gaps, ({ from, to }) => to !== null || from !== segment.start_offset),
     open_aborted: [...partition.open_aborted.filter(({ last_offset }) => last_offset !== null), ...openAborted],
     ...(lastBatch && { last_batch: lastBatch }),
   }
+}
+
+/** What it says of its last batch is replaced, where there is another one, or left out. */
+function withoutTail(partition: ManifestPartition, next: LastBatch | undefined): ManifestPartition {
+  // An object as it is can be copied at once; this is done for every partition of a round.
+  if (next && partition.read_to === undefined) return partition
+  const { read_to: _, last_batch: __, ...known } = partition
+  return known
+}
+
+/** The same array where nothing is left out of it, as of most partitions. */
+function filtered<T>(items: T[], keeps: (item: T) => boolean): T[] {
+  return items.every(keeps) ? items : items.filter(keeps)
 }
 
 /** The partition with records up to an offset that the source held in old message formats. */

@@ -114,8 +114,7 @@ class Lane {
     const hungry: [PartitionCopy, FetchPosition][] = []
     const fed: [PartitionCopy, FetchPosition][] = []
     const { isByName } = fetched
-    let isIdle = true
-    let isCramped = false
+    let [isIdle, isCramped] = [true, false]
     for (const [copy, place] of this.#active) {
       const part = parts.get(`${copy.topicId}/${copy.partition}`)
       if (part && this.#leaves(copy, part)) continue
@@ -189,8 +188,9 @@ class Lane {
         const stored = await copy.store(fetched.bytes, chunk, aborted)
         if (fetched.isByName) copy.expectedTail = copy.lastBatch
         const { topic, partition, isReread } = copy
-        const amount = { offsets, ...stored, ...(isReread && { isReread }) }
-        this.#parts.onProgress({ type: 'copied', topic, partition, ...amount })
+        const { records, bytes } = stored
+        const event = { type: 'copied', topic, partition, offsets, records, bytes } as const
+        this.#parts.onProgress(isReread ? { ...event, isReread } : event)
       }),
     )
     // The memory of the response is free only now.

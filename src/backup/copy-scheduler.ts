@@ -2,21 +2,24 @@ import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { Fetcher } from '../kafka/fetcher.ts'
 import { fetchBounds, type PartitionBounds } from '../kafka/offsets.ts'
-import { BufferPool } from '../kafka/wire/buffer-pool.ts'
 import { formatUtc } from '../lib/clock.ts'
 import type { RateLimiter } from '../lib/rate-limiter.ts'
 import { backoffMs } from '../lib/retry.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { copyLane, type Leaver } from './copy-lane.ts'
 import { TruncationError } from './find-truncation.ts'
+import { LaneBuffers } from './lane-buffers.ts'
 import { refuseUnexplained } from './named-topics.ts'
 import type { PartitionCopy } from './partition-copy.ts'
 import { dealOut, type FetchSource, type GapReason, placeCopies } from './place-copies.ts'
 import type { LanePlan } from './plan-lanes.ts'
 
+export { LaneBuffers }
+
 interface SchedulerParts {
   cluster: Cluster
   lanes: LanePlan
+  buffers?: LaneBuffers | undefined
   onProgress: OnProgress
   /** Empty to read from leaders only. */
   rack: string
@@ -37,9 +40,7 @@ const BACKOFF = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 100, maxDelay
  */
 export class CopyScheduler {
   readonly #parts: SchedulerParts
-  readonly #buffers: BufferPool
-  /** Apart, because an answer out of remote storage holds its buffer for long. */
-  #remoteBuffers: BufferPool | undefined
+  readonly #buffers: ReturnType<LaneBuffers['open']>
   /** Replicas that leaders pointed to. */
   readonly #nearest = new Map<PartitionCopy, number>()
   /** What a near replica could not serve is read from its leader for the rest of the run. */
@@ -50,7 +51,7 @@ export class CopyScheduler {
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts
-    this.#buffers = new BufferPool(parts.lanes.buffers, parts.lanes.bufferBytes)
+    this.#buffers = (parts.buffers ?? new LaneBuffers()).open(parts.lanes)
   }
 
   async run(copies: readonly PartitionCopy[], signal: AbortSignal): Promise<void> {
@@ -126,8 +127,8 @@ export class CopyScheduler {
     try {
       const { isRemote, ...at } = place
       const how = isRemote
-        ? { buffers: this.#openRemoteBuffers(), maxWaitMs: REMOTE_WAIT_MS }
-        : { buffers: this.#buffers, maxWaitMs: 0 }
+        ? { buffers: this.#buffers.remote(), maxWaitMs: REMOTE_WAIT_MS }
+        : { buffers: this.#buffers.local, maxWaitMs: 0 }
       const options = { ...at, ...how, maxBytes: lanes.fetchBytes, ...(limiter && { limiter }) }
       const fetcher = await Fetcher.open(cluster, options, signal)
       try {
@@ -142,12 +143,6 @@ export class CopyScheduler {
       if (!isSourceTrouble(error)) throw error
       return error
     }
-  }
-
-  #openRemoteBuffers(): BufferPool {
-    const { remoteBuffers, bufferBytes } = this.#parts.lanes
-    this.#remoteBuffers ??= new BufferPool(remoteBuffers, bufferBytes)
-    return this.#remoteBuffers
   }
 
   async #returnToDeal(given: readonly Leaver[], signal: AbortSignal, stop: AbortController): Promise<void> {

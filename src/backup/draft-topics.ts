@@ -30,25 +30,28 @@ export function draftSegments(
   carried: ReadonlyMap<string, readonly Segment[]>,
   { copies, rereads }: Copies,
 ): Map<string, readonly Segment[]> {
-  const segments = new Map(carried)
-  for (const { identity, partition, fresh } of copies) segments.set(freshKey(identity, partition), fresh)
+  const segments = new Map([...carried].filter(([, some]) => some.length > 0))
+  const put = (key: string, some: readonly Segment[]) =>
+    some.length > 0 ? segments.set(key, some) : segments.delete(key)
+  for (const { identity, partition, fresh } of copies) put(freshKey(identity, partition), fresh)
   for (const copy of rereads) {
     const key = rereadKey(copy.identity, copy.partition)
     if (copy.hasGap) segments.delete(key)
-    else if (!copy.isCaughtUp) segments.set(key, copy.fresh)
+    else if (!copy.isCaughtUp) put(key, copy.fresh)
     else {
       segments.delete(key)
-      segments.set(freshKey(copy.identity, copy.partition), copy.fresh)
+      put(freshKey(copy.identity, copy.partition), copy.fresh)
     }
   }
-  return new Map([...segments].filter(([, some]) => some.length > 0))
+  return segments
 }
 
 /** After a commit: what its manifest names is not fresh any more. */
 export function settleCommitted(topics: readonly ManifestTopic[], { copies, rereads }: Copies): void {
-  const named = new Map(
-    topics.flatMap(topic => topic.partitions.map(one => [freshKey(topic, one.partition), one] as const)),
-  )
+  const named = new Map<string, ManifestPartition>()
+  for (const topic of topics) {
+    for (const one of topic.partitions) named.set(freshKey(topic, one.partition), one)
+  }
   const replaced = new Set<string>()
   for (const copy of rereads) {
     const key = freshKey(copy.identity, copy.partition)
@@ -76,8 +79,8 @@ function draftPartition(
 
 function describe(copy: PartitionCopy, { compacted }: PlannedPartition): ManifestPartition {
   const { durable, isCaughtUp, doneAtMs, end } = copy
+  if (!compacted || !durable.compaction) return durable
   const { compaction, ...partition } = durable
-  if (!compacted || !compaction) return durable
   const now = isCaughtUp ? caughtUp(compaction, compacted, { end, doneAtMs, bytes: durable.bytes }) : compaction
   // Where nothing is compacted any more and nothing was missed there is nothing to say.
   const isOver = !compacted.isCompacted && isCaughtUp && !now.may_hold_deleted_keys

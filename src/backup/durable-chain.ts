@@ -11,14 +11,16 @@ interface Step<T> {
   discard?: () => Promise<void>
 }
 
+const settled = Promise.resolve()
+
 /**
  * Steps that end in the durable state of a partition. They are handed to the store one after the other, and take effect one
  * after the other, in the order of their offsets; none does after one that failed. What is handed over may become durable
  * only when the pack is written that holds it.
  */
 export class DurableChain {
-  #handing: Promise<void> = Promise.resolve()
-  #applying: Promise<void> = Promise.resolve()
+  #handing: Promise<unknown> = settled
+  #applying: Promise<void> = settled
   #unhanded = 0
   #unapplied = 0
   #isCut = false
@@ -30,13 +32,17 @@ export class DurableChain {
   }
 
   /** One step may be handed over in the background, not more. */
+  get hasRoom(): boolean {
+    return this.#unhanded <= 1 && !this.failure
+  }
+
   async room(): Promise<void> {
     if (this.#unhanded > 1) await this.#handing
     if (this.failure) throw this.failure
   }
 
   /** Never rejects. */
-  handed(): Promise<void> {
+  handed(): Promise<unknown> {
     return this.#handing
   }
 
@@ -48,25 +54,17 @@ export class DurableChain {
   add<T>({ hand, apply, discard }: Step<T>): void {
     this.#unhanded++
     this.#unapplied++
-    const handed = this.#handing.then(() => this.#hand(hand, discard))
-    this.#handing = handed.then(() => {
-      this.#unhanded--
-    })
-    this.#applying = this.#applying.then(async () => {
-      const result = await handed
-      try {
-        if (!result || this.#isCut) this.#isCut = true
-        else apply(await result.durable)
-      } catch (error) {
-        this.#isCut = true
-        this.failure ??= error
-      } finally {
-        this.#unapplied--
-      }
-    })
+    const handed = this.#hand(this.#handing, hand, discard)
+    this.#handing = handed
+    this.#applying = this.#apply(this.#applying, handed, apply)
   }
 
-  async #hand<T>(hand: Step<T>['hand'], discard: Step<T>['discard']): Promise<Handed<T> | undefined> {
+  async #hand<T>(
+    before: Promise<unknown>,
+    hand: Step<T>['hand'],
+    discard: Step<T>['discard'],
+  ): Promise<Handed<T> | undefined> {
+    await before
     try {
       if (this.failure) await discard?.()
       else {
@@ -78,7 +76,27 @@ export class DurableChain {
     } catch (error) {
       this.failure ??= error
       await discard?.()
+    } finally {
+      this.#unhanded--
     }
     return undefined
+  }
+
+  async #apply<T>(
+    before: Promise<unknown>,
+    handing: Promise<Handed<T> | undefined>,
+    apply: Step<T>['apply'],
+  ): Promise<void> {
+    await before
+    const handed = await handing
+    try {
+      if (!handed || this.#isCut) this.#isCut = true
+      else apply(await handed.durable)
+    } catch (error) {
+      this.#isCut = true
+      this.failure ??= error
+    } finally {
+      this.#unapplied--
+    }
   }
 }

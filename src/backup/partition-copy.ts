@@ -60,8 +60,9 @@ export class PartitionCopy {
   /** Of the open segment. */
   readonly #converted: OldRecords[] = []
   readonly #chain = new DurableChain()
-  /** While a chunk is being stored, the segment is not to be touched by others. */
-  #storing: PromiseWithResolvers<void> | undefined
+  /** While a chunk is being stored, the segment is not to be touched by others, who wait for it. */
+  #isStoring = false
+  #stored: PromiseWithResolvers<void> | undefined
   #rollWanted = false
   #hasGap = false
   #doneAtMs: number | undefined
@@ -146,7 +147,7 @@ export class PartitionCopy {
   committed({ segments, indexes }: Pick<ManifestPartition, 'segments' | 'indexes'>): void {
     const unnamed = this.#durable.segments - segments
     this.#fresh = this.#fresh.slice(this.#fresh.length - unnamed)
-    this.#durable = { ...this.#durable, indexes }
+    if (indexes !== this.#durable.indexes) this.#durable = { ...this.#durable, indexes }
   }
 
   /** Checks and stores a chunk; its memory is free when this resolves. Returns what was in it. */
@@ -212,9 +213,10 @@ export class PartitionCopy {
 
   /** Hands stored data to the store while copying continues. The next store call throws a failure. */
   async roll(): Promise<{ durable: Promise<void> }> {
-    if (this.#storing) {
+    if (this.#isStoring) {
       this.#rollWanted = true
-      await this.#storing.promise
+      this.#stored ??= Promise.withResolvers()
+      await this.#stored.promise
     } else if (!this.#chain.failure) this.#finishSegment()
     const durable = this.#chain.applied()
     await this.#chain.handed()
@@ -222,29 +224,26 @@ export class PartitionCopy {
   }
 
   async #storePart(bytes: Buffer, chunk: Chunk, tracker: AbortTracker): Promise<ChunkFacts> {
-    this.#storing = Promise.withResolvers()
+    this.#isStoring = true
     try {
-      return await this.#storeBatches(bytes, chunk, tracker)
+      // One segment may become durable in the background while the next one fills, not more.
+      if (!this.#chain.hasRoom) await this.#chain.room()
+      const facts = examineChunk(bytes, chunk, tracker, this.name)
+      const plainSize = await this.#append(chunk, cutPieces(bytes, chunk.headers, FRAME_BYTES), facts)
+      this.position = chunk.nextOffset
+      this.#noteDone()
+      this.lastEpoch = chunk.lastEpoch
+      this.#openAborted = tracker.open
+      this.#lastBatch = markOf(bytes, chunk.headers.at(-1))
+      if (chunk.converted) this.#converted.push(chunk.converted)
+      if (plainSize >= this.#parts.options.segmentBytes || this.isDone || this.#rollWanted) this.#finishSegment()
+      return facts
     } finally {
-      this.#storing.resolve()
-      this.#storing = undefined
+      this.#isStoring = false
       this.#rollWanted = false
+      this.#stored?.resolve()
+      this.#stored = undefined
     }
-  }
-
-  async #storeBatches(bytes: Buffer, chunk: Chunk, tracker: AbortTracker): Promise<ChunkFacts> {
-    // One segment may become durable in the background while the next one fills, not more.
-    await this.#chain.room()
-    const facts = examineChunk(bytes, chunk, tracker, this.name)
-    const plainSize = await this.#append(chunk, cutPieces(bytes, chunk.headers, FRAME_BYTES), facts)
-    this.position = chunk.nextOffset
-    this.#noteDone()
-    this.lastEpoch = chunk.lastEpoch
-    this.#openAborted = tracker.open
-    this.#lastBatch = markOf(bytes, chunk.headers.at(-1))
-    if (chunk.converted) this.#converted.push(chunk.converted)
-    if (plainSize >= this.#parts.options.segmentBytes || this.isDone || this.#rollWanted) this.#finishSegment()
-    return facts
   }
 
   #noteDone(): void {
@@ -263,13 +262,14 @@ export class PartitionCopy {
     }
   }
 
-  async #openWriter(chunk: Chunk): Promise<BatchWriter> {
+  #openWriter({ mostlyPlain, headers, startOffset }: Chunk): BatchWriter | Promise<BatchWriter> {
     const { storage, run, options, storeSignal, packs } = this.#parts
-    const compressed = options.compression === 'zstd' || (options.compression === 'auto' && chunk.mostlyPlain)
-    const key = segmentKey(this.#place, chunk.headers[0]?.baseOffset ?? chunk.startOffset, run, compressed)
-    const openSegment = () => SegmentWriter.open(storage, key, compressed, storeSignal)
+    const compressed = options.compression === 'zstd' || (options.compression === 'auto' && mostlyPlain)
+    const from = headers[0]?.baseOffset ?? startOffset
+    const openSegment = () =>
+      SegmentWriter.open(storage, segmentKey(this.#place, from, run, compressed), compressed, storeSignal)
     const list = (this.isReread ? rereadKey : freshKey)(this.identity, this.partition)
-    return packs ? packs.open(list, compressed, openSegment) : openSegment()
+    return packs?.open(list, compressed, openSegment) ?? openSegment()
   }
 
   #finishSegment(): void {

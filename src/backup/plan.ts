@@ -79,10 +79,10 @@ function planTopic(
   { now, warnings, rules, observedAt, knownAt }: PlanFacts,
   number = 1,
 ): PlannedTopic {
+  const heldBy = new Map(before?.partitions.map(one => [one.partition, one]))
   const partitions = topic.partitions.map(({ partition, bounds, sizeBytes }) => {
-    const name = `${topic.name}/${partition}`
-    warnOfOpenTransaction(name, bounds, warnings)
-    const held = before?.partitions.find(p => p.partition === partition)
+    warnOfOpenTransaction(topic.name, partition, bounds, warnings)
+    const held = heldBy.get(partition)
     const planned = planPartition(partition, bounds, held, now)
     const facts = { topic, bounds, sizeBytes, before: held, known: before, knownAt, observedAt }
     return rules ? planCompaction(planned, { ...facts, rules }) : planned
@@ -126,16 +126,18 @@ function planPartition(
   before: ManifestPartition | undefined,
   now: string,
 ): PlannedPartition {
-  const seen = { high_watermark: bounds.highWatermark, last_stable_offset: bounds.lastStable }
-  const bound = { end: bounds.lastStable, logStart: bounds.logStart }
-  if (!before) return { durable: { ...emptyPartition(partition, bounds.logStart), ...seen }, ...bound, newGaps: [] }
+  const { lastStable: end, logStart, highWatermark: high_watermark } = bounds
+  if (!before) {
+    const durable = { ...emptyPartition(partition, logStart), high_watermark, last_stable_offset: end }
+    return { durable, end, logStart, newGaps: [] }
+  }
   // The topic is there: whatever hid it, or showed another in its place, it was not the end of it.
   const gaps = before.gaps.filter(({ to, reason }) => to !== null || reason === 'unreadable')
-  const durable = { ...before, ...seen, gaps }
+  const durable = { ...before, high_watermark, last_stable_offset: end, gaps }
   // Of a hole at the end of the log nothing is lost when the log start passes it.
-  if (bounds.logStart <= (before.read_to ?? before.end_offset)) return { durable, ...bound, newGaps: [] }
-  const gap: Gap = { from: before.end_offset, to: bounds.logStart, reason: 'retention', found_at: now }
-  return { durable: withGap(durable, gap), ...bound, newGaps: [gap] }
+  if (logStart <= (before.read_to ?? before.end_offset)) return { durable, end, logStart, newGaps: [] }
+  const gap: Gap = { from: before.end_offset, to: logStart, reason: 'retention', found_at: now }
+  return { durable: withGap(durable, gap), end, logStart, newGaps: [gap] }
 }
 
 /** Which topic has its name now. Shards may have seen two of one name, of which the cluster has none any more. */
@@ -184,9 +186,11 @@ function describeReplaced({ name }: ManifestTopic, truncated: boolean): string {
   return `topic ${name} ${what}; the records of both incarnations are kept, and a restore takes the newest by default`
 }
 
-function warnOfOpenTransaction(name: string, bounds: PartitionBounds, warnings: string[]): void {
+function warnOfOpenTransaction(topic: string, partition: number, bounds: PartitionBounds, warnings: string[]): void {
   const behind = bounds.highWatermark - bounds.lastStable
   if (behind <= 0n) return
   const offsets = `${bounds.lastStable} to ${bounds.highWatermark}`
-  warnings.push(`${name}: an open transaction keeps the newest ${behind} offsets (${offsets}) out of this backup`)
+  warnings.push(
+    `${topic}/${partition}: an open transaction keeps the newest ${behind} offsets (${offsets}) out of this backup`,
+  )
 }

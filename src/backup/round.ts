@@ -15,7 +15,7 @@ import type { Storage } from '../storage/storage.ts'
 import type { BackupOptions } from './backup-options.ts'
 import type { BackupPlan, KnownState, RereadRules } from './backup-plan.ts'
 import { prepareConfirmation } from './confirm-source.ts'
-import { CopyScheduler } from './copy-scheduler.ts'
+import { CopyScheduler, LaneBuffers } from './copy-scheduler.ts'
 import type { Copies } from './draft-topics.ts'
 import { observeRound, type Reading } from './observe-round.ts'
 import type { ObservedSource } from './observed-source.ts'
@@ -24,6 +24,8 @@ import { planLanes } from './plan-lanes.ts'
 import type { RereadNotice } from './reread-notices.ts'
 import { BackupSession, type Publisher } from './session.ts'
 import { type NewGap, Tally } from './tally.ts'
+
+export { LaneBuffers }
 
 export interface BackupParts {
   cluster: Cluster
@@ -45,6 +47,8 @@ export interface BackupParts {
   onProgress: OnProgress
   /** Keeps other writers and prunes away; absent in a run that writes nothing. */
   lease?: Pick<Lease, 'confirm' | 'others' | 'storeNow'> | undefined
+  /** Of a continuous run; another one has its own for each run. */
+  buffers?: LaneBuffers
   /** What a continuous run does between two rounds; answers with the newest generation, which may be another then. */
   afterRound?: (newest: Manifest, signal: AbortSignal) => Promise<Manifest>
 }
@@ -143,14 +147,14 @@ async function copyAll(
   { session, beginRereads }: { session: BackupSession; beginRereads: () => Promise<void> },
   observed: ObservedSource,
   options: BackupOptions,
-  { cluster, storage, clock, onProgress }: BackupParts,
+  { cluster, storage, clock, onProgress, buffers }: BackupParts,
   signal: AbortSignal,
 ): Promise<void> {
   const { clientRack: rack = '', bytesPerSecond } = options
   const hasTiered = session.copies.some(copy => copy.isTiered && !copy.isDone)
   const lanes = planLanes(observed.brokers, { ...options, writerBytes: storage.writerBytes, hasTiered })
   const limiter = bytesPerSecond === undefined ? {} : { limiter: new RateLimiter(bytesPerSecond, clock) }
-  const scheduler = new CopyScheduler({ cluster, lanes, onProgress, rack, ...limiter })
+  const scheduler = new CopyScheduler({ cluster, lanes, buffers, onProgress, rack, ...limiter })
   const stop = new AbortController()
   const scoped = AbortSignal.any([signal, stop.signal])
   const committing = session.commitPeriodically(scoped).catch(error => {

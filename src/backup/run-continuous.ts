@@ -8,7 +8,7 @@ import { ContinuousLog, CopyRenewal, openRoundPublisher } from './continuous-log
 import { takeFinalSnapshot } from './final-snapshot.ts'
 import { pollBounds } from './observe-source.ts'
 import { Polling } from './polling.ts'
-import { type BackupParts, prepareRound, runRound } from './round.ts'
+import { type BackupParts, LaneBuffers, prepareRound, runRound } from './round.ts'
 import { StartOver } from './start-over.ts'
 
 /** A generation is committed at least so often, though nothing is new: it says that the backup is up to date. */
@@ -46,6 +46,7 @@ class Line {
   readonly #polling: Polling
   readonly #copies: CopyRenewal
   readonly #damaged = new DamagedSources()
+  readonly #buffers = new LaneBuffers()
   #log: ContinuousLog | undefined
   #previous: Manifest | undefined
   /** The runs since the last round that ended well: a commit of theirs may have taken effect unheard. */
@@ -88,6 +89,7 @@ class Line {
       if (signal.aborted || !(startsOver || mayPass(error, this.#rounds))) throw error
       this.#isSure = false
       this.#polling.forget()
+      this.#buffers.forget()
       this.#failures++
       const delayMs = backoffMs(this.#failures, BACKOFF, 0.5)
       const { message } = toKafkaBackupError(error)
@@ -121,7 +123,7 @@ class Line {
     const own = { log, copies: this.#copies, quietMs: HEARTBEAT_MS }
     const publisher = openRoundPublisher(options, prepared, this.#parts, own)
     this.#runs.add(publisher.run)
-    await runRound(options, prepared, this.#parts, publisher, signal)
+    await runRound(options, prepared, { ...this.#parts, buffers: this.#buffers }, publisher, signal)
     this.#rounds++
     const polledAt = this.#polling.committed()
     if (polledAt !== undefined) this.#parts.onProgress({ type: 'polled', at: polledAt })

@@ -9,7 +9,7 @@ import type { Head, State, TopicRow } from './change.ts'
 import { LOG_VERSION } from './document.ts'
 import type { Commit } from './documents.ts'
 import type { OpenedGeneration } from './open-generation.ts'
-import { type ListRow, sumFields } from './row-change.ts'
+import { copyRow, type ListRow, sumFields } from './row-change.ts'
 import { type ListSource, SegmentLists } from './segment-lists.ts'
 
 /** Pure. What a manifest says, as a state; its segments are not part of it. */
@@ -18,17 +18,12 @@ export function stateOf(manifest: Omit<Manifest, 'format' | 'format_version'>): 
   const lists = new Map<string, ListRow>()
   for (const { partitions, ...topic } of manifest.topics) {
     topics.set(incarnationKey(topic), topic)
-    for (const { partition, reread, ...row } of partitions) {
-      lists.set(freshKey(topic, partition), rowOf(row))
-      if (reread) lists.set(rereadKey(topic, partition), rowOf(reread))
+    for (const one of partitions) {
+      lists.set(freshKey(topic, one.partition), copyRow(one))
+      if (one.reread) lists.set(rereadKey(topic, one.partition), copyRow(one.reread))
     }
   }
   return { head: headOf(manifest), topics, lists }
-}
-
-function rowOf(partition: Omit<ManifestPartition, 'partition' | 'reread'> & { partition?: number }): ListRow {
-  const { indexes: _, list: __, partition: ___, ...row } = partition
-  return row
 }
 
 function headOf(manifest: Omit<Manifest, 'format' | 'format_version'>): Head {
@@ -118,12 +113,12 @@ function partitionsOf(state: State, at: string, open: OpenList | undefined): Map
     const some = partitions.get(topic) ?? []
     partitions.set(topic, some)
     some.push({
-      partition,
       ...row,
+      partition,
       indexes: [],
       ...(open && { list: open(list) }),
       ...(reread && {
-        reread: { partition, ...reread, indexes: [], ...(open && { list: open(`reread/${list}`) }) },
+        reread: { ...reread, partition, indexes: [], ...(open && { list: open(`reread/${list}`) }) },
       }),
     })
   }
@@ -133,10 +128,11 @@ function partitionsOf(state: State, at: string, open: OpenList | undefined): Map
 
 /** Pure. `reread/a/0` is the reread of `a/0`; `reread/0` belongs to a topic whose ID is `reread`. */
 export function ownerOf(list: string): { isReread: boolean; fresh: string; topic: string; partition: number } {
-  const names = list.split('/')
-  const isReread = names.length === 3
-  const [topic = '', number = ''] = isReread ? names.slice(1) : names
-  return { isReread, fresh: `${topic}/${number}`, topic, partition: Number(number) }
+  const [first, last] = [list.indexOf('/'), list.lastIndexOf('/')]
+  const isReread = first !== last
+  const fresh = isReread ? list.slice(first + 1) : list
+  const slash = fresh.lastIndexOf('/')
+  return { isReread, fresh, topic: fresh.slice(0, slash), partition: Number(fresh.slice(slash + 1)) }
 }
 
 /** Sums are added up from many documents. */

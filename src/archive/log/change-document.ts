@@ -145,18 +145,19 @@ export function encodeChange(change: Change): ChangeDocument {
 }
 
 function encodeList(key: string, { isNew, row, parts }: ListChange, table: PackTable): ListRowDocument {
-  const { offsets, sums, unset } = row
-  const begin = [key, isNew ? 1 : 0, offsets.map(asNumber), sums] as const
+  const { sums, unset } = row
+  const isNewNumber = isNew ? 1 : 0
+  const offsets = row.offsets.map(asNumber)
   const rows = parts ? parts.map(one => (isBaseRange(one) ? one : encodeSegment(one, table))) : null
   const set = withNumbers(row.set)
-  if (unset.length > 0) return [...begin, set, rows, unset]
-  if (rows) return [...begin, set, rows]
-  return Object.keys(set).length > 0 ? [...begin, set] : [...begin]
+  if (unset.length > 0) return [key, isNewNumber, offsets, sums, set, rows, unset]
+  if (rows) return [key, isNewNumber, offsets, sums, set, rows]
+  return Object.keys(set).length > 0 ? [key, isNewNumber, offsets, sums, set] : [key, isNewNumber, offsets, sums]
 }
 
 function withNumbers(value: object): object {
-  const changed: Record<string, unknown> = {}
-  for (const [name, one] of Object.entries(value)) changed[name] = nested(one)
+  const changed: Record<string, unknown> = { ...value }
+  for (const name of Object.keys(changed)) changed[name] = nested(changed[name])
   return changed
 }
 

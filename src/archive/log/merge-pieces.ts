@@ -95,7 +95,8 @@ function damageOf(list: string, source: Segment, error: unknown): unknown {
 }
 
 function mergedTo(merge: Merge, segment: Segment): Merged {
-  return { ...merge, result: { ...segment, ...timesOf(merge) } }
+  const { stored_from, stored_at } = timesOf(merge)
+  return { ...merge, result: { ...segment, stored_from, stored_at } }
 }
 
 async function writePiece(

@@ -85,9 +85,14 @@ export class PackSet {
     return waiting.written.promise
   }
 
-  /** Waits while two packs are not written yet, so that a slow store does not fill the memory. */
+  /** Two packs are not written yet. */
+  get isFull(): boolean {
+    return this.#unwritten > 1
+  }
+
+  /** Waits while it is full, so that a slow store does not fill the memory. */
   async room(): Promise<void> {
-    while (this.#unwritten > 1) await this.#writing
+    while (this.isFull) await this.#writing
   }
 
   /** Makes all pieces durable that were handed over. Failures reach those who wait for their pieces. */
@@ -161,7 +166,10 @@ function joinChunks(buffers: readonly Buffer[]): Buffer[] {
   return chunks
 }
 
-/** Compresses a piece as one frame where that pays, and adds it. Resolves before it is durable. Its memory is free then. */
+/**
+ * Compresses a piece as one frame where that pays, and adds it. Resolves before it is durable. Its memory is free then, unless it is
+ * the piece's own, which is not copied.
+ */
 export async function storePiece(
   packs: PackSet,
   {
@@ -170,11 +178,12 @@ export async function storePiece(
     plain,
     facts,
     compressed,
-  }: { list: string; level: number; plain: Buffer; facts: ChunkFacts; compressed: boolean },
+    isOwn = false,
+  }: { list: string; level: number; plain: Buffer; facts: ChunkFacts; compressed: boolean; isOwn?: boolean },
 ): Promise<{ durable: Promise<Segment> }> {
-  await packs.room()
+  if (packs.isFull) await packs.room()
   const isCompressed = compressed && plain.length >= MIN_COMPRESSED_BYTES
-  const stored = isCompressed ? await compressToFrame(plain) : Buffer.from(plain)
+  const stored = isCompressed ? await compressToFrame(plain) : isOwn ? plain : Buffer.from(plain)
   const frames: [number, number][] | undefined = isCompressed ? [[stored.length, plain.length]] : undefined
   return { durable: packs.add({ list, stored, frames, plainSize: plain.length, facts, level }) }
 }
@@ -227,7 +236,7 @@ class PieceWriter implements BatchWriter {
     if (!facts) throw new Error('a piece without batches is never opened')
     const [list, compressed, plain] = [this.#list, this.#compressed, joined(this.#batches)]
     try {
-      return await storePiece(this.#packs, { list, level: 0, plain, facts, compressed })
+      return await storePiece(this.#packs, { list, level: 0, plain, facts, compressed, isOwn: true })
     } finally {
       this.#leave()
     }

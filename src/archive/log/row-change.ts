@@ -54,6 +54,36 @@ export const zeroRow: ListRow = {
   open_aborted: [],
 }
 
+/**
+ * Pure. The row of a list without anything else that the object says. Field by field: leaving out fields with a rest pattern takes thirty
+ * times as long, and every commit does this for every partition.
+ */
+export function copyRow(from: ListRow): ListRow {
+  const { compaction, last_batch, read_to, converted } = from
+  const row: ListRow = {
+    start_offset: from.start_offset,
+    end_offset: from.end_offset,
+    high_watermark: from.high_watermark,
+    last_stable_offset: from.last_stable_offset,
+    last_epoch: from.last_epoch,
+    records: from.records,
+    aborted_records: from.aborted_records,
+    batches: from.batches,
+    bytes: from.bytes,
+    stored_bytes: from.stored_bytes,
+    segments: from.segments,
+    first_timestamp: from.first_timestamp,
+    last_timestamp: from.last_timestamp,
+    gaps: from.gaps,
+    open_aborted: from.open_aborted,
+  }
+  if (last_batch) row.last_batch = last_batch
+  if (compaction) row.compaction = compaction
+  if (read_to !== undefined) row.read_to = read_to
+  if (converted) row.converted = converted
+  return row
+}
+
 /** Pure. What makes one row of the other. */
 export function diffRows(before: ListRow, after: ListRow): RowChange {
   const set: Partial<Record<SetField, unknown>> = {}
