@@ -17,7 +17,12 @@ export function prepareTestEnvironment(): void {
   // Servers written in Go collect garbage less often, since they run for a minute and memory is not what is short.
   process.env.GOGC ??= '400'
   process.env.TEST_DISK_FOLDER ??= tmpdir()
-  if (isInMemory(MEMORY_FOLDER)) process.env.TMPDIR ??= MEMORY_FOLDER
+  process.env.TMPDIR ??= memoryFolder()
+}
+
+/** The temporary folder, in memory where that is possible. */
+export function memoryFolder(): string {
+  return isInMemory(MEMORY_FOLDER) ? MEMORY_FOLDER : tmpdir()
 }
 
 /**

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { memoryFolder } from '../../test-environment.ts'
 import { makeGuardedFolder } from '../guard.ts'
 import { mustRun } from '../run-command.ts'
 
@@ -19,7 +20,7 @@ export async function runBuildah(
   command: string,
   args: readonly string[],
 ): Promise<void> {
-  const folder = await makeGuardedFolder('buildah')
+  const folder = await makeGuardedFolder('buildah', memoryFolder())
   try {
     const policy = join(folder.path, 'policy.json')
     await writeFile(policy, JSON.stringify({ default: [{ type: 'insecureAcceptAnything' }] }))

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
+import { memoryFolder } from '../../test-environment.ts'
 import { cached, cacheRoot } from '../cache.ts'
 import { makeGuardedFolder } from '../guard.ts'
 import { npmCache } from '../npm-cache.ts'
@@ -37,7 +38,8 @@ export async function nodeImages(): Promise<NodeImages> {
 }
 
 async function build(dir: string, bases: string): Promise<void> {
-  const folder = await makeGuardedFolder('image')
+  // Hundreds of megabytes in small files, most of which are thrown away.
+  const folder = await makeGuardedFolder('image', memoryFolder())
   const options = { store: join(folder.path, 'store'), bases: join(bases, 'store') }
   try {
     await gatherContext(join(folder.path, 'context'))
