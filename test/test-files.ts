@@ -22,7 +22,6 @@ export const fullOnly: readonly string[] = [
   'test/e2e/chart-alerts.test.ts',
   'test/e2e/dashboard-of-a-real-operator.test.ts',
   'test/e2e/demo.test.ts',
-  'test/e2e/image.test.ts',
   'test/e2e/three-secure-brokers.test.ts',
   'test/faults/operator-and-a-failing-api.test.ts',
   'test/servers/driver.test.ts',

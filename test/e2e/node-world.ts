@@ -25,6 +25,8 @@ export interface NodeWorld {
   /** Of the Jobs of a resource. */
   pods(ref: ObjectRef): Promise<Pod[]>
   log(pod: string): Promise<string>
+  /** Runs a pod to its end, and gives its log. */
+  runPod(name: string, spec: object): Promise<string>
 }
 
 const waitMs = 120_000
@@ -79,6 +81,12 @@ export async function openNodeWorld(): Promise<NodeWorld> {
     },
     pods,
     log,
+    runPod: async (name, spec) => {
+      const ref = { apiVersion: 'v1', kind: 'Pod', namespace, name }
+      await api.create({ ...ref, metadata: { name, namespace }, spec })
+      await api.wait<Pod>(ref, ({ status }) => ['Succeeded', 'Failed'].includes(status?.phase ?? ''))
+      return log(name)
+    },
   }
 }
 

@@ -2,10 +2,14 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import type { ResourceSpec } from '../../src/operator/crd/resource.ts'
 import type { ResourceStatus } from '../../src/operator/crd/status.ts'
+import { fullDescribe } from '../full.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import { restrictedPod } from '../servers/node/pods.ts'
 import { type S3Server, startS3 } from '../servers/versitygw.ts'
+import { addNodeFailureCases } from './node-failure-cases.ts'
+import { addNodeImageCases } from './node-image-cases.ts'
 import { installOperator, type NodeWorld, openNodeWorld } from './node-world.ts'
 import { fillOneOfEach, openRegistry, stockRegistry, type WatchedRegistry, type WorldTopic } from './schema-world.ts'
 import { useKafka } from './use-kafka.ts'
@@ -67,15 +71,7 @@ describe('on a real Kubernetes node', () => {
       const { Seccomp, NoNewPrivs, CapEff, Uid } = status
       console.log(JSON.stringify({ denied, Seccomp, NoNewPrivs, CapEff, Uid }))`
     const command = ['/usr/local/bin/node', '--input-type=module', '--eval', script]
-    const { api } = world.node.kube
-    const ref = { apiVersion: 'v1', kind: 'Pod', namespace: world.namespace, name: 'modules' }
-    await api.create({
-      ...ref,
-      metadata: { name: ref.name, namespace: ref.namespace },
-      spec: restrictedPod({ command }),
-    })
-    await api.wait(ref, ({ status }) => ['Succeeded', 'Failed'].includes((status as { phase: string }).phase))
-    const log = await world.log('modules')
+    const log = await world.runPod('modules', restrictedPod({ command }))
     assert.match(log, /^\{/, log)
     assert.deepEqual(JSON.parse(log), {
       denied: ['EROFS', 'EROFS', 'EROFS'],
@@ -139,6 +135,17 @@ describe('on a real Kubernetes node', () => {
       assert.deepEqual(keys, original)
     }
   }
+
+  const bulkBackup = (more: Partial<ResourceSpec> = {}) => ({
+    kafkaCluster: kafkaCluster(),
+    topics: { include: ['bulk'] },
+    storage: storage(),
+    ...more,
+  })
+
+  fullDescribe('the image', () => addNodeImageCases(world))
+
+  fullDescribe('failures of a node', () => addNodeFailureCases({ world, backup: bulkBackup, records: BULK }))
 
   test('a node that is stopped leaves nothing on the machine', async () => {
     await world.node.stop()
