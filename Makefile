@@ -38,7 +38,7 @@ test-full: test ## Run the same with every case of the long matrices
 
 test-node: export TEST_FULL := 1
 test-node: test-servers build ## Run the tests on a real Kubernetes node, which needs root
-	@$(NODE) test/run-e2e.ts test/e2e/real-node.test.ts
+	@$(NODE) test/run-e2e.ts test/e2e/real-node.test.ts test/servers/node/node.test.ts
 
 lint: $(INSTALLED) ## Lint and check the formatting
 	@npm run --silent lint

@@ -10,10 +10,10 @@ import { openKafkaLender } from './servers/shared-kafka.ts'
 import { openKubeLender } from './servers/shared-kube.ts'
 import { prepareTestEnvironment, testFlags } from './test-environment.ts'
 import {
+  chooseFiles,
   countFullCases,
   type Durations,
   findTestFiles,
-  onNode,
   orderByDuration,
   readDurations,
   writeDurations,
@@ -29,8 +29,7 @@ const root = resolve(import.meta.dirname, '..')
 const named = process.argv.slice(2)
 const found = findTestFiles()
 const obstacle = findNodeObstacle()
-const possible = found.e2e.filter(file => obstacle === undefined || !onNode.includes(file))
-const chosen = named.length > 0 ? named : isFull ? [...possible, ...found.full] : possible
+const { chosen, notRun } = chooseFiles(isFull ? [...found.e2e, ...found.full] : found.e2e, named, obstacle)
 const files = orderByDuration(chosen, readDurations())
 const durations: Durations = {}
 const start = performance.now()
@@ -76,8 +75,7 @@ function report(): void {
   const [left, cases] = [found.full.length, countFullCases(found.e2e)]
   if (!isFull)
     process.stdout.write(`not run here: ${left} files and ${cases} cases of make test-full, see test/full.md\n`)
-  if (named.length === 0 && obstacle !== undefined)
-    process.stdout.write(`NOT RUN: ${onNode.join(', ')}: no Kubernetes node on this machine, ${obstacle}\n`)
+  if (notRun !== undefined) process.stdout.write(`${notRun}\n`)
   if (process.env.RECORD === '1') writeDurations(durations)
 }
 

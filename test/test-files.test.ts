@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
-import { countFullCases, findTestFiles, fullOnly, orderByDuration, planShards, readDurations } from './test-files.ts'
+import {
+  chooseFiles,
+  countFullCases,
+  findTestFiles,
+  fullOnly,
+  onNode,
+  orderByDuration,
+  planShards,
+  readDurations,
+} from './test-files.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -29,6 +38,18 @@ test('the list of what is left to make test-full names every file that is left o
     [],
   )
   assert.ok(countFullCases(findTestFiles().e2e) > 0)
+})
+
+test('a machine that cannot run a Kubernetes node prints what it does not run, unless the file is named', () => {
+  const all = ['test/e2e/demo.test.ts', ...onNode]
+  assert.deepEqual(chooseFiles(all, [], undefined), { chosen: all })
+  assert.deepEqual(chooseFiles(all, [], 'it needs root'), {
+    chosen: ['test/e2e/demo.test.ts'],
+    notRun: `NOT RUN: ${onNode.join(', ')}: this machine cannot run a Kubernetes node: it needs root`,
+  })
+  assert.deepEqual(chooseFiles(all, onNode, 'it needs root'), { chosen: onNode })
+  const { e2e, full } = findTestFiles()
+  for (const file of onNode) assert.ok([...e2e, ...full].includes(file), file)
 })
 
 test('shards hold every file once and take about the same time', () => {

@@ -32,12 +32,13 @@ export const fullOnly: readonly string[] = [
   'test/servers/kube.test.ts',
   'test/servers/kubelet-jobs.test.ts',
   'test/servers/kubelet.test.ts',
+  'test/servers/node/node.test.ts',
   'test/servers/shared-kafka.test.ts',
   'test/servers/shared-kube.test.ts',
 ]
 
 /** Files that need a real Kubernetes node, which not every machine can run. */
-export const onNode: readonly string[] = ['test/e2e/real-node.test.ts']
+export const onNode: readonly string[] = ['test/e2e/real-node.test.ts', 'test/servers/node/node.test.ts']
 
 export interface TestFiles {
   /** Those that need no server. */
@@ -57,6 +58,22 @@ export function findTestFiles(): TestFiles {
     e2e: withServers.filter(file => !fullOnly.includes(file)),
     full: withServers.filter(file => fullOnly.includes(file)),
   }
+}
+
+/**
+ * Those named, or all without those that this machine cannot run, and what to print of these. A file that is named runs in
+ * any case and fails with the reason.
+ */
+export function chooseFiles(
+  all: readonly string[],
+  named: readonly string[],
+  nodeObstacle: string | undefined,
+): { chosen: readonly string[]; notRun?: string } {
+  if (named.length > 0) return { chosen: named }
+  const left = nodeObstacle === undefined ? [] : all.filter(file => onNode.includes(file))
+  if (left.length === 0) return { chosen: all }
+  const notRun = `NOT RUN: ${left.join(', ')}: this machine cannot run a Kubernetes node: ${nodeObstacle}`
+  return { chosen: all.filter(file => !left.includes(file)), notRun }
 }
 
 /** What `make test` leaves to `make test-full` in the files that it runs: calls of the functions of test/full.ts. */

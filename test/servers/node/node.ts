@@ -33,6 +33,8 @@ export interface KubeNode {
   stop(): Promise<void>
   /** What is left on this machine of a node that was stopped. */
   findTraces(): Promise<string[]>
+  /** Of its bridge and cgroups, and of its folder: what `findTraces` looks for. */
+  names: string[]
 }
 
 /** The kubelet uses a name that is an address as the node's address; any other would have to be one of a network card. */
@@ -83,6 +85,7 @@ export async function startNode(): Promise<KubeNode> {
       log: host.log,
       stop,
       findTraces: () => findTraces([name, folder.path], before),
+      names: [name, folder.path],
     }
   } catch (error) {
     await stop()

@@ -10,6 +10,7 @@ const controllers = ['cpu', 'cpuset', 'memory', 'pids']
 export function findNodeObstacle(): string | undefined {
   if (process.platform !== 'linux') return `it needs Linux, and this is ${process.platform}`
   if (process.getuid?.() !== 0) return 'it needs root'
+  if (!existsSync('/usr/bin/apt-get')) return 'it needs apt-get, which its programs and base images come from'
   return findCgroupObstacle() ?? findNamespaceObstacle()
 }
 
