@@ -46,7 +46,7 @@ function formatCommand({
     'kafka-backup',
     name,
     ...options.map(formatUse),
-    ...(argument ? [`<${argument.choices.join('|')}>`] : []),
+    ...(argument ? [formatChoices(argument)] : []),
     ...operands.map(formatOperand),
     '[options]',
   ]
@@ -92,4 +92,8 @@ function formatOptions(options: readonly OptionSpec[]): string[] {
 
 function escapeCell(text: string): string {
   return text.replaceAll('|', '\\|')
+}
+
+function formatChoices({ choices, fallback }: NonNullable<CommandSpec['argument']>): string {
+  return fallback === undefined ? `<${choices.join('|')}>` : `[${choices.join('|')}]`
 }

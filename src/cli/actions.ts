@@ -143,6 +143,15 @@ export const realActions = {
     signal: AbortSignal,
     work: (copies: Copies) => Promise<T>,
   ): Promise<T> => (await import('../jobs/copy.ts')).withCopies(places, hooks, signal, work),
+  runDrillJob: lazy(
+    () => import('../jobs/drill.ts'),
+    one => one.runDrillJob,
+  ),
+  /** Checks the signature and the reports of a drill. */
+  verifyEvidenceAt: lazy(
+    () => import('../jobs/verify-drill.ts'),
+    one => one.verifyEvidenceAt,
+  ),
   plainRestoreJob: lazy(comparison, one => one.plainRestoreJob),
   compareJob: lazy(comparison, one => one.compareJob),
   planTopicsJob: lazy(comparison, one => one.planTopicsJob),

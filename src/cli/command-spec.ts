@@ -9,7 +9,13 @@ export interface CommandSpec {
   /** One line, for the list of commands and for completion. */
   summary: string
   description: string
-  argument?: { name: 'shell' | 'action'; choices: readonly string[]; description: string }
+  argument?: {
+    name: 'shell' | 'action'
+    choices: readonly string[]
+    description: string
+    /** Taken where it is not given; without it, it has to be. */
+    fallback?: string
+  }
   /** After the `argument`. */
   operands?: readonly Operand[]
   options: readonly OptionSpec[]
@@ -24,4 +30,9 @@ export interface CommandSpec {
   stopsAtOnce?: true
   /** A long-running service: it logs events, by default as JSON. */
   isService?: true
+}
+
+/** `<action>`, or `[action]` where it has a default, as help and documentation show it. */
+export function formatArgument({ name, fallback }: NonNullable<CommandSpec['argument']>): string {
+  return fallback === undefined ? `<${name}>` : `[${name}]`
 }

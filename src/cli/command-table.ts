@@ -5,6 +5,7 @@ import { consoleCommand } from './console-command.ts'
 import { copyCommand } from './copy-command.ts'
 import { deleteCommand } from './delete-table.ts'
 import { diffCommand } from './diff-command.ts'
+import { drillCommand } from './drill-command.ts'
 import { holdCommand } from './hold-command.ts'
 import { keyCommand } from './key-command.ts'
 import { describeCommand, listCommand } from './list-command.ts'
@@ -170,6 +171,7 @@ export const commandTable: readonly CommandSpec[] = [
   exportCommand,
   consoleCommand,
   verifyCommand,
+  drillCommand,
   diffCommand,
   holdCommand,
   pruneCommand,

@@ -138,6 +138,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   console: () => import('./commands/console.ts'),
   prune: () => import('./commands/prune.ts'),
   delete: () => import('./commands/delete.ts'),
+  drill: () => import('./commands/drill.ts'),
   copy: () => import('./commands/copy.ts'),
   compare: () => import('./commands/compare.ts'),
   'offset-map': () => import('./commands/offset-map.ts'),

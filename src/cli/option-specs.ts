@@ -1,3 +1,5 @@
+import type { DrillOptions } from './drill-options.ts'
+
 /** The kind of a value, for the parser, the help, the shell completion and the documentation. */
 export type ValueSpec =
   | { kind: 'file' | 'folder' | 'text'; label: string }
@@ -16,11 +18,11 @@ export interface OptionSpec {
   /** Collects the values of all occurrences; without a value, counts the occurrences. */
   isRepeatable?: true
   /** The field with the collected values, for an option that other commands accept once. */
-  plural?: 'paths' | 'configs' | 'backupIds' | 'namespaces'
+  plural?: 'paths' | 'configs' | 'backupIds' | 'namespaces' | 'topics'
 }
 
 /** The values of all options of all commands; options that a command does not have keep their defaults. */
-export interface CommandOptions {
+export interface CommandOptions extends DrillOptions {
   config?: string | undefined
   set: string[]
   acls?: string | undefined

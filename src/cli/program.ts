@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { KafkaBackupError } from '../errors.ts'
 import { oneLine } from '../lib/one-line.ts'
-import type { CommandSpec } from './command-spec.ts'
+import { type CommandSpec, formatArgument } from './command-spec.ts'
 import { commandTable } from './command-table.ts'
 import { commonOptions, describeOption, formatFlags, help, version as versionOption } from './common-options.ts'
 import type { Io } from './io.ts'
@@ -60,7 +60,10 @@ function buildCommand(spec: CommandSpec, style: OutputStyle, onChosen: OnChosen)
   const command = new Command(spec.name).summary(spec.summary).description(withoutMarks(spec.description))
   if (spec.argument)
     command.addArgument(
-      command.createArgument(`<${spec.argument.name}>`, spec.argument.description).choices([...spec.argument.choices]),
+      command
+        .createArgument(formatArgument(spec.argument), spec.argument.description)
+        .choices([...spec.argument.choices])
+        .default(spec.argument.fallback),
     )
   const { operands = [] } = spec
   for (const one of operands) command.argument(formatOperand(one), withoutMarks(one.description))
@@ -147,6 +150,7 @@ const several = {
   paths: [],
   configs: [],
   backupIds: [],
+  topics: [],
   namespaces: [],
   jobImagePullSecret: [],
   header: [],
@@ -173,7 +177,7 @@ const flags = {
   count: false,
   requireMatch: false,
 }
-const on = { metrics: true, leaderElect: true, record: true }
+const on = { metrics: true, leaderElect: true, record: true, schemas: true }
 const off = {
   ...flags,
   allNamespaces: false,

@@ -16,7 +16,7 @@ import { version } from '../version.ts'
 import { withLeaseAt } from './leases.ts'
 import { assertExists, type Hooks, type Parts, readOnly, withMetrics, withParts } from './parts.ts'
 import { checkRegistry } from './registry.ts'
-import { rewriteRequest, withSchemaTarget } from './schema-target.ts'
+import { type LocatedRestoreJob, rewriteRequest, withSchemaTarget } from './schema-target.ts'
 
 /** Restores the backup of a job. The store is only read, except for leases and the journal of the schemas. */
 export function runRestoreJob(
@@ -25,9 +25,19 @@ export function runRestoreJob(
   signal: AbortSignal,
   probe?: Probe,
 ): Promise<BackupRestoreReport> {
+  return runLocatedRestore(job, hooks, signal, probing(job, probe))
+}
+
+/** The same from any location. */
+export function runLocatedRestore(
+  job: LocatedRestoreJob,
+  hooks: Hooks,
+  signal: AbortSignal,
+  watching: Pick<RestoreParts, 'probe' | 'onTopicsCreated'> = {},
+): Promise<BackupRestoreReport> {
   return withRestore(job, hooks, signal, async (request, parts) => {
     const { restoreBackup } = await import('../restore/restore-backup.ts')
-    return restoreBackup(request, { ...parts, ...probing(job, probe) }, signal)
+    return restoreBackup(request, { ...parts, ...watching }, signal)
   })
 }
 
@@ -108,7 +118,7 @@ export async function checkRestoreJob(job: RestoreJob, signal: AbortSignal): Pro
 
 /** Opens what reads a backup and works on a target; the options are validated before anything is connected to. */
 async function withRestore<T>(
-  job: RestoreJob & {
+  job: LocatedRestoreJob & {
     /** The registry is only read, and not held: shards do so at the same time. */
     readsRegistry?: boolean
   },

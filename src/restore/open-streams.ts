@@ -8,23 +8,29 @@ import { type SourcePosition, startOf } from './legs.ts'
 import type { OutgoingOptions } from './outgoing.ts'
 import { outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
 import { fingerprintOf, orderTopics, type PlannedLeg } from './plan.ts'
-import { prepareTopics } from './prepare-topics.ts'
+import { type OnTopicsCreated, prepareTopics } from './prepare-topics.ts'
 import { type ShardPin, streamKey } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { Stream } from './stream.ts'
 import { countAheadBytes } from './stream-memory.ts'
 import type { RecordsSurvey } from './survey-records.ts'
 
+interface StreamParts {
+  cluster: Cluster
+  storage: Storage
+  onTopicsCreated?: OnTopicsCreated
+}
+
 /** Creates missing topics, and opens a stream for each partition that is to be filled, with the shard that fills it. */
 export async function openStreams(
   options: RestoreOptions,
   { plan, progress, preflight, segments }: Pick<RecordsSurvey, 'plan' | 'progress' | 'preflight' | 'segments'>,
-  { cluster, storage }: { cluster: Cluster; storage: Storage },
+  { cluster, storage, onTopicsCreated }: StreamParts,
   signal: AbortSignal,
   pins?: ReadonlyMap<string, ShardPin>,
 ): Promise<{ streams: Stream[]; mark: RunMark }> {
   const segmentsOf = (leg: PlannedLeg) => readSegments({ storage, segments }, leg, signal)
-  const ready = await prepareTopics(cluster, plan.topics, preflight.existing, signal)
+  const ready = await prepareTopics({ cluster, onTopicsCreated }, plan.topics, preflight.existing, signal)
   const configs = await readTopicConfigs(cluster, [...ready.keys()], signal)
   // A new producer ID also identifies the run, even if it continues as an earlier producer.
   const own = await acquireProducerId(cluster, signal)

@@ -10,15 +10,34 @@ import { isHeldBack, releaseSettings } from './topic-settings.ts'
 
 const TIMEOUT_MS = 60_000
 
+/**
+ * Called with all topics that a restore has just created, also where it ends because others were refused, and with those that
+ * were there before.
+ */
+export type OnTopicsCreated = (created: readonly NewlyCreated[], existing: readonly string[]) => Promise<void>
+
+/** The ID is undefined where the cluster did not answer with it. */
+export interface NewlyCreated {
+  name: string
+  id: string | undefined
+}
+
 /** Makes the topics that are not there, with the settings they have while they are filled, and waits for their leaders. */
 export async function prepareTopics(
-  cluster: Cluster,
+  { cluster, onTopicsCreated }: { cluster: Cluster; onTopicsCreated?: OnTopicsCreated | undefined },
   topics: readonly PlannedTopic[],
   existing: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<Map<string, MetadataTopic>> {
   const missing = topics.filter(({ name }) => !existing.has(name))
   const created = await createTopics(cluster, missing.map(newTopic), { timeoutMs: TIMEOUT_MS }, signal)
+  await onTopicsCreated?.(
+    created.flatMap(one => {
+      if (one.outcome === 'created') return [{ name: one.name, id: one.topicId }]
+      return one.outcome === 'exists' && one.isMaybeOurs ? [{ name: one.name, id: undefined }] : []
+    }),
+    topics.filter(({ name }) => existing.has(name)).map(({ name }) => name),
+  )
   const refused = created.filter(one => one.outcome === 'refused')
   if (refused.length > 0) {
     throw new KafkaBackupError('RESTORE_REFUSED', refused.map(({ error }) => error.message).join('; '), {

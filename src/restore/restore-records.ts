@@ -5,7 +5,7 @@ import { type CompareReport, compareRestore, joinComparisons } from './compare.t
 import { type FillParts, fill, note, type Writing } from './fill.ts'
 import { locateSurveyed } from './locate-restore.ts'
 import { openStreams } from './open-streams.ts'
-import { applySettings } from './prepare-topics.ts'
+import { applySettings, type OnTopicsCreated } from './prepare-topics.ts'
 import type { RestoreProgress } from './progress.ts'
 import { filterWarnings, idWarnings, type RestoreReport, reportGaps, reportTopics, sumTopics } from './report.ts'
 import type { Stream } from './stream.ts'
@@ -13,6 +13,8 @@ import type { RecordsSurvey } from './survey-records.ts'
 
 export interface RecordParts extends Omit<FillParts, 'onTopicFilled'> {
   storage: Storage
+  /** Called when the topics are created, before the first record is written. */
+  onTopicsCreated?: OnTopicsCreated
   /** Called when a topic is restored, and equals the backup where the job asks for a comparison, while others are filled. */
   onTopicRestored?: (topic: string, signal: AbortSignal) => Promise<void>
 }

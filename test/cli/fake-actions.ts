@@ -12,7 +12,10 @@ import type { ShardReport } from '../../src/backup/run-shard.ts'
 import type { Actions } from '../../src/cli/actions.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import type { CopyReport } from '../../src/copy/sides.ts'
+import type { Evidence } from '../../src/drill/evidence.ts'
+import type { VerifiedEvidence } from '../../src/drill/verify-evidence.ts'
 import type { ExportReport } from '../../src/export/export-report.ts'
+import type { DrillReport } from '../../src/jobs/drill.ts'
 import type { KeyListing } from '../../src/jobs/keys.ts'
 import type { RecordedReport } from '../../src/jobs/verify.ts'
 import type { CheckReport } from '../../src/observe/finding.ts'
@@ -493,6 +496,47 @@ export const exportReport: ExportReport = {
   files: [{ name: 'orders.jsonl', topic: 'orders', records: 2, bytes: 300, sha256: 'ab' }],
 }
 
+export const drillEvidence: Evidence = {
+  ...{ format: 'kafka-backup-drill-evidence', format_version: 1, run: '0123456789abcdef' },
+  ...{ result: 'proven', failure: null, scope: 'all topics' },
+  backup: {
+    ...{ id: 'orders', location: '/backups', generation: 3, committed_at: '2025-11-15T09:36:12.345Z' },
+    source_cluster_id: 'MkU3OEVBNTcwNTJENDM2Qk',
+  },
+  target: { cluster_id: 'T2U3OEVBNTcwNTJENDM2Qk' },
+  ...{ started_at: '2025-11-15T10:00:00.000Z', finished_at: '2025-11-15T10:01:00.000Z' },
+  recovery: { total: 12.5, schemas: 0.5, records: 10, comparison: 7, bytes_per_second: 41_943_040 },
+  totals: { topics: 1, partitions: 1, records: 7, bytes: 419_430_400, compared: 7, differences: 0 },
+  topics: [
+    {
+      ...{ source: 'orders', scratch: 'kafka-backup-drill.0123456789abcdef.orders', id: 'dG9waWMtb25lLWlkLTE' },
+      ...{ records: 7, bytes: 419_430_400 },
+      partitions: [{ partition: 0, from: 0n, to: 7n, compared: 7, differences: [] }],
+    },
+  ],
+  ...{ gaps: [], schemas: { registry: 'embedded', versions: 2 }, warnings: [] },
+  clean_up: {
+    removed: [{ name: 'kafka-backup-drill.0123456789abcdef.orders', id: 'dG9waWMtb25lLWlkLTE' }],
+    left: [],
+  },
+  ...{ tool: { name: 'kafka-backup', version: '0.1.0', node: 'v24.0.0' }, host: 'h1', signer: null },
+}
+
+export const drillReport: DrillReport = {
+  evidence: drillEvidence,
+  location: '/drills/orders/drills/20251115t100000000z-0123456789abcdef',
+  files: ['report.txt', 'report.html', 'evidence.json'],
+  record: { key: 'orders/reports/drilled/20251115t100000000z-0123456789abcdef.proven.json' },
+}
+
+export const verifiedEvidence: VerifiedEvidence = {
+  ...{ ok: true, problems: [], missing: [], key_id: 'abcdef0123456789' },
+  evidence: {
+    ...{ ...drillEvidence, signer: { key_id: 'abcdef0123456789' } },
+    reports: { text_sha256: 'ab', html_sha256: 'cd' },
+  },
+}
+
 /** Answers with the samples above; a test replaces what it is about. `calls` has the arguments of each call. */
 export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls: Record<string, unknown[]> } {
   const calls: Record<string, unknown[]> = {}
@@ -508,6 +552,8 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     }
   return {
     calls,
+    runDrillJob: answer('runDrillJob', drillReport),
+    verifyEvidenceAt: answer('verifyEvidenceAt', verifiedEvidence),
     openBareStorage: answer('openBareStorage', storage),
     loadJob: answer('loadJob', job),
     loadBackupJob: answer('loadBackupJob', job),

@@ -143,6 +143,13 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
       usesTarget: true,
     },
   ],
+  'drill run': [
+    {
+      argv: place => ['drill', '--config', place.restoreJob, '--evidence', `${place.target}-drills`, '--no-record'],
+      changes: true,
+    },
+  ],
+  'drill verify': { readsNothing: 'it reads the evidence of a drill, and no archive' },
   compare: [{ argv: place => ['compare', '--config', place.restoreJob], exits: 3 }],
   'offset-map': [{ argv: place => ['offset-map', '--config', place.restoreJob], exits: 1 }],
   topics: [{ argv: place => ['topics', '--strimzi-cluster', 'k', ...one(place)] }],

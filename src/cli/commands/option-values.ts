@@ -1,5 +1,6 @@
 import { parseTime } from '../../config/scalar-leaves.ts'
 import { usageError } from '../../errors.ts'
+import { parseDurationMs } from '../../lib/units.ts'
 
 /** The values of options that several commands have; each is a usage error that names its option if the text is something else. */
 
@@ -28,4 +29,10 @@ export function numberOption(name: string, text: string | undefined): number | u
   if (text === undefined) return undefined
   if (/^\d{1,15}$/.test(text)) return Number(text)
   throw usageError(`--${name} is a number, not ${JSON.stringify(text)}`)
+}
+
+export function durationOption(name: string, text: string | undefined): number | undefined {
+  const ms = text === undefined ? undefined : parseDurationMs(text)
+  if (text === undefined || ms !== undefined) return ms
+  throw usageError(`--${name} ${JSON.stringify(text)} is not a duration: use one such as 30d, 12h or 0s`)
 }

@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../../errors.ts'
 import { policyOf, writerTermOf } from '../../jobs/prune.ts'
-import { formatBytes, parseDurationMs } from '../../lib/units.ts'
+import { formatBytes } from '../../lib/units.ts'
 import { type KeepRules, keepFields, periodRules } from '../../retention/keep-rules.ts'
 import { type PruneReport, totalsOf } from '../../retention/outcome.ts'
 import type { RetentionPolicy } from '../../retention/policy.ts'
@@ -10,6 +10,7 @@ import type { Session } from '../session.ts'
 import { plural } from '../text.ts'
 import { agrees, refuseDryRunWithYes } from './agree.ts'
 import { withBackupsAt } from './backups-at.ts'
+import { durationOption } from './option-values.ts'
 import { formatPrune, pruneDocument } from './prune-report.ts'
 
 export async function run(session: Session): Promise<number> {
@@ -89,8 +90,8 @@ function isNothing({ backups }: PruneReport): boolean {
 function rulesOf(options: CommandOptions): Partial<RetentionPolicy> {
   const generations = generationRulesOf(options.keepGenerations)
   const counts = keepFields.map(field => [field, parseCount(field, options[field])] as const)
-  const olderThanMs = parseSpan('--older-than', options.olderThan)
-  const graceMs = parseSpan('--grace', options.grace)
+  const olderThanMs = durationOption('older-than', options.olderThan)
+  const graceMs = durationOption('grace', options.grace)
   return {
     ...Object.fromEntries(counts.filter(([, count]) => count !== undefined)),
     ...(generations && { generations }),
@@ -120,13 +121,4 @@ function parseCount(field: string, text: string | undefined): number | undefined
   if (text === undefined || /^\d{1,9}$/.test(text)) return text === undefined ? undefined : Number(text)
   const name = field.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
   throw new KafkaBackupError('USAGE', `--${name} ${JSON.stringify(text)} is not a whole number`)
-}
-
-function parseSpan(name: string, text: string | undefined): number | undefined {
-  const ms = text === undefined ? undefined : parseDurationMs(text)
-  if (text === undefined || ms !== undefined) return ms
-  throw new KafkaBackupError(
-    'USAGE',
-    `${name} ${JSON.stringify(text)} is not a duration: use one such as 30d, 12h or 0s`,
-  )
 }

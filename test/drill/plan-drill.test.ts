@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { planDrill, scratchName } from '../../src/drill/plan-drill.ts'
+import { planRemoval } from '../../src/drill/scratch-topics.ts'
+import { plainOptions } from '../restore/plain-options.ts'
+import { manifestOf, samplePartition, sampleTopic } from '../restore/samples.ts'
+
+const run = '0123456789abcdef'
+const names = { prefix: 'drill.', run }
+const manifest = manifestOf([sampleTopic('orders', 2), sampleTopic('audit', 1), sampleTopic('__consumer_offsets', 1)])
+const parts = (random = 0) => ({ names, random: () => random })
+
+describe('planDrill', () => {
+  test('gives every selected topic a scratch name, and restores all of it', () => {
+    const plan = planDrill(manifest, plainOptions(), { topics: ['orders', 'audit'] }, parts())
+    assert.deepEqual(
+      [...plan.options.topicMapping],
+      [
+        ['orders', `drill.${run}.orders`],
+        ['audit', `drill.${run}.audit`],
+      ],
+    )
+    assert.deepEqual(plan.topics[0]?.partitions[1], { partition: 1, from: 100n, to: 200n })
+    assert.equal(plan.options.offsetRanges.size, 0)
+    assert.equal(plan.description, 'topics orders, audit')
+  })
+
+  test('takes a share of every partition at a random place', () => {
+    const ranges = (percent: number, random: number) => [
+      ...planDrill(manifest, plainOptions(), { topics: ['orders'], samplePercent: percent }, parts(random)).options
+        .offsetRanges,
+    ]
+    assert.deepEqual(ranges(10, 0), [
+      ['orders/0', { start: 100n, end: 110n }],
+      ['orders/1', { start: 100n, end: 110n }],
+    ])
+    assert.deepEqual(ranges(10, 0.999999)[0], ['orders/0', { start: 190n, end: 200n }])
+    assert.deepEqual(ranges(0.001, 0.5)[0], ['orders/0', { start: 150n, end: 151n }])
+    assert.deepEqual(ranges(100, 0.5)[0], ['orders/0', { start: 100n, end: 200n }])
+  })
+
+  test('leaves out empty partitions of a sample', () => {
+    const empty = manifestOf([sampleTopic('t', 1, { partitions: [samplePartition(0, { end_offset: 100n })] })])
+    const plan = planDrill(empty, plainOptions(), { topics: [], samplePercent: 5 }, parts())
+    assert.equal(plan.options.offsetRanges.size, 0)
+  })
+
+  test('counts the newest hours from the commit, and keeps a later start of the job', () => {
+    const committedAt = BigInt(Date.parse(manifest.created_at))
+    const start = (own?: bigint) =>
+      planDrill(
+        manifest,
+        plainOptions({ timeWindow: own === undefined ? {} : { start: own } }),
+        { topics: [], newestMs: 3_600_000 },
+        parts(),
+      ).options.timeWindow.start
+    assert.equal(start(), committedAt - 3_600_000n)
+    assert.equal(start(committedAt - 10n), committedAt - 10n)
+    assert.equal(start(0n), committedAt - 3_600_000n)
+  })
+
+  test('refuses a topic that the backup does not have', () => {
+    assert.throws(() => planDrill(manifest, plainOptions(), { topics: ['ordres'] }, parts()), {
+      code: 'RESTORE_REFUSED',
+      message: /ordres/,
+    })
+  })
+
+  test('shortens a long name, with a hash that keeps two of them apart', () => {
+    const long = 'x'.repeat(248)
+    const [a, b] = [scratchName(names, `${long}a`), scratchName(names, `${long}b`)]
+    assert.deepEqual([a.length, b.length, a === b], [249, 249, false])
+    assert.match(scratchName(names, 'orders@dG9waWM'), /\.orders_dG9waWM$/)
+  })
+})
+
+describe('planRemoval', () => {
+  const own = `drill.${run}.orders`
+
+  test('removes a topic that has the name and the ID of the drill', () => {
+    assert.deepEqual(planRemoval(run, [{ name: own, id: 'A' }], [{ name: own, id: 'A' }]).own, [{ name: own, id: 'A' }])
+  })
+
+  test('finds a topic whose creation got no answer by its name', () => {
+    assert.deepEqual(planRemoval(run, [{ name: own, id: null }], [{ name: own, id: 'B' }]).own, [
+      { name: own, id: 'B' },
+    ])
+  })
+
+  test('leaves a topic that another client created again under the name', () => {
+    const { own: removed, foreign } = planRemoval(run, [{ name: own, id: 'A' }], [{ name: own, id: 'C' }])
+    assert.deepEqual(removed, [])
+    assert.match(foreign[0]?.reason ?? '', /created the topic again, with ID C/)
+  })
+
+  test('leaves every topic without the run in its name, whatever a journal says', () => {
+    const { own: removed, foreign } = planRemoval(run, [{ name: 'orders', id: 'A' }], [{ name: 'orders', id: 'A' }])
+    assert.deepEqual(removed, [])
+    assert.match(foreign[0]?.reason ?? '', /does not belong to the drill/)
+  })
+
+  test('counts a topic that is not there as removed only if it was created', () => {
+    const topics = [
+      { name: own, id: 'A' },
+      { name: `${own}2`, id: null },
+    ]
+    assert.deepEqual(planRemoval(run, topics, []).gone, [{ name: own, id: 'A' }])
+  })
+})
