@@ -143,10 +143,14 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
       usesTarget: true,
     },
   ],
+  // Its restore is that of `restore`; a topic that the backup does not have ends it before it writes anything.
   'drill run': [
     {
-      argv: place => ['drill', '--config', place.restoreJob, '--evidence', `${place.target}-drills`, '--no-record'],
-      changes: true,
+      argv: place => [
+        ...['drill', 'run', '--config', place.restoreJob, '--evidence', `${place.target}-drills`],
+        ...['--topic', 'not-in-this-backup'],
+      ],
+      exits: 1,
     },
   ],
   'drill verify': { readsNothing: 'it reads the evidence of a drill, and no archive' },
