@@ -1,4 +1,4 @@
-import type { CommandSpec } from '../src/cli/command-spec.ts'
+import { type CommandSpec, formatChoices } from '../src/cli/command-spec.ts'
 import { commandTable } from '../src/cli/command-table.ts'
 import { commonOptions, describeOption, formatFlags } from '../src/cli/common-options.ts'
 import { formatOperand, type Operand } from '../src/cli/operands.ts'
@@ -92,8 +92,4 @@ function formatOptions(options: readonly OptionSpec[]): string[] {
 
 function escapeCell(text: string): string {
   return text.replaceAll('|', '\\|')
-}
-
-function formatChoices({ choices, fallback }: NonNullable<CommandSpec['argument']>): string {
-  return fallback === undefined ? `<${choices.join('|')}>` : `[${choices.join('|')}]`
 }

@@ -1,4 +1,4 @@
-import type { CommandSpec } from '../src/cli/command-spec.ts'
+import { type CommandSpec, formatChoices } from '../src/cli/command-spec.ts'
 import { commandTable } from '../src/cli/command-table.ts'
 import { commonOptions, describeOption } from '../src/cli/common-options.ts'
 import { formatOperand } from '../src/cli/operands.ts'
@@ -39,7 +39,7 @@ const exitCodes =
 
 function commandPage(command: CommandSpec, version: string): string {
   const { name, summary, description, argument, operands = [], options, examples, exits } = command
-  const use = [argument && `<${argument.choices.join('|')}>`, ...operands.map(formatOperand), '[options]']
+  const use = [argument && formatChoices(argument), ...operands.map(formatOperand), '[options]']
   return page(`kafka-backup-${name}`, version, [
     ...section('NAME', [`${text(`kafka-backup-${name}`)} \\- ${text(summary)}`]),
     ...section('SYNOPSIS', [`.B ${text(`kafka-backup ${name}`)}`, ...use.flatMap(word => (word ? [text(word)] : []))]),

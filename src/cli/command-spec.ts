@@ -36,3 +36,8 @@ export interface CommandSpec {
 export function formatArgument({ name, fallback }: NonNullable<CommandSpec['argument']>): string {
   return fallback === undefined ? `<${name}>` : `[${name}]`
 }
+
+/** `<a|b>`, or `[a|b]` where it has a default. */
+export function formatChoices({ choices, fallback }: NonNullable<CommandSpec['argument']>): string {
+  return fallback === undefined ? `<${choices.join('|')}>` : `[${choices.join('|')}]`
+}
