@@ -35,6 +35,13 @@ export function decompressLz4(bytes: Buffer, maxBytes: number): Buffer {
   return lz4().decompressFrameSync(bytes)
 }
 
+/** One block with its plain length, four bytes, in front. */
+export function decompressLz4Block(bytes: Buffer, maxBytes: number): Buffer {
+  const claimed = bytes.length < 4 ? Number.POSITIVE_INFINITY : bytes.readUInt32LE(0)
+  if (claimed > maxBytes) throw new RangeError(`an lz4 block holds ${claimed} plain bytes`)
+  return lz4().uncompressSync(bytes)
+}
+
 function uint32(value: number): Buffer {
   const bytes = Buffer.allocUnsafe(4)
   bytes.writeUInt32LE(value)

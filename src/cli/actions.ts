@@ -143,6 +143,10 @@ export const realActions = {
     signal: AbortSignal,
     work: (copies: Copies) => Promise<T>,
   ): Promise<T> => (await import('../jobs/copy.ts')).withCopies(places, hooks, signal, work),
+  importJob: lazy(
+    () => import('../jobs/import.ts'),
+    one => one.importJob,
+  ),
   runDrillJob: lazy(
     () => import('../jobs/drill.ts'),
     one => one.runDrillJob,

@@ -7,6 +7,7 @@ import { deleteCommand } from './delete-table.ts'
 import { diffCommand } from './diff-command.ts'
 import { drillCommand } from './drill-command.ts'
 import { holdCommand } from './hold-command.ts'
+import { importCommand } from './import-command.ts'
 import { keyCommand } from './key-command.ts'
 import { describeCommand, listCommand } from './list-command.ts'
 import { offsetsCommand } from './offsets-table.ts'
@@ -178,6 +179,7 @@ export const commandTable: readonly CommandSpec[] = [
   deleteCommand,
   repairCommand,
   copyCommand,
+  importCommand,
   {
     name: 'compare',
     summary: 'compare a restored cluster with its backup, record by record',

@@ -139,6 +139,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   prune: () => import('./commands/prune.ts'),
   delete: () => import('./commands/delete.ts'),
   drill: () => import('./commands/drill.ts'),
+  import: () => import('./commands/import.ts'),
   copy: () => import('./commands/copy.ts'),
   compare: () => import('./commands/compare.ts'),
   'offset-map': () => import('./commands/offset-map.ts'),

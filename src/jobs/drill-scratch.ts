@@ -193,10 +193,10 @@ export async function removeLeftovers(
       hooks.onProgress({ type: 'warning', message })
       continue
     }
-    hooks.onProgress({ type: 'note', message })
+    hooks.onProgress({ type: 'warning', message })
     const cleanUp = await removeScratch({ cluster, clock: systemClock }, found.journal)
     for (const { name, id } of cleanUp.removed) {
-      hooks.onProgress({ type: 'note', message: `removed topic ${name} (${id}) of drill ${found.journal.run}` })
+      hooks.onProgress({ type: 'warning', message: `removed topic ${name} (${id}) of drill ${found.journal.run}` })
     }
     reportLeft(cleanUp, hooks)
     if (cleanUp.left.length === 0) await removeJournal(evidenceAt, found.folder, signal)

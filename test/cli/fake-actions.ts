@@ -15,6 +15,7 @@ import type { CopyReport } from '../../src/copy/sides.ts'
 import type { Evidence } from '../../src/drill/evidence.ts'
 import type { VerifiedEvidence } from '../../src/drill/verify-evidence.ts'
 import type { ExportReport } from '../../src/export/export-report.ts'
+import type { ImportReport } from '../../src/import/import-oso.ts'
 import type { DrillReport } from '../../src/jobs/drill.ts'
 import type { KeyListing } from '../../src/jobs/keys.ts'
 import type { RecordedReport } from '../../src/jobs/verify.ts'
@@ -537,6 +538,11 @@ export const verifiedEvidence: VerifiedEvidence = {
   },
 }
 
+export const importReport: ImportReport = {
+  ...{ backup_id: 'orders', from: '/old', to: '/backups', generation: 1, topics: 1, partitions: 2, records: 7 },
+  ...{ bytes: 700, stored_bytes: 300, gaps: 0, damaged_segments: 0, losses: ['batches are not in the archive'] },
+}
+
 /** Answers with the samples above; a test replaces what it is about. `calls` has the arguments of each call. */
 export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls: Record<string, unknown[]> } {
   const calls: Record<string, unknown[]> = {}
@@ -552,6 +558,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     }
   return {
     calls,
+    importJob: answer('importJob', importReport),
     runDrillJob: answer('runDrillJob', drillReport),
     verifyEvidenceAt: answer('verifyEvidenceAt', verifiedEvidence),
     openBareStorage: answer('openBareStorage', storage),

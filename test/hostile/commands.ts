@@ -153,6 +153,7 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
       exits: 1,
     },
   ],
+  import: { readsNothing: 'it reads archives of another program' },
   'drill verify': { readsNothing: 'it reads the evidence of a drill, and no archive' },
   compare: [{ argv: place => ['compare', '--config', place.restoreJob], exits: 3 }],
   'offset-map': [{ argv: place => ['offset-map', '--config', place.restoreJob], exits: 1 }],

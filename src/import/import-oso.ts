@@ -1,0 +1,135 @@
+import { commitGeneration } from '../archive/commit.ts'
+import { freshKey } from '../archive/incarnation.ts'
+import { backupPrefix, leasesPrefix, manifestCopyKey } from '../archive/layout.ts'
+import type { Manifest, ManifestTopic, Segment } from '../archive/manifest.ts'
+import { renewCopies } from '../archive/newest-copies.ts'
+import { isInternalTopic } from '../archive/scalars.ts'
+import { emptyPartition, totalsOf } from '../archive/summary.ts'
+import { KafkaBackupError } from '../errors.ts'
+import { idOfName } from '../kafka/named-topic-id.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import type { Storage } from '../storage/storage.ts'
+import { describeLosses, type ImportCounts } from './describe-losses.ts'
+import { type ImportPlaces, importPartition } from './import-partition.ts'
+import { type OsoManifest, type OsoTopic, parseOsoManifest } from './oso-manifest.ts'
+
+export interface ImportParts {
+  from: Storage
+  to: Storage
+  backupId: string
+  run: string
+  toolVersion: string
+  /** The time now, in UTC. */
+  now: () => string
+  onProgress: OnProgress
+}
+
+export interface ImportReport {
+  backup_id: string
+  from: string
+  to: string
+  generation: number
+  topics: number
+  partitions: number
+  records: number
+  bytes: number
+  stored_bytes: number
+  gaps: number
+  /** Segments that could not be read: their offsets are gaps. */
+  damaged_segments: number
+  /** What the archive had lost already, and what the import cannot take. */
+  losses: string[]
+}
+
+/** Copies an archive of OSO kafka-backup to a new backup with one generation. The archive is only read. */
+export async function importOso(parts: ImportParts, signal: AbortSignal): Promise<ImportReport> {
+  const { from, to, backupId, run, now } = parts
+  const key = manifestCopyKey(backupId)
+  const source = parseOsoManifest(await from.read(key, signal), key)
+  await refuseExisting(to, backupId, signal)
+  const startedAt = now()
+  const counts: ImportCounts = {
+    ...{ records: 0, addedHeaders: 0, duplicates: 0, holes: new Map(), damaged: [] },
+    hasGroups: (await from.stat(`${backupPrefix(backupId)}consumer-groups-snapshot.json`, signal)) !== undefined,
+  }
+  const places: ImportPlaces = { from, to, backupId, run, foundAt: startedAt }
+  const { topics, freshSegments } = await importTopics(source, places, counts, parts, signal)
+  const losses = describeLosses(source, counts)
+  const draft = {
+    ...{
+      tool_version: parts.toolVersion,
+      backup_id: backupId,
+      generation: 1,
+      run,
+      complete: counts.damaged.length === 0,
+    },
+    ...{ created_at: now(), started_at: startedAt },
+    cluster: { id: source.source_cluster_id || null, brokers: source.source_brokers?.length ?? 0 },
+    selection: { include: topics.map(({ name }) => name), exclude: [] },
+    topics,
+    warnings: losses.map(loss => `imported from OSO kafka-backup: ${loss}`),
+  }
+  const { manifest } = await commitGeneration(to, { manifest: draft, freshSegments, attempt: 1 }, signal)
+  for (const message of await renewCopies(to, manifest, signal)) parts.onProgress({ type: 'warning', message })
+  return describeImport(manifest, parts, counts, losses)
+}
+
+/** `manifest.json` of an archive at the same place would be replaced, and another backup must not be mixed with. */
+async function refuseExisting(to: Storage, backupId: string, signal: AbortSignal): Promise<void> {
+  for await (const { key } of to.list(backupPrefix(backupId), signal)) {
+    if (key.startsWith(leasesPrefix(backupId))) continue
+    throw new KafkaBackupError('STORAGE_EXISTS', `${to.location} already has ${key}`, {
+      help: 'Nothing was written. Pass another --to; `kafka-backup delete` removes what an interrupted import left.',
+    })
+  }
+}
+
+async function importTopics(
+  source: OsoManifest,
+  places: ImportPlaces,
+  counts: ImportCounts,
+  { onProgress }: ImportParts,
+  signal: AbortSignal,
+): Promise<{ topics: ManifestTopic[]; freshSegments: Map<string, Segment[]> }> {
+  const topics: ManifestTopic[] = []
+  const freshSegments = new Map<string, Segment[]>()
+  for (const one of source.topics) {
+    const topic = topicOf(one)
+    for (const partition of one.partitions) {
+      const imported = await importPartition(one.name, partition, places, counts, signal)
+      topic.partitions[partition.partition_id] = imported.partition
+      if (imported.segments.length > 0) freshSegments.set(freshKey(topic, partition.partition_id), imported.segments)
+      onProgress({
+        type: 'note',
+        message: `${one.name}/${partition.partition_id}: ${imported.partition.records} records`,
+      })
+    }
+    topics.push(topic)
+  }
+  return { topics, freshSegments }
+}
+
+/** Pure. The topic with empty partitions. The archive has no topic IDs. */
+function topicOf(source: OsoTopic): ManifestTopic {
+  const { name, original_partition_count: count, source_replication_factor: replicas, configurations = {} } = source
+  const highest = Math.max(-1, ...source.partitions.map(one => one.partition_id))
+  return {
+    ...{ name, id: idOfName(name), id_source: 'name', state: 'current', internal: isInternalTopic(name) },
+    replication_factor: replicas && replicas > 0 ? replicas : 1,
+    configs: configurations,
+    partitions: Array.from({ length: Math.max(count ?? 0, highest + 1) }, (_, at) => emptyPartition(at, 0n)),
+  }
+}
+
+function describeImport(
+  manifest: Manifest,
+  { from, to, backupId }: ImportParts,
+  { damaged }: ImportCounts,
+  losses: string[],
+): ImportReport {
+  const { topics, partitions, records, bytes, stored_bytes, gaps } = totalsOf(manifest.topics)
+  return {
+    ...{ backup_id: backupId, from: from.location, to: to.location, generation: manifest.generation },
+    ...{ topics, partitions, records, bytes, stored_bytes, gaps, damaged_segments: damaged.length, losses },
+  }
+}
