@@ -11,7 +11,7 @@ export async function readSigningKey(path: string): Promise<KeyObject> {
 /** Reads an ed25519 public key (SPKI, PEM). */
 export async function readPublicKey(path: string): Promise<KeyObject> {
   return readKey(path, 'public', text => {
-    // A private key has a public one in it, too: whoever verifies does not need it.
+    // A private key contains the public one, but a verifier must not have it.
     if (text.includes('PRIVATE KEY')) throw new Error('it is a private key')
     return createPublicKey(text)
   })

@@ -33,7 +33,7 @@ export interface VerifiedEvidence {
   /** The signature of the given key is right, and the reports are those of the document. */
   ok: boolean
   problems: string[]
-  /** Reports that are not there: the document stands without them. */
+  /** Reports that are not there: the document is complete without them. */
   missing: string[]
   key_id: string
   evidence: z.output<typeof documentSchema>

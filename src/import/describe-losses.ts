@@ -51,7 +51,7 @@ function describeTransactions({ isolation_level: level }: OsoManifest): string[]
   if (level === 'read_committed') return []
   const why = level ? `isolation_level ${level}` : 'a version before 0.25'
   return [
-    `records of aborted transactions and transaction markers may be among the records, and cannot be told apart (${why})`,
+    `records of aborted transactions and transaction markers may be among the records, and cannot be distinguished (${why})`,
   ]
 }
 

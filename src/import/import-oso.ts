@@ -3,15 +3,14 @@ import { freshKey } from '../archive/incarnation.ts'
 import { backupPrefix, leasesPrefix, manifestCopyKey } from '../archive/layout.ts'
 import type { Manifest, ManifestTopic, Segment } from '../archive/manifest.ts'
 import { renewCopies } from '../archive/newest-copies.ts'
-import { isInternalTopic } from '../archive/scalars.ts'
-import { emptyPartition, totalsOf } from '../archive/summary.ts'
+import { totalsOf } from '../archive/summary.ts'
 import { KafkaBackupError } from '../errors.ts'
-import { idOfName } from '../kafka/named-topic-id.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { describeLosses, type ImportCounts } from './describe-losses.ts'
 import { type ImportPlaces, importPartition } from './import-partition.ts'
-import { type OsoManifest, type OsoTopic, parseOsoManifest } from './oso-manifest.ts'
+import { type OsoManifest, parseOsoManifest } from './oso-manifest.ts'
+import { topicOf } from './topic-entry.ts'
 
 export interface ImportParts {
   from: Storage
@@ -107,18 +106,6 @@ async function importTopics(
     topics.push(topic)
   }
   return { topics, freshSegments }
-}
-
-/** Pure. The topic with empty partitions. The archive has no topic IDs. */
-function topicOf(source: OsoTopic): ManifestTopic {
-  const { name, original_partition_count: count, source_replication_factor: replicas, configurations = {} } = source
-  const highest = Math.max(-1, ...source.partitions.map(one => one.partition_id))
-  return {
-    ...{ name, id: idOfName(name), id_source: 'name', state: 'current', internal: isInternalTopic(name) },
-    replication_factor: replicas && replicas > 0 ? replicas : 1,
-    configs: configurations,
-    partitions: Array.from({ length: Math.max(count ?? 0, highest + 1) }, (_, at) => emptyPartition(at, 0n)),
-  }
 }
 
 function describeImport(

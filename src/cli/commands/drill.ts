@@ -86,7 +86,7 @@ async function runVerify(session: Session): Promise<number> {
   const { publicKey } = session.options
   if (publicKey === undefined) {
     throw usageError(
-      'pass --public-key: the key inside the evidence proves nothing, because whoever changes it can sign it again',
+      'pass --public-key: the key inside the evidence proves nothing, because anyone who changes it can sign it again',
     )
   }
   const location = evidenceOf(session.options)
