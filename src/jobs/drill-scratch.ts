@@ -53,9 +53,10 @@ export async function restoreScratch(
   const ids = new Map<string, string>()
   const onTopicsCreated: OnTopicsCreated = async (created, existing) => {
     for (const { name, id } of created) if (id !== undefined) ids.set(name, id)
-    journal.topics = journal.topics.map(({ name }) => ({ name, id: ids.get(name) ?? null }))
+    // Whatever else has a planned name belongs to another client: nothing may remove it.
+    journal.topics = created.map(({ name, id }) => ({ name, id: id ?? null }))
     await replaceJournal(evidenceAt, folder, journal, new AbortController().signal)
-    if (existing.length > 0) throw foreignTopics(existing, journal)
+    if (existing.length > 0) throw foreignTopics(existing)
   }
   const outcome: Omit<DrillOutcome, 'plan'> = { ids }
   try {
@@ -81,9 +82,7 @@ function journalOf({ job, plan, run, clusterId, startedAt }: DrillRun): DrillJou
   }
 }
 
-/** They are taken out of the journal, so that they stay. */
-function foreignTopics(existing: readonly string[], journal: DrillJournal): KafkaBackupError {
-  journal.topics = journal.topics.filter(({ name }) => !existing.includes(name))
+function foreignTopics(existing: readonly string[]): KafkaBackupError {
   return new KafkaBackupError(
     'RESTORE_CONFLICT',
     `another client has just created topic ${existing.join(', topic ')}`,

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { planDrill, scratchName } from '../../src/drill/plan-drill.ts'
-import { planRemoval } from '../../src/drill/scratch-topics.ts'
+import { assertScratch, planRemoval } from '../../src/drill/scratch-topics.ts'
+import type { Cluster } from '../../src/kafka/cluster.ts'
 import { plainOptions } from '../restore/plain-options.ts'
 import { manifestOf, samplePartition, sampleTopic } from '../restore/samples.ts'
 
@@ -106,4 +107,19 @@ describe('planRemoval', () => {
     ]
     assert.deepEqual(planRemoval(run, topics, []).gone, [{ name: own, id: 'A' }])
   })
+})
+
+test('a drill refuses to begin where the target has a topic with a scratch name, before any other request', async () => {
+  const requests: string[] = []
+  const cluster = {
+    metadata: async () => {
+      requests.push('metadata')
+      return { topics: [{ name: 'drill.orders' }, { name: 'other' }] }
+    },
+  } as unknown as Cluster
+  await assert.rejects(assertScratch(cluster, ['drill.audit', 'drill.orders'], new AbortController().signal), {
+    code: 'RESTORE_REFUSED',
+    message: 'the target already has topic drill.orders',
+  })
+  assert.deepEqual(requests, ['metadata'])
 })
