@@ -111,6 +111,7 @@ function watchOf(
   return {
     mayMatch: (body, header) => matcher.mayMatch(body, header),
     judge: verdict => matcher.judge(verdict),
+    excludes: record => matcher.excludes(record),
     onSearched: records => {
       counts.searched += records
     },

@@ -2,7 +2,7 @@ import { listSegments } from '../archive/indexes.ts'
 import type { ManifestPartition, ManifestTopic, Segment } from '../archive/manifest.ts'
 import { readSegment } from '../archive/segment-reader.ts'
 import { openBody, openBodyAside } from '../batch/compression.ts'
-import { type BatchHeader, isControl, isTransactional } from '../batch/header.ts'
+import { type BatchHeader, codecOf, isControl, isTransactional } from '../batch/header.ts'
 import { decodeMarker, eachRecord, type KafkaRecord } from '../batch/records.ts'
 import { giveBackMemory } from '../lib/recycled-memory.ts'
 import { type AbortedIndex, indexAborted, isVisible, walkSegment } from '../restore/pieces.ts'
@@ -33,6 +33,8 @@ export interface BatchWatch {
   mayMatch(body: Buffer, header: BatchHeader): boolean
   /** The same by what was found ahead. */
   judge(verdict: Verdict): boolean
+  /** Whether a record of the extent is certainly not wanted. Without it, all are returned. */
+  excludes?(record: KafkaRecord): boolean
   /** Undefined where nothing can be found ahead. */
   ahead: SiftAhead | undefined
   /** So many records of the extent were looked at. */
@@ -135,8 +137,9 @@ async function* readSegments(
     const opened = yield* openPiece(piece, verdicts, source, extent)
     ahead?.note(opened, verdicts.size)
     onRead(piece.bytes.length, piece.end)
-    // Records that were found may be a part of it.
-    if (opened === 0) giveBackMemory(piece.bytes)
+    // Records of batches that are not compressed may be a part of it.
+    if (opened === 0 || piece.headers.every(({ attributes }) => codecOf(attributes) !== 'none'))
+      giveBackMemory(piece.bytes)
   }
 }
 
@@ -241,6 +244,7 @@ function* recordsOf(
   for (const record of eachRecord(body, header)) {
     if (!isWithin(record.offset, record.timestamp)) continue
     watch.onSearched(1)
+    if (watch.excludes?.(record)) continue
     yield { topic, partition, transaction, ...record }
   }
 }

@@ -8,7 +8,7 @@ import type { SiftAnswer, SiftTask } from './sieve-worker.ts'
 /** Next to this file: as source, compiled, and in the bundle of the program. */
 const workerFile = new URL(`./sieve-worker${extname(import.meta.filename)}`, import.meta.url)
 
-/** Beyond four, the thread that reads and checks is what the others wait for. */
+/** Beyond four, the thread of the caller, which reads and checks, is what the others wait for. */
 const MAX_THREADS = 4
 /** A thread makes few objects that last; where there is room for more, they wait longer for the collector. */
 const YOUNG_MB = 2
@@ -17,27 +17,33 @@ const SMALL_BYTES = 16 << 20
 /** Larger memory is not kept for the next task. */
 const MAX_KEPT_BYTES = 8 << 20
 const MEMORY_STEP_BYTES = 1 << 20
+/** What is read at once. Between two such pieces there is a small one: the batch that is in both. */
+const TASK_BYTES = 4 << 20
+/** One that a thread works on, and one for it to continue with. */
+const TASKS_PER_THREAD = 2
 
 /** Says of batches whether records of them may be wanted: ahead, while the caller works with others. */
 export interface Sifting {
-  /** How many calls keep it busy. */
+  /** So many calls under way, or so many bytes in them, keep it busy. */
   readonly width: number
+  readonly busyBytes: number
   /** A batch without a verdict has to be opened in the usual way. It never fails. */
   sift(bytes: Buffer, headers: readonly BatchHeader[]): Promise<readonly (Verdict | undefined)[]>
   /** Ends the threads. Calls under way end without verdicts. */
   close(): void
 }
 
-/** With threads if there are processors for them and the batches have enough bytes. `threads` counts the one of the caller. */
+/** With a thread for each processor, if there are several and the batches have enough bytes. */
 export function openSifting(
   needles: readonly Needle[],
   totalBytes: number,
   threads = Math.min(MAX_THREADS, availableParallelism()),
 ): Sifting {
   const sieve = new Sieve(needles)
-  if (threads > 1 && totalBytes > SMALL_BYTES) return new SieveThreads(needles, sieve, threads - 1)
+  if (threads > 1 && totalBytes > SMALL_BYTES) return new SieveThreads(needles, sieve, threads)
   return {
     width: 1,
+    busyBytes: TASK_BYTES,
     sift: async (bytes, headers) => headers.map(header => sieve.siftBatch(bytes, header)),
     close: () => undefined,
   }
@@ -56,12 +62,13 @@ interface Thread {
   hasEnded: boolean
 }
 
-/** So many tasks wait for a thread while the caller has something else to do. */
-const MAX_LOAD = 2
-
-/** Threads that share the work with the one of the caller. Each has a decoder and memory for one batch. */
+/**
+ * Each has a decoder and memory for one batch. The thread of the caller sifts nothing while one of them runs: it would keep them
+ * waiting for what only it can read.
+ */
 class SieveThreads implements Sifting {
   readonly width: number
+  readonly busyBytes: number
   readonly #needles: readonly Needle[]
   readonly #own: Sieve
   readonly #count: number
@@ -69,12 +76,13 @@ class SieveThreads implements Sifting {
   #threads: readonly Thread[] | undefined
   readonly #waiting = new Map<number, Waiting>()
   /** Not in use at the moment. It is shared, because the collectors of both threads would count what is sent to and fro. */
-  readonly #memory: SharedArrayBuffer[] = []
+  #memory: readonly SharedArrayBuffer[] = []
   #tasks = 0
   #isClosed = false
 
   constructor(needles: readonly Needle[], own: Sieve, threads: number) {
-    this.width = MAX_LOAD * threads + 1
+    this.width = 2 * TASKS_PER_THREAD * threads
+    this.busyBytes = TASKS_PER_THREAD * threads * TASK_BYTES
     this.#needles = needles
     this.#own = own
     this.#count = threads
@@ -85,7 +93,7 @@ class SieveThreads implements Sifting {
     const [thread] = this.#threads.filter(({ hasEnded }) => !hasEnded).toSorted((a, b) => a.load - b.load)
     const [first, last] = [headers[0], headers.at(-1)]
     if (this.#isClosed || !first || !last) return headers.map(() => undefined)
-    if (!thread || thread.load >= MAX_LOAD) return headers.map(header => this.#own.siftBatch(bytes, header))
+    if (!thread) return headers.map(header => this.#own.siftBatch(bytes, header))
     const length = last.position + last.sizeBytes - first.position
     const memory = this.#takeMemory(length)
     bytes.copy(new Uint8Array(memory), 0, first.position, first.position + length)
@@ -126,7 +134,7 @@ class SieveThreads implements Sifting {
     const waiting = this.#waiting.get(task)
     this.#waiting.delete(task)
     if (!waiting) return
-    if (waiting.memory.byteLength <= MAX_KEPT_BYTES) this.#memory.push(waiting.memory)
+    if (waiting.memory.byteLength <= MAX_KEPT_BYTES) this.#memory = [...this.#memory, waiting.memory]
     if (--waiting.thread.load === 0) waiting.thread.worker.unref()
     waiting.resolve(verdicts)
   }
@@ -142,8 +150,11 @@ class SieveThreads implements Sifting {
   }
 
   #takeMemory(bytes: number): SharedArrayBuffer {
-    const known = this.#memory.pop()
-    if (known && known.byteLength >= bytes) return known
+    const [known] = this.#memory.filter(one => one.byteLength >= bytes).toSorted((a, b) => a.byteLength - b.byteLength)
+    if (known) {
+      this.#memory = this.#memory.filter(one => one !== known)
+      return known
+    }
     return new SharedArrayBuffer(Math.ceil(bytes / MEMORY_STEP_BYTES) * MEMORY_STEP_BYTES)
   }
 }

@@ -11,8 +11,6 @@ export interface SiftedPiece {
 
 export type Verdicts = ReadonlyMap<BatchHeader, Verdict>
 
-/** What waits for its verdicts. One piece may be larger than this. */
-const MAX_AHEAD_BYTES = 40 << 20
 /** So many pieces are not sifted after one in which most batches had to be opened anyway. */
 const PAUSE_PIECES = 15
 
@@ -33,6 +31,7 @@ export class SiftAhead {
   /** The pieces in their order. An error of the source is thrown after those before it. */
   async *over<P extends SiftedPiece>(source: AsyncGenerator<P>): AsyncGenerator<{ piece: P; verdicts: Verdicts }> {
     const ahead: { piece: P; verdicts: Promise<Verdicts> }[] = []
+    const { width, busyBytes } = this.#sifting
     let aheadBytes = 0
     let end: { error?: unknown } | undefined
     const fill = async () => {
@@ -45,7 +44,7 @@ export class SiftAhead {
     }
     try {
       for (;;) {
-        while (!end && ahead.length < this.#sifting.width && aheadBytes < MAX_AHEAD_BYTES) {
+        while (!end && ahead.length < width && aheadBytes < busyBytes) {
           await fill().catch(error => {
             end = { error }
           })

@@ -87,6 +87,11 @@ async function found(changes: Partial<Conditions> & { where?: string[] }, codec:
     assert(record)
     const whole = { topic: 't', partition: 0, transaction: 'plain' as const, ...record }
     const isFound = await matcher.matches(whole, never)
+    // With the schemas that were read for it, as in the middle of a search.
+    const counted = matcher.notDecoded
+    const isExcluded = matcher.excludes(record)
+    assert.ok(!isExcluded || !isFound, `the record ${name} was excluded`)
+    assert.equal(matcher.notDecoded, isExcluded ? 2 * counted : counted)
     const mayBe = matcher.mayMatch(body, header)
     assert.ok(mayBe || !isFound, `the batch of ${name} was sorted out`)
     if (isFound) names.push(name)
@@ -195,6 +200,33 @@ describe('records are found', () => {
       assert.ok(await matcher.matches({ topic: 't', partition: 0, transaction: 'plain', ...record }, never))
       assert.ok(matcher.mayMatch(openBody(bytes, header), header))
     }
+  })
+
+  test('and most other records of their batch are excluded by their bytes', async () => {
+    const excluded = async (conditions: Conditions) => {
+      const decoder = new SchemaDecoder(schemas)
+      const matcher = new RecordMatcher(conditions, 'auto', decoder)
+      const names = Object.keys(records) as Name[]
+      const isExcluded = (name: Name) => matcher.excludes(batchOf(name, 'none').record ?? assert.fail())
+      const unread = names.filter(isExcluded)
+      await Promise.all(
+        names.map(name => decoder.prepare(batchOf(name, 'none').record ?? assert.fail(), ['value'], never)),
+      )
+      return { unread, read: names.filter(isExcluded), notDecoded: matcher.notDecoded }
+    }
+    const bytesOnly = ['text', 'json', 'escaped', 'avro key', 'binary', 'tombstone', 'headers']
+    assert.deepEqual(await excluded({ headers: [], text: 'nowhere' }), {
+      unread: bytesOnly,
+      read: [...bytesOnly.slice(0, 4), 'unknown schema', ...bytesOnly.slice(4)],
+      notDecoded: 1,
+    })
+    // The text of others is in their bytes, or may be in their decoded form.
+    assert.deepEqual((await excluded({ headers: [], text: 'other' })).unread, bytesOnly)
+    assert.deepEqual((await excluded({ headers: [], text: 'paid' })).unread, bytesOnly.slice(1))
+    // A key may be decoded, and what `matches` counts depends on it.
+    assert.deepEqual((await excluded({ headers: [], text: 'nowhere', key: 'k' })).read, [])
+    const without = Object.keys(records).filter(name => name !== 'headers')
+    assert.deepEqual((await excluded({ headers: [{ name: 'trace' }] })).read, without)
   })
 
   test('and a batch that is not what it claims is refused as such', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
+import type { Worker } from 'node:worker_threads'
 import { openBody } from '../../src/batch/compression.ts'
 import { codecNames } from '../../src/batch/header.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
@@ -112,16 +113,21 @@ describe('a sieve on threads', () => {
     assert.deepEqual(await threads.sift(bytes, headers), none)
   })
 
-  test('continues here when its thread ends, and what waited for the thread has the same verdicts or none', async () => {
+  test('continues here when its threads end, and what waited for them has the same verdicts or none', async () => {
     const { bytes, headers } = samples()
     const here = openSifting(needles, LARGE, 1)
     const threads = openSifting(needles, LARGE, 2)
-    const started = once(process, 'worker')
-    // Enough to keep the thread busy until it is ended.
+    const workers: Worker[] = []
+    const note = (worker: Worker) => workers.push(worker)
+    // The threads of the test before are reported with the next turn.
+    await new Promise(resolve => setImmediate(resolve))
+    process.on('worker', note)
+    // Enough to keep a thread busy until it is ended.
     const many = Array.from({ length: 20 }, () => headers).flat()
     const underWay = threads.sift(bytes, many)
-    const [worker] = await started
-    await Promise.all([once(worker, 'exit'), worker.terminate()])
+    while (workers.length < 2) await new Promise(resolve => setImmediate(resolve))
+    process.off('worker', note)
+    await Promise.all(workers.flatMap(worker => [once(worker, 'exit'), worker.terminate()]))
     const expected = await here.sift(bytes, headers)
     for (const [at, verdict] of (await underWay).entries()) {
       if (verdict !== undefined) assert.deepEqual(verdict, expected[at % headers.length])

@@ -6,6 +6,8 @@ import type { Verdict } from '../../src/inspect/sieve.ts'
 import { SiftAhead, type SiftedPiece } from '../../src/inspect/sift-ahead.ts'
 import { encodeBatch } from '../fakes/batches.ts'
 
+const LARGE = 1 << 30
+
 interface Numbered extends SiftedPiece {
   number: number
 }
@@ -23,11 +25,12 @@ function heldSifting(width: number) {
     calls.push({ headers, answer: verdict => resolve(headers.map(() => verdict)) })
     return promise
   }
-  return { calls, sifting: { width, sift, close: () => undefined } }
+  return { calls, sifting: { width, busyBytes: LARGE, sift, close: () => undefined } }
 }
 
 const atOnce = {
   width: 2,
+  busyBytes: LARGE,
   close: () => undefined,
   sift: async (_: Buffer, all: readonly BatchHeader[]) => all.map(() => 'none' as const),
 }
@@ -64,7 +67,7 @@ describe('pieces that are sifted ahead', () => {
 
   test('are few where they are large', async () => {
     const log: string[] = []
-    const pieces = new SiftAhead({ ...atOnce, width: 9 }).over(source(9, log, 25 << 20))
+    const pieces = new SiftAhead({ ...atOnce, width: 9, busyBytes: 40 << 20 }).over(source(9, log, 25 << 20))
     await pieces.next()
     assert.deepEqual(log, ['read 0', 'read 1'])
     await pieces.return(undefined)
