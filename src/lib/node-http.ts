@@ -1,6 +1,11 @@
 /**
  * node:http and node:https, not imported: an import reads every export, and with them those that load the runtime's own fetch
- * and WebSocket. That takes longer than all else at the start of a command.
+ * and WebSocket. That takes longer than all else at the start of a command. They are loaded when they are first used: a backup in a
+ * folder needs neither.
  */
-export const nodeHttp = process.getBuiltinModule('node:http')
-export const nodeHttps = process.getBuiltinModule('node:https')
+export const nodeHttp: typeof import('node:http') = whenUsed(() => process.getBuiltinModule('node:http'))
+export const nodeHttps: typeof import('node:https') = whenUsed(() => process.getBuiltinModule('node:https'))
+
+function whenUsed<T extends object>(load: () => T): T {
+  return new Proxy({} as T, { get: (_, name) => Reflect.get(load(), name) })
+}
