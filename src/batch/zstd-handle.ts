@@ -15,11 +15,14 @@ interface CodecStream {
 /** A codec of the runtime that is used for one frame after the other, and the memory that it writes to. */
 export class ZstdHandle {
   readonly #open: () => unknown
+  readonly #allocate: (bytes: number) => Buffer
   #stream: CodecStream | undefined
   #room: Buffer = Buffer.alloc(0)
 
-  constructor(open: () => unknown) {
+  /** `allocate` returns memory for results, which replaces what it has returned before. */
+  constructor(open: () => unknown, allocate: (bytes: number) => Buffer = Buffer.allocUnsafeSlow) {
     this.#open = open
+    this.#allocate = allocate
   }
 
   /**
@@ -31,7 +34,7 @@ export class ZstdHandle {
     const { _handle: handle, _writeState: left } = this.#stream
     if (typeof handle?.writeSync !== 'function' || !(left instanceof Uint32Array)) return this.#drop()
     // One byte more than can come out, so that a full buffer never means that something is left.
-    if (this.#room.length <= maxBytes) this.#room = Buffer.allocUnsafeSlow(roomFor(maxBytes))
+    if (this.#room.length <= maxBytes) this.#room = this.#allocate(roomFor(maxBytes))
     const room = this.#room
     let hasFailed = false
     handle.onerror = () => {

@@ -15,7 +15,11 @@ let isTrusted: boolean | undefined
  * collection, would take several times as long as unpacking.
  */
 export class ZstdReader {
-  readonly #handle = new ZstdHandle(createZstdDecompress)
+  readonly #handle: ZstdHandle
+
+  constructor(allocate?: (bytes: number) => Buffer) {
+    this.#handle = new ZstdHandle(createZstdDecompress, allocate)
+  }
 
   /**
    * The plain bytes of a frame, valid until the next call; the caller may change them. Undefined for everything unusual: damaged,

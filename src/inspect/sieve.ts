@@ -3,6 +3,7 @@ import { type BatchHeader, HEADER_BYTES } from '../batch/header.ts'
 import { RecordCursor } from '../batch/record-cursor.ts'
 import { RecordParts } from '../batch/record-parts.ts'
 import { ZstdReader } from '../batch/zstd-reader.ts'
+import { ByteSearch } from '../lib/byte-search.ts'
 import {
   hasSchemaGuid,
   KEY_HEADER,
@@ -38,13 +39,17 @@ const MAX_SIFTED_BYTES = 16 << 20
 
 /** Sorts out batches without decoding their records. It knows no schemas, so that any thread can do it. */
 export class Sieve {
-  readonly #needles: readonly (Needle & { bytes: Buffer })[]
+  readonly #needles: readonly Needle[]
+  readonly #search: ByteSearch
   readonly #cursor = new RecordCursor()
   readonly #parts = new RecordParts()
-  readonly #zstd = new ZstdReader()
+  readonly #zstd: ZstdReader
 
   constructor(needles: readonly Needle[]) {
-    this.#needles = needles.map(one => ({ ...one, bytes: Buffer.from(one.bytes) }))
+    this.#needles = needles
+    const search = new ByteSearch(needles.map(({ bytes }) => Buffer.from(bytes)))
+    this.#search = search
+    this.#zstd = new ZstdReader(bytes => search.allocate(bytes))
   }
 
   /** Undefined for a batch that cannot be opened, or that is too large: opening it in the usual way tells more. */
@@ -66,7 +71,7 @@ export class Sieve {
   /** `body` is what the batch holds, unpacked. */
   sift(body: Buffer, header: BatchHeader): Verdict {
     const missing = this.#needles.filter(
-      ({ bytes, isJson }) => !body.includes(bytes) && !(isJson && body.includes('\\')),
+      ({ isJson }, number) => !this.#search.has(body, number) && !(isJson && body.includes('\\')),
     )
     if (missing.length === 0) return 'maybe'
     if (missing.some(({ part }) => part === undefined)) return 'none'
