@@ -49,7 +49,7 @@ describe('a search for bytes', () => {
 
   test('keeps its needles when it allocates more memory', () => {
     const search = new ByteSearch([Buffer.from('one'), Buffer.from('two')])
-    for (const size of [10, 1 << 20, 5 << 20]) {
+    for (const size of [10, (64 << 10) - 32, 1 << 20, 5 << 20]) {
       const room = search.allocate(size)
       assert.equal(room.length, size)
       // Behind the needles, in the memory of the assembled search.
