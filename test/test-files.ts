@@ -13,6 +13,7 @@ export type Durations = Record<string, number>
  * where.
  */
 export const fullOnly: readonly string[] = [
+  'test/e2e/chart-runs-the-operator.test.ts',
   'test/e2e/chart-upgrade-keeps-resources.test.ts',
   'test/e2e/restore-to-another-cluster.test.ts',
   'test/e2e/awkward-networks.test.ts',

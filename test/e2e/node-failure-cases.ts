@@ -3,11 +3,10 @@ import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ResourceSpec } from '../../src/operator/crd/resource.ts'
-import { chartName } from '../servers/chart.ts'
 import { type ObjectRef, trueCondition } from '../servers/kube-object.ts'
 import type { Pod } from '../servers/kubelet-pod-spec.ts'
-import { messageOf, podsOf, waitFor } from '../servers/use-kube.ts'
-import { type NodeWorld, upgradeOperator } from './node-world.ts'
+import { messageOf, waitFor } from '../servers/use-kube.ts'
+import { type NodeWorld, operatorPods, upgradeOperator } from './node-world.ts'
 
 /** What the cases need of the file that they run in. */
 export interface NodeCases {
@@ -127,10 +126,7 @@ export function addNodeFailureCases({ world, backup, records }: NodeCases): void
       resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { cpu: '100m', memory: '512Mi' } },
       jobs: { image: { repository: '127.0.0.1:1/nowhere', tag: 'none' } },
     })
-    const operators = (await podsOf(world.node, world.namespace)).filter(
-      pod => pod.metadata.labels?.['app.kubernetes.io/name'] === chartName && !pod.metadata.deletionTimestamp,
-    )
-    const restarts = operators.map(({ status }) => status?.containerStatuses?.[0]?.restartCount)
+    const restarts = (await operatorPods(world)).map(({ status }) => status?.containerStatuses?.[0]?.restartCount)
     assert.deepEqual(restarts, [0, 0])
     const ref = await world.create('backup', 'no-image', backup())
     const status = await world.until(ref, 'waiting', ({ reason = '' }) =>

@@ -7,6 +7,7 @@ import type { KubeObject, ObjectRef } from '../servers/kube-object.ts'
 import type { Pod } from '../servers/kubelet-pod-spec.ts'
 import { type KubeNode, startNode } from '../servers/node/node.ts'
 import { productImage } from '../servers/node/product-image.ts'
+import { podsOf } from '../servers/use-kube.ts'
 
 /** A real node with the operator on it, as the chart installs it. */
 export interface NodeWorld {
@@ -98,6 +99,14 @@ export function installOperator(world: NodeWorld): Promise<void> {
 /** Changes the values, and waits until both replicas have them. */
 export function upgradeOperator(world: NodeWorld, values: ChartValues = {}): Promise<void> {
   return helm(world, 'upgrade', values)
+}
+
+/** Those that are not being deleted. */
+export async function operatorPods({ node, namespace }: NodeWorld): Promise<Pod[]> {
+  const pods = await podsOf(node, namespace)
+  return pods.filter(
+    ({ metadata }) => metadata.labels?.['app.kubernetes.io/name'] === chartName && !metadata.deletionTimestamp,
+  )
 }
 
 async function helm({ node, namespace }: NodeWorld, verb: string, more: ChartValues): Promise<void> {

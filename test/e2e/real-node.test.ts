@@ -6,11 +6,14 @@ import type { ResourceSpec } from '../../src/operator/crd/resource.ts'
 import type { ResourceStatus } from '../../src/operator/crd/status.ts'
 import { fullDescribe } from '../full.ts'
 import { assertSameRecords } from '../oracle/records.ts'
+import { chartName } from '../servers/chart.ts'
 import { restrictedPod } from '../servers/node/pods.ts'
+import { productImage } from '../servers/node/product-image.ts'
+import { waitFor } from '../servers/use-kube.ts'
 import { type S3Server, startS3 } from '../servers/versitygw.ts'
 import { addNodeFailureCases } from './node-failure-cases.ts'
 import { addNodeImageCases } from './node-image-cases.ts'
-import { installOperator, type NodeWorld, openNodeWorld } from './node-world.ts'
+import { installOperator, type NodeWorld, openNodeWorld, operatorPods } from './node-world.ts'
 import { fillOneOfEach, openRegistry, stockRegistry, type WatchedRegistry, type WorldTopic } from './schema-world.ts'
 import { useKafka } from './use-kafka.ts'
 
@@ -82,8 +85,27 @@ describe('on a real Kubernetes node', () => {
     })
   })
 
-  test('helm installs the chart, and both replicas of the operator become ready', async () => {
+  test('helm installs the chart, and both replicas of the operator respond at its ports', async () => {
     await installOperator(world)
+    const addresses = (await operatorPods(world)).map(({ status }) => status?.podIP)
+    assert.equal(addresses.length, 2)
+    for (const address of addresses) {
+      const ask = (port: number, path: string) => fetch(`http://${address}:${port}${path}`)
+      for (const path of ['/readyz', '/healthz']) assert.equal((await ask(8081, path)).status, 200)
+      const page = await (await ask(8080, '/metrics')).text()
+      assert.match(page, /^# TYPE kafka_backup_operator_reconciliations_total counter$/m)
+    }
+  })
+
+  test('the second replica leads when the pod of the first is deleted', async () => {
+    const { api } = world.node.kube
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', namespace: world.namespace, name: chartName }
+    const holder = async () => ((await api.get(lease)).spec as { holderIdentity?: string }).holderIdentity ?? ''
+    await waitFor('a leader', async () => (await holder()) !== '')
+    const first = await holder()
+    const [name = ''] = first.split('_')
+    await api.delete({ apiVersion: 'v1', kind: 'Pod', namespace: world.namespace, name })
+    await waitFor('another leader', async () => !['', first].includes(await holder()))
   })
 
   let backup: ResourceStatus
@@ -97,6 +119,9 @@ describe('on a real Kubernetes node', () => {
     })
     backup = await world.untilEnd(ref)
     assert.deepEqual([backup.phase, backup.records, backup.gaps], ['Completed', BULK + 3 * MESSAGES, 0], backup.message)
+    const [pod] = await world.pods(ref)
+    assert.equal(pod?.spec.containers[0]?.image, productImage)
+    assert.equal(pod.spec.serviceAccountName, `${chartName}-jobs`)
   })
 
   test('a KafkaRestore restores it under other names, with the IDs of another registry', async () => {
