@@ -13,6 +13,29 @@ export interface RangeReader {
 /** Small ranges are limited by their number: each is a request that waits for its response. */
 const MAX_REQUESTS = 16
 
+/** Limits the requests of several readers together that are under way before they are needed: each takes a socket. */
+export class RequestLimit {
+  readonly #max: number
+  #underWay = 0
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  get isReached(): boolean {
+    return this.#underWay >= this.#max
+  }
+
+  /** Counts the request until its response has arrived. */
+  count<T>(request: Promise<T>): void {
+    this.#underWay++
+    const end = () => {
+      this.#underWay--
+    }
+    request.then(end, end)
+  }
+}
+
 /**
  * Reads announced ranges before they are asked for, as many as `maxBytes` allow in addition to the one in use: a store that is
  * far away takes as long for one request as for several at the same time. The caller asks for the ranges in the order in
@@ -22,16 +45,23 @@ export class RangesAhead implements RangeReader {
   readonly #storage: RangeReader
   readonly #ranges: Iterator<ObjectRange>
   readonly #maxBytes: number
+  readonly #limit: RequestLimit | undefined
   readonly #stop = new AbortController()
   readonly #signal: AbortSignal
   readonly #requested: { range: ObjectRange; bytes: Promise<Buffer> }[] = []
   #requestedBytes = 0
   #next: ObjectRange | undefined
 
-  constructor(storage: RangeReader, ranges: Iterable<ObjectRange>, maxBytes: number, signal: AbortSignal) {
+  constructor(
+    storage: RangeReader,
+    ranges: Iterable<ObjectRange>,
+    { maxBytes, limit }: { maxBytes: number; limit?: RequestLimit },
+    signal: AbortSignal,
+  ) {
     this.#storage = storage
     this.#ranges = ranges[Symbol.iterator]()
     this.#maxBytes = maxBytes
+    this.#limit = limit
     this.#signal = AbortSignal.any([signal, this.#stop.signal])
     this.#advance()
   }
@@ -64,6 +94,7 @@ export class RangesAhead implements RangeReader {
       const bytes = this.#storage.readRange(next.key, next.start, next.length, this.#signal)
       // Handled when it is asked for; until then it must not count as unhandled.
       bytes.catch(() => undefined)
+      this.#limit?.count(bytes)
       this.#requested.push({ range: next, bytes })
       this.#requestedBytes += next.length
       this.#advance()
@@ -71,6 +102,7 @@ export class RangesAhead implements RangeReader {
   }
 
   #hasRoom({ length }: ObjectRange): boolean {
+    if (this.#limit?.isReached) return false
     return this.#requestedBytes + length <= this.#maxBytes && this.#requested.length < MAX_REQUESTS
   }
 

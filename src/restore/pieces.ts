@@ -9,7 +9,7 @@ import { leastTime } from '../batch/record-cursor.ts'
 import { walkBatches } from '../batch/walk.ts'
 import type { KafkaBackupError } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
-import { RangesAhead } from '../lib/ranges-ahead.ts'
+import { RangesAhead, RequestLimit } from '../lib/ranges-ahead.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /** Some batches of a segment, checked, of which something may be wanted. */
@@ -28,6 +28,10 @@ interface Wanted {
   limits: BatchLimits
 }
 
+/** Of all streams together. A stream that finds it reached reads its next piece when it needs it. */
+const MAX_AHEAD_REQUESTS = 64
+const aheadLimit = new RequestLimit(MAX_AHEAD_REQUESTS)
+
 /** Reads these segments for `readPieces`, one after the other, so many bytes before they are needed. */
 export function openAhead(
   storage: Storage,
@@ -35,7 +39,7 @@ export function openAhead(
   aheadBytes: number | undefined,
   signal: AbortSignal,
 ): RangesAhead {
-  return new RangesAhead(storage, rangesOf(segments), aheadBytes ?? 0, signal)
+  return new RangesAhead(storage, rangesOf(segments), { maxBytes: aheadBytes ?? 0, limit: aheadLimit }, signal)
 }
 
 /** As many as the runtime unpacks at the same time. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { type ObjectRange, RangesAhead } from '../../src/lib/ranges-ahead.ts'
+import { type ObjectRange, RangesAhead, RequestLimit } from '../../src/lib/ranges-ahead.ts'
 
 const { signal } = new AbortController()
 const some = (count: number, length: number): ObjectRange[] =>
@@ -22,7 +22,7 @@ function openStore() {
 describe('ranges that are announced', () => {
   test('are requested before they are asked for, up to a number of bytes', async () => {
     const store = openStore()
-    const ahead = new RangesAhead(store, some(10, 4), 8, signal)
+    const ahead = new RangesAhead(store, some(10, 4), { maxBytes: 8 }, signal)
     assert.equal(store.waiting.length, 0, 'nothing before the first is asked for')
     const first = ahead.readRange('k', 0, 4, signal)
     assert.deepEqual(
@@ -39,20 +39,36 @@ describe('ranges that are announced', () => {
 
   test('are limited by their number where they are small', async () => {
     const store = openStore()
-    const ahead = new RangesAhead(store, some(100, 1), 1 << 20, signal)
+    const ahead = new RangesAhead(store, some(100, 1), { maxBytes: 1 << 20 }, signal)
     void ahead.readRange('k', 0, 1, signal)
     assert.equal(store.waiting.length, 17)
     store.waiting[0]?.answer()
     await ahead.close()
   })
 
+  test('of several readers share a limit, and each still reads what is asked for', async () => {
+    const store = openStore()
+    const limit = new RequestLimit(3)
+    const [one, other] = [1, 2].map(() => new RangesAhead(store, some(10, 4), { maxBytes: 8, limit }, signal))
+    const first = one?.readRange('k', 0, 4, signal)
+    void other?.readRange('k', 0, 4, signal)
+    assert.equal(store.waiting.length, 5, 'two that are asked for, and three before they are')
+    for (const { answer } of store.waiting) answer()
+    await first
+    void other?.readRange('k', 4, 4, signal)
+    assert.equal(store.waiting.length, 7, 'what has arrived no longer counts')
+    for (const { answer } of store.waiting) answer()
+    await one?.close()
+    await other?.close()
+  })
+
   test('are read when they are asked for where no memory is left for more, or the order is another one', async () => {
     const store = openStore()
-    const none = new RangesAhead(store, some(3, 4), 0, signal)
+    const none = new RangesAhead(store, some(3, 4), { maxBytes: 0 }, signal)
     void none.readRange('k', 0, 4, signal)
     void none.readRange('k', 4, 4, signal)
     assert.equal(store.waiting.length, 2)
-    const other = new RangesAhead(store, some(3, 4), 100, signal)
+    const other = new RangesAhead(store, some(3, 4), { maxBytes: 100 }, signal)
     void other.readRange('elsewhere', 0, 4, signal)
     assert.deepEqual(
       store.waiting.slice(2).map(({ start }) => start),
@@ -64,7 +80,7 @@ describe('ranges that are announced', () => {
 
   test('fail when they are asked for, and not before', async () => {
     const store = openStore()
-    const ahead = new RangesAhead(store, some(3, 4), 100, signal)
+    const ahead = new RangesAhead(store, some(3, 4), { maxBytes: 100 }, signal)
     const first = ahead.readRange('k', 0, 4, signal)
     store.waiting[1]?.fail(new Error('gone'))
     await turn()
@@ -76,7 +92,7 @@ describe('ranges that are announced', () => {
 
   test('are not read to their end when no one asks any more', async () => {
     const store = openStore()
-    const ahead = new RangesAhead(store, some(3, 4), 100, signal)
+    const ahead = new RangesAhead(store, some(3, 4), { maxBytes: 100 }, signal)
     void ahead.readRange('k', 0, 4, signal)
     store.waiting[0]?.answer()
     await ahead.close()
