@@ -101,7 +101,8 @@ describe('a response that is lost after the store did its work', () => {
       const body = bytes(3 * MiB + 9, 4)
       await write(storage, 'lost/part', body)
       assert.deepEqual(retries, ['write', 'write'])
-      assert.deepEqual(store.requests, ['begin', 'chunk', 'state', 'chunk', 'state', 'chunk', 'finish'])
+      // The second and third part travel together.
+      assert.deepEqual(store.requests, ['begin', 'chunk', 'state', 'chunk', 'state', 'finish'])
       assert.ok((await storage.read('lost/part', never)).equals(body))
     }))
 

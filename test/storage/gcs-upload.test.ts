@@ -42,7 +42,11 @@ describe('an upload that the store has forgotten', () => {
   test('in its midst is a failure that passes', () =>
     withForgetfulStore(1, async storage => {
       const writer = await storage.openWriter('large', never)
-      await assert.rejects(writer.write([Buffer.alloc(5 * MiB)], never), forgotten)
+      const rejected = async () => {
+        await writer.write([Buffer.alloc(5 * MiB)], never)
+        await writer.commit(never)
+      }
+      await assert.rejects(rejected(), forgotten)
     }))
 
   test('at its end is one too', () =>

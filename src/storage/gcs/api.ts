@@ -14,7 +14,8 @@ export type GcsSession = string & { readonly brand: unique symbol }
 
 export interface GcsChunk {
   start: number
-  body: Buffer
+  /** In one piece or several. */
+  body: readonly Buffer[]
   /** Of the complete object; only with its last bytes. */
   total?: { bytes: number; crc32c: number }
 }

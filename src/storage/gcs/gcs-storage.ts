@@ -20,33 +20,44 @@ export function openGcsStorage(given: GcsOptions, parts: BucketStorageParts): St
   return openBucketStorage({ location, partSizeBytes, uploads, openApi, Writer: GcsWriter }, parts)
 }
 
-/** Sends the parts of an object one after the other, as a resumable upload; the object appears with the last one. */
-class GcsWriter extends BucketWriter<GcsApi> {
+interface WaitingPart {
+  body: Buffer
+  onSent(): void
+  onFailure(error: unknown): void
+}
+
+/**
+ * Sends the parts of an object as a resumable upload, which takes one request at a time: parts that become full meanwhile travel
+ * together in the next one. The object appears with the last.
+ */
+export class GcsWriter extends BucketWriter<GcsApi> {
   #upload: Promise<GcsUpload> | undefined
-  /** The part that is being sent. Never rejects. */
-  #sending: Promise<void> = Promise.resolve()
+  #waiting: WaitingPart[] = []
+  #isSending = false
+  /** No byte may follow those that were not sent. */
+  #failure: { error: unknown } | undefined
+  /** Settles when the last part that was handed over is sent, and so those before it. Never rejects. */
+  #lastSent: Promise<unknown> = Promise.resolve()
 
   protected get hasUpload(): boolean {
     return this.#upload !== undefined
   }
 
   protected async sendPart(signal: AbortSignal): Promise<void> {
-    await untilAborted(this.#sending, signal)
-    this.assertUsable()
     const { sent } = await this.sendInBackground(bytes => this.#send(bytes), signal)
-    this.#sending = sent
+    this.#lastSent = sent
   }
 
   protected async completeUpload(signal: AbortSignal): Promise<void> {
-    await untilAborted(this.#sending, signal)
+    await untilAborted(this.#lastSent, signal)
     this.assertUsable()
     const upload = await this.#upload
-    await upload?.send(this.filling.bytes, true, signal)
+    await upload?.send([this.filling.bytes], true, signal)
   }
 
   protected async dropUpload(signal: AbortSignal): Promise<void> {
     const upload = await untilAborted(this.#upload ?? Promise.resolve(undefined), signal)
-    await untilAborted(this.#sending, signal)
+    await untilAborted(this.#lastSent, signal)
     if (upload) await this.parts.retried(this.key, () => upload.cancel(signal), signal)
   }
 
@@ -56,12 +67,37 @@ class GcsWriter extends BucketWriter<GcsApi> {
     return new KafkaBackupError('STORAGE_UNAVAILABLE', error.message, { cause: error })
   }
 
-  async #send(body: Buffer): Promise<void> {
-    const { signal } = this.stop
+  #send(body: Buffer): Promise<void> {
+    if (this.#failure) return Promise.reject(this.#failure.error)
     this.#upload ??= this.#begin()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#waiting.push({ body, onSent: resolve, onFailure: reject })
+    if (!this.#isSending) void this.#sendWaiting()
+    return promise
+  }
+
+  async #sendWaiting(): Promise<void> {
+    this.#isSending = true
+    while (this.#waiting.length > 0) {
+      const parts = this.#waiting
+      this.#waiting = []
+      try {
+        await this.#sendAll(parts.map(({ body }) => body))
+        for (const { onSent } of parts) onSent()
+      } catch (error) {
+        this.#failure = { error }
+        for (const { onFailure } of [...parts, ...this.#waiting]) onFailure(error)
+        this.#waiting = []
+      }
+    }
+    this.#isSending = false
+  }
+
+  async #sendAll(bodies: readonly Buffer[]): Promise<void> {
+    const { signal } = this.stop
     const upload = await this.#upload
     try {
-      await this.parts.retried(this.key, () => upload.send(body, false, signal), signal)
+      await this.parts.retried(this.key, async () => upload?.send(bodies, false, signal), signal)
     } catch (error) {
       throw this.lostUpload(error)
     }
@@ -96,14 +132,15 @@ class GcsUpload {
   }
 
   /** One attempt. After a failure it may be repeated with the same bytes. */
-  async send(body: Buffer, isLast: boolean, signal: AbortSignal): Promise<void> {
-    const [end, sum] = [this.#sentBytes + body.length, crc32c(body, this.#sum)]
+  async send(body: readonly Buffer[], isLast: boolean, signal: AbortSignal): Promise<void> {
+    const end = body.reduce((bytes, piece) => bytes + piece.length, this.#sentBytes)
+    const sum = body.reduce((before, piece) => crc32c(piece, before), this.#sum)
     const total = isLast ? { total: { bytes: end, crc32c: sum } } : {}
     let state = await this.#state(signal)
     while (!this.#isComplete(state, { end, sum, isLast })) {
       const start = this.#startOf(state, end)
       this.#isUncertain = true
-      const rest = body.subarray(start - this.#sentBytes)
+      const rest = skipBytes(body, start - this.#sentBytes)
       const next = await this.#api.putChunk(this.#key, this.#session, { start, body: rest, ...total }, signal)
       this.#isUncertain = false
       if (!next.isDone && next.persisted <= start) throw this.#failed('accepted none of the bytes')
@@ -139,4 +176,13 @@ class GcsUpload {
   #failed(what: string): KafkaBackupError {
     return new KafkaBackupError('STORAGE_UNAVAILABLE', `the upload of ${JSON.stringify(this.#key)} ${what}`)
   }
+}
+
+function skipBytes(pieces: readonly Buffer[], bytes: number): Buffer[] {
+  let left = bytes
+  return pieces.flatMap(piece => {
+    const skipped = Math.min(left, piece.length)
+    left -= skipped
+    return skipped < piece.length ? [piece.subarray(skipped)] : []
+  })
 }

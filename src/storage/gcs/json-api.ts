@@ -145,7 +145,8 @@ class JsonApi implements GcsApi {
 
   async putChunk(key: string, session: GcsSession, chunk: GcsChunk, signal: AbortSignal): Promise<UploadState> {
     const { start, body, total } = chunk
-    const bytes = body.length === 0 ? '*' : `${start}-${start + body.length - 1}`
+    const length = body.reduce((sum, piece) => sum + piece.length, 0)
+    const bytes = length === 0 ? '*' : `${start}-${start + length - 1}`
     const headers = {
       'content-range': `bytes ${bytes}/${total?.bytes ?? '*'}`,
       ...(total && { 'x-goog-hash': `crc32c=${formatSum(total.crc32c)}` }),
@@ -171,10 +172,10 @@ class JsonApi implements GcsApi {
   #ofSession(
     action: string,
     key: string,
-    { session, headers, body }: { session: GcsSession; headers: Record<string, string>; body?: Buffer },
+    { session, headers, body }: { session: GcsSession; headers: Record<string, string>; body?: readonly Buffer[] },
     signal: AbortSignal,
   ): Promise<HttpAnswer> {
-    const request = { method: 'PUT', path: session, headers, body: body === undefined ? [] : [body] }
+    const request = { method: 'PUT', path: session, headers, body: body ?? [] }
     return this.#connection.send(request, { action, key, missing: 'upload', expected: [308] }, signal)
   }
 
