@@ -70,13 +70,20 @@ export async function surveyRestore(
   const planned = isWithoutIds ? found.plan : planWithIds(found, options)
   const schemasAddedAt = schemas?.backup.addedAt
   const plan = { ...planned, ...(schemasAddedAt !== undefined && { schemasAddedAt }) }
-  const records = await surveyRecords(found, plan, options, parts, signal)
-  const { topics, sourceCluster } = records.plan
+  const { topics, sourceCluster } = plan
   const isSameCluster = sourceCluster !== null && sourceCluster === target.clusterId
   const ofGroups = { manifest, topics, isSameCluster, hasBegun: progress !== undefined }
   const ofAccess = { manifest, topics, topicMapping: wanted.topicMapping }
-  const groups = await unlessUnread('consumer groups', surveyGroups(groupOptions, ofGroups, parts, signal))
-  const access = await unlessUnread('access rules', surveyAccess(selection, ofAccess, parts, signal))
+  // At the same time, because a store may be far away. What failed is reported in this order.
+  const readings = [
+    surveyRecords(found, plan, options, parts, signal),
+    surveyGroups(groupOptions, ofGroups, parts, signal),
+    surveyAccess(selection, ofAccess, parts, signal),
+  ] as const
+  await Promise.allSettled(readings)
+  const records = await readings[0]
+  const groups = await unlessUnread('consumer groups', readings[1])
+  const access = await unlessUnread('access rules', readings[2])
   return {
     records,
     ...(schemas && { schemas }),

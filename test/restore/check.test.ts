@@ -5,6 +5,7 @@ import { runBackup } from '../../src/backup/run-backup.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import { checkRestore } from '../../src/restore/check.ts'
 import { restoreBackup } from '../../src/restore/restore-backup.ts'
+import { surveyRestore } from '../../src/restore/survey-restore.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { stored } from '../access/rules.ts'
 import { encodeRun } from '../fakes/batches.ts'
@@ -74,6 +75,42 @@ function withDenied(
     storage,
   )
 }
+
+test('indexes, consumer groups and access rules are read from the store at the same time', () => {
+  const storage = openMemoryStorage()
+  return withFakeTarget(
+    [orders()],
+    async ({ fake }) => {
+      await backUpAll(storage)
+      const parts = [/\/index-/, /\/groups-/, /\/access-/]
+      const asked = new Set<RegExp>()
+      const all = Promise.withResolvers<void>()
+      const read: Storage['read'] = async (key, signal) => {
+        const part = parts.find(one => one.test(key))
+        if (part) {
+          asked.add(part)
+          if (asked.size === parts.length) all.resolve()
+          await all.promise
+          if (part !== parts[0]) throw new KafkaBackupError('STORAGE_DENIED', `access to ${key} is denied`)
+        }
+        return storage.read(key, signal)
+      }
+      const request = {
+        records: plainOptions({ replicationFactor: 1, retention: 'apply' }),
+        groups: { exclude: [], mapping: new Map() },
+        access: { acls: true, quotas: false, users: false },
+      }
+      const far: Storage = { ...storage, read }
+      const cluster = await fake.open()
+      const unread: string[] = []
+      const onUnread = (part: string) => void unread.push(part)
+      const { records } = await surveyRestore(request, { cluster, storage: far, clock: fake.clock, onUnread }, never)
+      assert.equal(records.segments.size, 1)
+      assert.deepEqual(unread, ['consumer groups', 'access rules'])
+    },
+    storage,
+  )
+})
 
 describe('check of a restore', () => {
   test('reports consumer groups and access rules that cannot be read as failed checks, next to the checks of topics', () =>
