@@ -77,6 +77,13 @@ const runs: BadResource[] = [
     { parallelism: 129 },
     /spec\.parallelism: .*less than or equal to 128/,
   ),
+  bad('KafkaRestore', 'a probe of everything', { probe: 'all' }, /spec\.probe: .*"store", "target"/),
+  bad(
+    'KafkaRestore',
+    'a probe of a restore with several pods',
+    { probe: 'target', parallelism: 2 },
+    /spec\.probe: .*set parallelism to 1/,
+  ),
   bad(
     'KafkaBackup',
     'Allow with one backup',

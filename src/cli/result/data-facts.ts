@@ -6,9 +6,10 @@ import type { ShardReport } from '../../backup/run-shard.ts'
 import type { CheckReport } from '../../observe/finding.ts'
 import type { CompareReport } from '../../restore/compare.ts'
 import type { PreparedRestore } from '../../restore/prepare-restore.ts'
+import type { ComparedEstimate } from '../../restore/recovery.ts'
 import type { RestoreShardReport } from '../../restore/restore-shard.ts'
 import type { DeleteReport } from '../../retention/delete-backup.ts'
-import type { ShownRestore } from '../actions.ts'
+import type { ShownDryRun, ShownRestore } from '../actions.ts'
 import { plural } from '../text.ts'
 import type { Facts } from './result-builder.ts'
 import { problemOfSchemas, schemaTotals } from './schema-facts.ts'
@@ -43,6 +44,7 @@ export function restoreFacts(report: ShownRestore): Facts {
   const { generation, totals, gaps, verification, schemas, consumerGroups } = report
   const { topics, partitions, records, bytes, found } = totals
   const problem = problemOfRestore(report)
+  const estimate = report.recovery?.estimate
   return {
     generation,
     totals: {
@@ -51,10 +53,29 @@ export function restoreFacts(report: ShownRestore): Facts {
       groups_failed: consumerGroups?.totals.failed ?? 0,
       ...(schemas && { schemas: schemaTotals(schemas) }),
       ...(verification && { compared: comparedTotals(verification) }),
+      ...(estimate && { estimate: { ...estimateTotals(estimate), actual_seconds: round(estimate.actualSeconds) } }),
     },
     gaps: gaps.length,
     ...(problem && { problem }),
   }
+}
+
+/** What a dry run has estimated; nothing where it could not. */
+export function estimateFacts({ estimate }: Pick<ShownDryRun, 'estimate'>): Facts {
+  if (!estimate || estimate.seconds === null) return {}
+  return { totals: { estimate: estimateTotals({ ...estimate, seconds: estimate.seconds }) } }
+}
+
+function estimateTotals({
+  seconds,
+  precision,
+  limitedBy,
+}: Pick<ComparedEstimate, 'seconds' | 'precision' | 'limitedBy'>) {
+  return { seconds: round(seconds), precision, limited_by: limitedBy }
+}
+
+function round(seconds: number): number {
+  return Number(seconds.toFixed(3))
 }
 
 export function preparedFacts({ generation, topics, shards }: PreparedRestore): Facts {

@@ -33,6 +33,8 @@ export interface ResourceSpec {
   parallelism?: number
   verify?: { schedule?: string; deep?: boolean }
   dryRun?: boolean
+  /** What a restore measures to estimate its time. */
+  probe?: 'store' | 'target'
   deletionPolicy?: 'Retain' | 'Delete'
   backupId?: string
   strategy?: string

@@ -79,9 +79,22 @@ const restoreFields: FieldGroup = {
       type: 'boolean',
       default: false,
     },
+    probe: {
+      description:
+        'What is measured before the restore, or by a dry run, to estimate its time: `store` reads up to 64 MiB of the backup for up to 5 s; `target` also writes up to 64 MiB to a topic `__kafka-backup.probe.*`, which it creates and deletes. `status.estimate` has the result.',
+      type: 'string',
+      enum: ['store', 'target'],
+    },
   },
   required: [],
-  rules: [],
+  rules: [
+    {
+      rule: '!(has(self.probe) && self.parallelism > 1 && !self.dryRun)',
+      message:
+        'a restore with several pods is not probed: set parallelism to 1, or probe with another KafkaRestore that has dryRun true',
+      fieldPath: '.probe',
+    },
+  ],
 }
 
 function limit(description: string, minimum: number, maximum = 31_536_000): FieldSchema {

@@ -70,6 +70,21 @@ const progress = object(
   ['phase', 'records', 'bytes'],
 )
 
+const estimate = object(
+  {
+    seconds: number('Estimated time of the records, and of the schemas where the registry was measured.'),
+    precision: choice('How exact that is.', ['about', 'at_least', 'at_most']),
+    limitedBy: text('What limits it, as `limited_by` in docs/restore.md. Not set if nothing is left to write.'),
+    actualSeconds: number('Time that the estimated work took. Not set for a dry run.'),
+  },
+  ['seconds', 'precision'],
+)
+
+const estimateField = {
+  description: 'Estimated time of a restore, and the time that it took.',
+  ...estimate,
+} as typeof estimate
+
 const activeFields = {
   run: text('The name of the run, unique in this resource.'),
   purpose: text<RunPurpose>('The purpose of the run: `main`, `verify` or `delete`.'),
@@ -92,6 +107,7 @@ const ended = object(
     groups: count('Consumer groups whose committed offsets were set, kept or compared.'),
     gaps: count('Gaps that the run found.'),
     mayHoldDeletedKeys: count('Partitions of the backup that may contain keys that were deleted at the source.'),
+    estimate: estimateField,
     snapshotId: text('The snapshot that the run took.'),
     report: text('The key of the full report in the store.'),
     dryRun: { description: 'Whether it was a dry run, which changes nothing.', type: 'boolean' } as Typed<boolean>,
@@ -125,6 +141,7 @@ export const statusSchema = {
     storedBytes: count('Bytes that the complete backup occupies in the store.'),
     gaps: count('Gaps that the last run found: records that expired at the source before they were read.'),
     mayHoldDeletedKeys: count('Partitions of the backup that may contain keys that were deleted at the source.'),
+    estimate: estimateField,
     backupId: text('The backup that the last run wrote or read.'),
     snapshotId: text('The snapshot of committed offsets taken before a reset or rollback, or the requested one.'),
     report: text('The key of the full report in the store.'),
@@ -145,6 +162,7 @@ export type ResourceStatus = TypeOf<typeof statusSchema>
 export type Condition = TypeOf<typeof condition>
 export type RunProgress = TypeOf<typeof progress>
 export type TopicProgress = TypeOf<typeof topicProgress>
+export type RunEstimate = TypeOf<typeof estimate>
 export type ActiveRun = TypeOf<typeof active>
 export type EndedRun = TypeOf<typeof ended>
 

@@ -99,6 +99,7 @@ export function sumTotals(attempts: readonly Attempt[]): JobTotals {
     ...given('bytes', sum(last.map(one => one?.bytes))),
     ...given('storedBytes', last.findLast(one => one?.storedBytes !== undefined)?.storedBytes),
     ...given('mayHoldDeletedKeys', last.findLast(one => one?.mayHoldDeletedKeys !== undefined)?.mayHoldDeletedKeys),
+    ...given('estimate', last.findLast(one => one?.estimate !== undefined)?.estimate),
     ...given('groups', sum(all.map(({ result }) => result.groups))),
     ...given('gaps', sum([...gapsOf.values()])),
     ...given('snapshotId', snapshotOf(all.map(({ result }) => result))),

@@ -44,7 +44,12 @@ function backupCommand(spec: ResourceSpec, { purpose, stage, backupId }: JobStep
 function restoreOptions(spec: ResourceSpec, { stage }: JobStep): string[] {
   if (stage === 'shards') return ['--prepare']
   if (stage === 'commit') return ['--finish', '--report']
-  return spec.dryRun ? ['--dry-run'] : ['--report']
+  return [spec.dryRun ? '--dry-run' : '--report', ...probeOption(spec)]
+}
+
+function probeOption({ probe }: ResourceSpec): string[] {
+  if (probe === undefined) return []
+  return [probe === 'target' ? '--probe-target' : '--probe']
 }
 
 function resetOptions(spec: ResourceSpec): string[] {

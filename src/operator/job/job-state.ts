@@ -1,4 +1,4 @@
-import type { RunPurpose } from '../crd/status.ts'
+import type { RunEstimate, RunPurpose } from '../crd/status.ts'
 
 /** One Job with its pods, as `readJobState` reads it for the plan. */
 export interface JobState {
@@ -50,6 +50,7 @@ export interface JobTotals {
   bytes?: number
   storedBytes?: number
   mayHoldDeletedKeys?: number
+  estimate?: RunEstimate
   groups?: number
   gaps?: number
   /** From the first pod that reported one: a retry takes its snapshot after the reset. */

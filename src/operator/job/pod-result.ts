@@ -1,3 +1,5 @@
+import type { RunEstimate } from '../crd/status.ts'
+
 /** What a pod says of itself in its termination message; docs/result-file.md has all fields. */
 export interface PodResult {
   exit: number
@@ -15,6 +17,8 @@ export interface PodResult {
   storedBytes: number | undefined
   /** Partitions of the backup that may hold keys which were deleted at the source. */
   mayHoldDeletedKeys: number | undefined
+  /** Of the time of a restore. */
+  estimate: RunEstimate | undefined
   /** Groups whose committed offsets were set, kept or compared. */
   groups: number | undefined
   snapshotId: string | undefined
@@ -50,6 +54,7 @@ export function parsePodResult(message: string | undefined): PodResult | undefin
     bytes: count(totals.bytes),
     storedBytes: count(asObject(totals.backup)?.stored_bytes),
     mayHoldDeletedKeys: count(asObject(totals.backup)?.may_hold_deleted_keys),
+    estimate: parseEstimate(asObject(totals.estimate)),
     groups: groupsDone(command, totals),
     snapshotId: name(totals.snapshot_id),
     report: name(result.report),
@@ -72,6 +77,25 @@ function asObject(value: unknown): Record<string, unknown> | undefined {
 
 function count(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined
+}
+
+const precisions = ['about', 'at_least', 'at_most'] as const
+
+function parseEstimate(estimate: Record<string, unknown> = {}): RunEstimate | undefined {
+  const seconds = duration(estimate.seconds)
+  const precision = precisions.find(one => one === estimate.precision)
+  if (seconds === undefined || precision === undefined) return undefined
+  const limitedBy = name(estimate.limited_by)
+  const actualSeconds = duration(estimate.actual_seconds)
+  return {
+    ...{ seconds, precision },
+    ...(limitedBy !== undefined && { limitedBy }),
+    ...(actualSeconds !== undefined && { actualSeconds }),
+  }
+}
+
+function duration(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined
 }
 
 /** As the reason of a condition may be written. */

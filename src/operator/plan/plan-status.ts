@@ -47,7 +47,7 @@ function runFields(
   progress: RunProgress | undefined,
 ): Fields {
   const last = lastOf(history, 'main')
-  const firstReported = <Name extends 'storedBytes' | 'snapshotId' | 'mayHoldDeletedKeys'>(name: Name) =>
+  const firstReported = <Name extends 'storedBytes' | 'snapshotId' | 'mayHoldDeletedKeys' | 'estimate'>(name: Name) =>
     history.find(run => run.purpose === 'main' && run[name] !== undefined)?.[name] ?? before[name]
   const counted = live ? progress : last
   return {
@@ -59,6 +59,7 @@ function runFields(
     storedBytes: progress?.storedBytes ?? firstReported('storedBytes'),
     gaps: last?.gaps,
     mayHoldDeletedKeys: firstReported('mayHoldDeletedKeys'),
+    estimate: firstReported('estimate'),
     backupId: live?.backupId ?? last?.backupId,
     snapshotId: firstReported('snapshotId'),
     report: last?.report,

@@ -7,7 +7,7 @@ import type { OffsetsSession } from '../../../src/jobs/offsets.ts'
 import { RestoreRefusal } from '../../../src/restore/refusal.ts'
 import { backupReport, checkReport, compareReport, fakeActions, gap, job, verifyReport } from '../fake-actions.ts'
 import { FakeIo } from '../fake-io.ts'
-import { restoreReport } from '../restore-samples.ts'
+import { restoreDryRun, restoreReport } from '../restore-samples.ts'
 
 const env = { KAFKA_BACKUP_RESULT_FILE: '/dev/termination-log' }
 const backup = ['backup', '--config', 'job.yaml']
@@ -123,6 +123,30 @@ describe('the result file', () => {
     assert.deepEqual([result.exit, result.totals.records], [4, restoreReport.totals.records])
     assert.deepEqual([result.totals.groups, result.totals.groups_failed], [1, 1])
     assert.match(result.message, /1 consumer group did not get all committed offsets; g: came back/)
+  })
+
+  test('of a restore and of its dry run contains the estimated time', async () => {
+    const estimate = { seconds: 240, precision: 'about' as const, limitedBy: 'target_write' as const }
+    const planned = {
+      ...{ ...estimate, bytes: 1, records: 1, storeBytes: 1, steps: [], notIncluded: [], source: null, problems: [] },
+    }
+    const dryRun = (known: typeof planned | (Omit<typeof planned, 'seconds'> & { seconds: null })) =>
+      run(['restore', '--config', 'r.yaml', '--dry-run'], {
+        dryRunRestoreJob: async () => ({ ...restoreDryRun, findings: [], estimate: known }),
+      })
+    const named = { seconds: 240, precision: 'about', limited_by: 'target_write' }
+    assert.deepEqual((await dryRun(planned)).result.totals.estimate, named)
+    assert.equal((await dryRun({ ...planned, seconds: null })).result.totals.estimate, undefined)
+    const source = { kind: 'probe' as const, at: '2026-01-02T03:04:05.000Z' }
+    const recovery = {
+      ...{ targetCluster: 'c1', rewritesIds: false, repartition: 'keep' as const, measuredAt: source.at },
+      ...{ schemasMs: 0, registryRequests: 0, recordsMs: 1, bytes: 1, comparisonMs: 0, groupsMs: 0 },
+      ...{ limitedBy: 'target' as const, estimate: { ...estimate, source, actualSeconds: 252.0004 } },
+    }
+    const { result } = await run(['restore', '--config', 'r.yaml'], {
+      runRestoreJob: async () => ({ ...restoreReport, recovery }),
+    })
+    assert.deepEqual(result.totals.estimate, { ...named, actual_seconds: 252 })
   })
 
   test('of a refused restore names all blockers', async () => {

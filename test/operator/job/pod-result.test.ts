@@ -37,6 +37,7 @@ test('reads the result of a command, also if its strings were cut', () => {
     bytes: 7,
     storedBytes: 9,
     mayHoldDeletedKeys: 2,
+    estimate: undefined,
     groups: undefined,
     snapshotId: undefined,
     report: 'orders/reports/x.json',
@@ -44,6 +45,20 @@ test('reads the result of a command, also if its strings were cut', () => {
   const long = parsePodResult(formatResult({ ...written, message: 'ü"\n'.repeat(9000) }))
   assert.equal(long?.code, 'KAFKA_DENIED')
   assert.equal([...(long?.message ?? '')].length, 800)
+})
+
+test('reads the estimated time of a restore, and the time that it took', () => {
+  const read = (estimate: unknown) => {
+    return parsePodResult(JSON.stringify({ ok: true, exit: 0, command: 'restore', totals: { estimate } }))?.estimate
+  }
+  const known = { seconds: 240.5, precision: 'at_least' }
+  assert.deepEqual(read({ ...known, limited_by: null }), known)
+  assert.deepEqual(read({ ...known, limited_by: 'target_write', actual_seconds: 252 }), {
+    ...{ seconds: 240.5, precision: 'at_least', limitedBy: 'target_write', actualSeconds: 252 },
+  })
+  for (const other of [undefined, null, [], 7, {}, { ...known, seconds: '1' }, { ...known, precision: 'never' }]) {
+    assert.equal(read(other), undefined)
+  }
 })
 
 test('rejects an empty, cut or foreign message as a result', () => {
@@ -65,7 +80,10 @@ test('bounds the result of a hostile pod, and accepts only strings and numbers',
         message: { a: 1 },
         help: '\u001b[31mred\u202e\n\u0000',
       },
-      totals: { records: 1e300, bytes: -5, backup: { stored_bytes: '7' }, snapshot_id: 'a b', groups_set: 1.5 },
+      totals: {
+        ...{ records: 1e300, bytes: -5, backup: { stored_bytes: '7' }, snapshot_id: 'a b', groups_set: 1.5 },
+        estimate: { seconds: -1, precision: 'about' },
+      },
       ...{ gaps: Number.MAX_SAFE_INTEGER + 1, report: '\n', retryable: 'no', __proto__: { a: 1 } },
     }),
   )
@@ -78,6 +96,7 @@ test('bounds the result of a hostile pod, and accepts only strings and numbers',
       storedBytes: undefined,
       groups: undefined,
       mayHoldDeletedKeys: undefined,
+      estimate: undefined,
     },
     ...{ snapshotId: undefined, report: undefined },
   })

@@ -244,6 +244,15 @@ function condition({ status }: Plan, type: ConditionType) {
   return status.conditions?.find(one => one.type === type)
 }
 
+test('shows the estimate of the last run that has made one', () => {
+  const story = new Story(resourceOf({ dryRun: true, probe: 'target' }))
+  const estimate = { seconds: 240, precision: 'about' as const, limitedBy: 'target_write' }
+  const { status } = story.plan(startMs + 61_000, [
+    jobOf('once', { end: endOf({ totals: { dryRun: true, estimate } }) }),
+  ])
+  assert.deepEqual([status.estimate, status.history?.[0]?.estimate], [estimate, estimate])
+})
+
 test('a successful dry run is completed, and does not set the time of the last success', () => {
   const story = new Story(resourceOf({ dryRun: true }))
   const dry = jobOf('once', { end: endOf({ totals: { dryRun: true } }) })
