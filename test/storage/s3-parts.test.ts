@@ -27,6 +27,24 @@ describe('the buffer of a part', () => {
     assert.equal(second.bytes.buffer.byteLength, 1024 * KiB)
   })
 
+  test('frees the memory that it has outgrown', () => {
+    const given: Buffer[] = []
+    class WatchedMemory extends PartMemory {
+      override take(bytes: number): Buffer {
+        given.push(super.take(bytes))
+        return given.at(-1) as Buffer
+      }
+    }
+    const part = new PartBuffer(new WatchedMemory(1024 * KiB, 1), true)
+    for (let i = 0; i < 16; i++) part.fill(Buffer.alloc(64 * KiB, i))
+    assert.deepEqual(
+      given.map(({ length }) => length),
+      [64 * KiB, 0, 0, 0, 1024 * KiB],
+      'all but the smallest',
+    )
+    assert.deepEqual(part.bytes, Buffer.concat(Array.from({ length: 16 }, (_, i) => Buffer.alloc(64 * KiB, i))))
+  })
+
   test('gives its memory to the next', () => {
     const memory = new PartMemory(100 * KiB, 1)
     const parts = [new PartBuffer(memory, false), new PartBuffer(memory, false)]

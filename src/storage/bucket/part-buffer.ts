@@ -1,3 +1,5 @@
+import { freeMemory } from '../../lib/recycled-memory.ts'
+
 const smallestBytes = 64 * 1024
 
 /** Reuses the memory of full parts instead of leaving it to the garbage collector. */
@@ -66,7 +68,8 @@ export class PartBuffer {
     const buffer = this.#memory.take(this.#isFirst ? bytes : this.#memory.partBytes)
     if (old !== undefined) {
       old.copy(buffer, 0, 0, this.#filled)
-      this.#memory.give(old)
+      // Nothing else refers to it. A part that grows to its full size would leave as much again to the collector.
+      freeMemory(old)
     }
     this.#buffer = buffer
     return buffer
