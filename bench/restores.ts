@@ -125,17 +125,20 @@ export class Restores {
     // As many commits as an hour has minutes, of a record rate that keeps all appends small.
     const rate = Math.ceil(records / 60)
     const producing = runPerfTool(this.#server, { topic, records, payload: this.#payload, props, rate })
-    await this.#backUpContinuously(topic, path, '24h', producing.then(waitSeconds(5)))
+    await this.#backUpContinuously([topic], path, '24h', producing.then(waitSeconds(5)))
     const merged = join(this.#folder, 'merged')
     await cp(path, merged, { recursive: true })
-    await this.#backUpContinuously(topic, merged, '1m', waitSeconds(90)())
+    // Merges are looked for every few commits: records of another topic make these.
+    await this.#driver.createTopic('ticks', { partitions: 1 })
+    const ticking = runPerfTool(this.#server, { topic: 'ticks', records: 300, payload: this.#payload, rate: 2 })
+    await this.#backUpContinuously([topic, 'ticks'], merged, '1m', ticking)
     const paths = { single: await this.#backUp(topic), unmerged: path, merged }
-    const pieces = { unmerged: await countPieces(path), merged: await countPieces(merged) }
+    const pieces = { unmerged: await countPieces(path, topic), merged: await countPieces(merged, topic) }
     if (pieces.merged > 0 || pieces.unmerged < 200) throw new Error(`pieces: ${JSON.stringify(pieces)}`)
     const wallMs = { single: [] as number[], unmerged: [] as number[], merged: [] as number[] }
     for (let round = 0; round < ROUNDS; round++) {
       for (const kind of ['single', 'unmerged', 'merged'] as const) {
-        wallMs[kind].push((await this.#restore(paths[kind], topic)).wallMs)
+        wallMs[kind].push((await this.#restore(paths[kind], topic, { topics: { include: [topic] } })).wallMs)
       }
     }
     const singleMs = median(wallMs.single)
@@ -153,8 +156,13 @@ export class Restores {
     ]
   }
 
-  async #backUpContinuously(topic: string, path: string, mergeAfter: string, stop: Promise<unknown>): Promise<void> {
-    const source = { bootstrap_servers: this.#server.bootstrapServers, topics: { include: [topic] } }
+  async #backUpContinuously(
+    include: readonly string[],
+    path: string,
+    mergeAfter: string,
+    stop: Promise<unknown>,
+  ): Promise<void> {
+    const source = { bootstrap_servers: this.#server.bootstrapServers, topics: { include } }
     const backup = { continuous: true, commit_interval: '1s', merge_after: mergeAfter }
     const config = await this.#write({
       mode: 'backup',
@@ -263,13 +271,13 @@ function waitSeconds(seconds: number): () => Promise<void> {
   return () => new Promise(resolve => setTimeout(resolve, seconds * 1000))
 }
 
-/** Small appends that share objects with others. */
-async function countPieces(path: string): Promise<number> {
+/** Small appends of a topic that share objects with others. */
+async function countPieces(path: string, name: string): Promise<number> {
   const { signal } = new AbortController()
   const storage = openLocation(path)
   const { topics } = await openBackup(storage, 'bench', signal)
   let pieces = 0
-  for (const topic of topics) {
+  for (const topic of topics.filter(one => one.name === name)) {
     for (const partition of topic.partitions) {
       const segments = await listSegments(storage, topic, partition, signal)
       pieces += segments.filter(({ piece }) => piece).length
