@@ -33,6 +33,7 @@ const allowed: Record<string, string[]> = {
   retention: ['lib', 'errors', 'archive', 'type:storage', 'observe'],
   copy: ['lib', 'errors', 'archive', 'type:storage', 'observe'],
   access: ['lib', 'errors', 'kafka', 'archive', 'type:storage', 'observe'],
+  init: ['lib', 'errors', 'storage'],
   config: ['lib', 'errors', 'registry'],
   operator: ['lib', 'errors', 'config', 'observe'],
   jobs: [
@@ -57,6 +58,7 @@ const allowed: Record<string, string[]> = {
     'retention',
     'copy',
     'access',
+    'type:init',
     'config',
   ],
   library: [
@@ -105,6 +107,7 @@ const allowed: Record<string, string[]> = {
     'retention',
     'copy',
     'access',
+    'init',
     'operator',
   ],
 }

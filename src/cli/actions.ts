@@ -20,6 +20,7 @@ export type Actions = typeof realActions
 const config = () => import('../config/load-job.ts')
 const backup = () => import('../jobs/backup.ts')
 const comparison = () => import('../jobs/compare.ts')
+const jobFile = () => import('../init/write-job-file.ts')
 const keys = () => import('../jobs/keys.ts')
 const parts = () => import('../jobs/parts.ts')
 const prune = () => import('../jobs/prune.ts')
@@ -32,6 +33,8 @@ export const realActions = {
   /** This and the next fail for a job of another mode. */
   loadBackupJob: async (path: string, options: JobOptions): Promise<BackupJob> =>
     (await config()).loadJob(path, { ...options, mode: 'backup' }),
+  parseBackupJob: async (text: string, options: Omit<JobOptions, 'mode'> & { source: string }): Promise<BackupJob> =>
+    (await config()).parseJob(text, { ...options, mode: 'backup' }),
   loadRestoreJob: async (path: string, options: JobOptions): Promise<RestoreJob> =>
     (await config()).loadJob(path, { ...options, mode: 'restore' }),
   /** For what does not contact Kafka; a job of another mode than the given one is refused. */
@@ -66,6 +69,17 @@ export const realActions = {
     () => import('../jobs/check.ts'),
     one => one.checkJob,
   ),
+  /** For `init`. */
+  readConnectionFile: lazy(
+    () => import('../init/read-connection.ts'),
+    one => one.readConnectionFile,
+  ),
+  surveyCluster: lazy(
+    () => import('../jobs/survey-cluster.ts'),
+    one => one.surveyCluster,
+  ),
+  assertFree: lazy(jobFile, one => one.assertFree),
+  writeJobFile: lazy(jobFile, one => one.writeJobFile),
   listBackups: lazy(
     () => import('../archive/list-backups.ts'),
     one => one.listBackups,

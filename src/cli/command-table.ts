@@ -8,6 +8,7 @@ import { diffCommand } from './diff-command.ts'
 import { drillCommand } from './drill-command.ts'
 import { holdCommand } from './hold-command.ts'
 import { importCommand } from './import-command.ts'
+import { initCommand } from './init-command.ts'
 import { keyCommand } from './key-command.ts'
 import { describeCommand, listCommand } from './list-command.ts'
 import { offsetsCommand } from './offsets-table.ts'
@@ -73,6 +74,7 @@ const nothingChanged = { onInterrupt: NOTHING_CHANGED, stopsAtOnce: true } as co
 
 /** All commands. The parser, the help, the completion and docs/cli.md are generated from this table. */
 export const commandTable: readonly CommandSpec[] = [
+  initCommand,
   {
     name: 'check',
     summary: 'check connectivity and permissions without copying anything',

@@ -123,6 +123,7 @@ function guessOptions(argv: readonly string[]): OutputOptions {
 
 /** Loads the code of a command on demand. Separate from the command table, which some commands import. */
 const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
+  init: () => import('./commands/init.ts'),
   check: () => import('./commands/check.ts'),
   backup: () => import('./commands/backup.ts'),
   restore: () => import('./commands/restore.ts'),

@@ -34,6 +34,13 @@ export interface CommandOptions extends DrillOptions {
   paths: string[]
   backupIds: string[]
   from?: string | undefined
+  listener?: string | undefined
+  protocol?: string | undefined
+  mechanism?: string | undefined
+  include: string[]
+  exclude: string[]
+  schedule?: string | undefined
+  check: boolean
   to?: string | undefined
   fromConfig?: string | undefined
   toConfig?: string | undefined

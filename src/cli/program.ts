@@ -45,6 +45,7 @@ function buildProgram(io: Io, version: string, onChosen: OnChosen): Command {
 }
 
 const firstSteps = [
+  ['init', 'write a job file, step by step'],
   ['backup --config job.yaml', 'copy new records'],
   ['verify --config job.yaml --deep', 'check every byte'],
   ['restore --config restore.yaml', 'restore the backup'],
@@ -158,6 +159,8 @@ const several = {
   where: [],
   keepGenerations: [],
   word: [],
+  include: [],
+  exclude: [],
 }
 const flags = {
   deep: false,
@@ -177,7 +180,7 @@ const flags = {
   count: false,
   requireMatch: false,
 }
-const on = { metrics: true, leaderElect: true, record: true, schemas: true }
+const on = { metrics: true, leaderElect: true, record: true, schemas: true, check: true }
 const off = {
   ...flags,
   allNamespaces: false,

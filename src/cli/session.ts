@@ -73,6 +73,17 @@ export class Session {
     return this.#load(options => this.actions.loadBackupJob(path, options))
   }
 
+  /** A job that is not in a file yet, with variables that only this run knows. Those of the environment win. */
+  async parseBackupJob(text: string, source: string, known: Record<string, string>): Promise<BackupJob> {
+    const env = { ...known, ...this.#io.env }
+    return this.#load(() => this.actions.parseBackupJob(text, { source, env }))
+  }
+
+  /** Texts that appear in no line from now on. */
+  hide(secrets: readonly string[]): void {
+    this.#redactor.add(secrets)
+  }
+
   /** The same for a command that is about a restore. */
   loadRestoreJob(path: string): Promise<RestoreJob> {
     return this.#load(options => this.actions.loadRestoreJob(path, options))
@@ -153,6 +164,11 @@ export class Session {
   /** Whether the answer on the terminal is this very text. */
   async confirmByTyping(question: string, text: string): Promise<boolean> {
     return (await this.#ask(`${question} `)).trim() === text
+  }
+
+  /** The line that is typed on the terminal. */
+  question(question: string): Promise<string> {
+    return this.#ask(question)
   }
 
   /** The result, in the format that was asked for. */

@@ -142,6 +142,21 @@ export async function withParts<T>(
   })
 }
 
+/** The cluster alone. */
+export async function withCluster<T>(
+  source: RestoreJob['target'],
+  hooks: Hooks,
+  signal: AbortSignal,
+  work: (cluster: Cluster) => Promise<T>,
+): Promise<T> {
+  const cluster = await openCluster(source, hooks, signal)
+  try {
+    return await work(cluster)
+  } finally {
+    cluster.close()
+  }
+}
+
 async function openCluster(source: RestoreJob['target'], hooks: Hooks, signal: AbortSignal): Promise<Cluster> {
   const { Cluster } = await import('../kafka/cluster.ts')
   const { onRequest } = hooks

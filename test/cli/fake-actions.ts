@@ -18,6 +18,7 @@ import type { ExportReport } from '../../src/export/export-report.ts'
 import type { ImportReport } from '../../src/import/import-oso.ts'
 import type { DrillReport } from '../../src/jobs/drill.ts'
 import type { KeyListing } from '../../src/jobs/keys.ts'
+import type { ClusterSurvey } from '../../src/jobs/survey-cluster.ts'
 import type { RecordedReport } from '../../src/jobs/verify.ts'
 import type { CheckReport } from '../../src/observe/finding.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
@@ -126,6 +127,19 @@ export const dryRun: DryRun = {
   gaps: [],
   rereads: [],
   warnings: [],
+}
+
+const surveyed = { isInternal: false, isCompacted: false, retentionMs: 604_800_000, missing: [] }
+
+export const clusterSurvey: ClusterSurvey = {
+  clusterId: 'MkU3OEVBNTcwNTJENDM2Qk',
+  brokers: 3,
+  topics: [
+    { ...surveyed, name: '__consumer_offsets', partitions: 50, bytes: 1000, isInternal: true },
+    { ...surveyed, name: 'app-count-repartition', partitions: 4, bytes: 4096 },
+    { ...surveyed, name: 'orders', partitions: 12, bytes: 5_000_000_000, retentionMs: 86_400_000 },
+    { ...surveyed, name: 'secret', partitions: 1, bytes: null, retentionMs: null, missing: ['Read'] },
+  ],
 }
 
 export const checkReport: CheckReport = {
@@ -583,6 +597,16 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     dryRunRestoreJob: answer('dryRunRestoreJob', restoreDryRun),
     checkJob: answer('checkJob', checkReport),
     listBackups: answer('listBackups', summaries),
+    parseBackupJob: async (text, options) => parseJob(text, { ...options, mode: 'backup' }),
+    readConnectionFile: answer('readConnectionFile', {
+      bootstrapServers: ['kafka:9093'],
+      security: { protocol: 'SASL_SSL', sasl: { mechanism: 'PLAIN', username: 'u', password: `\${KAFKA_PASSWORD}` } },
+      secrets: [{ variable: 'KAFKA_PASSWORD', origin: 'sasl.password in client.properties', value: 'hunter2-secret' }],
+      notes: [],
+    }),
+    surveyCluster: answer('surveyCluster', clusterSurvey),
+    assertFree: answer('assertFree', undefined),
+    writeJobFile: answer('writeJobFile', undefined),
     listBackupIds: answer('listBackupIds', ['orders', 'payments']),
     openBackup: answer('openBackup', manifest),
     listGenerationsOf: answer('listGenerationsOf', generationListing),

@@ -95,6 +95,7 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
     },
   ],
   diff: [{ argv: place => ['diff', '--from', '1', ...one(place)] }],
+  init: { readsNothing: 'it asks a cluster for its topics, and writes a job file' },
   check: [{ argv: place => ['check', '--config', place.restoreJob] }],
   backup: [
     { argv: place => ['backup', '--dry-run', '--config', place.backupJob] },

@@ -27,7 +27,8 @@ function documentOf({ ok, clusterId, brokers, checks, warnings }: CheckReport) {
   return { ok, cluster_id: clusterId, brokers, checks, warnings }
 }
 
-function formatReport(report: CheckReport, isVerbose: boolean, style: OutputStyle): string[] {
+/** For people. */
+export function formatReport(report: CheckReport, isVerbose: boolean, style: OutputStyle): string[] {
   const { clusterId, brokers, checks, warnings } = report
   return [
     `Cluster ${printable(clusterId ?? 'unnamed')}, ${plural(brokers, 'broker')}`,

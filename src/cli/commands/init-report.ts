@@ -1,0 +1,116 @@
+import type { PlannedJob } from '../../init/format-job.ts'
+import type { SurveyedTopic } from '../../init/propose-topics.ts'
+import type { ClusterSurvey } from '../../jobs/survey-cluster.ts'
+import { shellQuote } from '../../lib/shell.ts'
+import { formatBytes, formatCount } from '../../lib/units.ts'
+import type { CheckReport } from '../../observe/finding.ts'
+import type { OutputStyle } from '../output-style.ts'
+import type { Session } from '../session.ts'
+import { formatTable, formatText } from '../table.ts'
+import { plural, printable } from '../text.ts'
+import { formatReport } from './check.ts'
+
+const MOST_TOPICS = 20
+
+export interface InitResult {
+  job: PlannedJob
+  text: string
+  /** Undefined where the job is printed. */
+  file: string | undefined
+  survey: ClusterSurvey | undefined
+  report: CheckReport | undefined
+}
+
+/** The topics of a cluster, the largest first. */
+export function formatSurvey({ clusterId, brokers, topics }: ClusterSurvey, style: OutputStyle): string[] {
+  const own = topics.filter(({ isInternal }) => !isInternal)
+  const bySize = own.toSorted((a, b) => (b.bytes ?? -1) - (a.bytes ?? -1) || (a.name < b.name ? -1 : 1))
+  const hidden = bySize.slice(MOST_TOPICS)
+  const more = `and ${plural(hidden.length, 'topic')} more, ${sizeOf(hidden)}`
+  return [
+    `Cluster ${printable(clusterId ?? 'unnamed')}: ${plural(brokers, 'broker')}, ${plural(own.length, 'topic')}, ${sizeOf(own)}`,
+    '',
+    ...(own.length === 0 ? ['No topics yet.'] : formatTopics(bySize.slice(0, MOST_TOPICS), style)),
+    ...(hidden.length === 0 ? [] : [style.dim(more)]),
+    '',
+  ]
+}
+
+function formatTopics(topics: readonly SurveyedTopic[], style: OutputStyle): string[] {
+  return formatTable<SurveyedTopic>(
+    [
+      { title: 'TOPIC', cell: ({ name }) => name, shrinks: true },
+      { title: 'PARTITIONS', align: 'right', dropAs: 2, cell: ({ partitions }) => formatCount(partitions) },
+      { title: 'SIZE', align: 'right', cell: ({ bytes }) => (bytes === null ? '-' : formatBytes(bytes)) },
+      { title: 'POLICY', dropAs: 1, cell: ({ isCompacted }) => (isCompacted ? 'compact' : 'delete') },
+      {
+        title: 'MISSING PERMISSIONS',
+        wraps: true,
+        cell: ({ missing }) => missing.join(', '),
+        paint: text => style.bad(text),
+      },
+    ],
+    topics,
+    style,
+  )
+}
+
+function sizeOf(topics: readonly SurveyedTopic[]): string {
+  if (topics.length > 0 && topics.every(({ bytes }) => bytes === null)) return 'sizes are not known'
+  return formatBytes(topics.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0))
+}
+
+/** The result: what was written, what failed, and the commands to run next. */
+export function printInit(session: Session, { job, text, file, survey, report }: InitResult): void {
+  const { style } = session
+  const next = nextSteps(job, file, report)
+  if (report) session.tell(errorStyle => ['', ...formatReport(report, false, errorStyle), ''])
+  session.print(
+    () => (file === undefined ? [text.trimEnd()] : [`Wrote ${printable(file)}. Next:`, ...formatNext(next, style)]),
+    () => ({
+      file: file ?? null,
+      job: text,
+      cluster_id: survey?.clusterId ?? null,
+      topics: (job.taken ?? []).map(({ name, partitions, bytes, missing }) => ({ name, partitions, bytes, missing })),
+      schedule: job.schedule.text,
+      variables: job.connection.secrets.map(({ variable, origin }) => ({ variable, origin })),
+      notes: job.connection.notes,
+      ok: report?.ok ?? null,
+      checks: report?.checks ?? [],
+      next: next.map(({ command }) => command),
+    }),
+  )
+}
+
+interface NextStep {
+  command: string
+  meaning: string
+}
+
+function nextSteps({ connection, schedule }: PlannedJob, file: string | undefined, report?: CheckReport): NextStep[] {
+  const name = shellQuote(file ?? 'backup.yaml')
+  const exports = connection.secrets.map(({ variable, origin }) => ({
+    command: `export ${variable}=…`,
+    meaning: `set it to ${origin}`,
+  }))
+  const check = { command: `kafka-backup check ${name}`, meaning: 'check connectivity and permissions' }
+  const acls = { command: `kafka-backup check ${name} --acls kafka-acls`, meaning: 'print the permissions to grant' }
+  const backup = {
+    command: `kafka-backup backup ${name}`,
+    meaning: schedule.continuous ? 'run the backup until it is stopped, as a service' : 'run the first backup',
+  }
+  const cron = schedule.cron && {
+    command: `(crontab -l; echo '${schedule.cron} kafka-backup backup ${name}') | crontab -`,
+    meaning: `schedule it (${schedule.text})`,
+  }
+  const verify = { command: `kafka-backup verify --config ${name} --deep`, meaning: 'read every byte of it' }
+  const first = report?.ok ? [] : report ? [acls, check] : [check]
+  return [...exports, ...first, backup, verify, ...(cron ? [cron] : [])]
+}
+
+function formatNext(steps: readonly NextStep[], style: OutputStyle): string[] {
+  return steps.flatMap(({ command, meaning }) => [
+    ...formatText(printable(`# ${meaning}`), style, '  ').map(line => style.dim(line)),
+    `  ${printable(command)}`,
+  ])
+}

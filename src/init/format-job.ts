@@ -1,0 +1,114 @@
+import { stringify } from 'yaml'
+import { formatBytes, formatCount } from '../lib/units.ts'
+import type { Connection } from './connection.ts'
+import type { Schedule } from './propose-schedule.ts'
+import type { SurveyedTopic, TopicProposal } from './propose-topics.ts'
+
+export interface PlannedJob {
+  backupId: string
+  connection: Connection
+  topics: Pick<TopicProposal, 'include' | 'exclude'> & Partial<Pick<TopicProposal, 'reasons'>>
+  /** The section `storage`. */
+  storage: Record<string, unknown>
+  schedule: Schedule
+  /** Those that are taken; undefined where the cluster was not asked. */
+  taken?: readonly SurveyedTopic[] | undefined
+}
+
+/** Pure. The job file as text, with a comment for each decision. It holds the names of secrets, and no secret. */
+export function formatJob(job: PlannedJob): string {
+  const { backupId, connection, topics, storage, schedule } = job
+  return [
+    ...comment(`Backup job of kafka-backup, written by \`kafka-backup init\`.${describeTaken(job.taken)}`),
+    ...comment('docs/configuration.md explains all fields. After a change, run: kafka-backup check <this file>'),
+    ...yaml({ mode: 'backup' }),
+    ...comment('A backup continues under its name. Another name begins another backup.'),
+    ...yaml({ backup_id: backupId }),
+    '',
+    'source:',
+    ...yaml({ bootstrap_servers: connection.bootstrapServers }, 1),
+    ...(connection.clientId === undefined ? [] : yaml({ client_id: connection.clientId }, 1)),
+    ...formatSecurity(connection),
+    ...formatTopics(topics),
+    '',
+    ...comment('Where the backup is stored. Credentials of buckets come from the environment: docs/storage.md.'),
+    ...yaml({ storage }),
+    '',
+    ...formatSchedule(schedule),
+    ...suggestions,
+    '',
+  ].join('\n')
+}
+
+function describeTaken(taken: readonly SurveyedTopic[] | undefined): string {
+  if (!taken) return ''
+  const bytes = taken.reduce((sum, one) => sum + (one.bytes ?? 0), 0)
+  const size = taken.some(one => one.bytes !== null) ? `, ${formatBytes(bytes)} on the brokers` : ''
+  return ` At that time: ${formatCount(taken.length)} topic${taken.length === 1 ? '' : 's'}${size}.`
+}
+
+function formatSecurity({ security, secrets, notes }: Connection): string[] {
+  return [
+    ...notes.flatMap(note => comment(note, 1)),
+    ...secrets.flatMap(({ variable, origin }) => comment(`Set ${variable}: ${origin}.`, 1)),
+    ...(security ? yaml({ security }, 1) : []),
+  ]
+}
+
+function formatTopics({ include, exclude, reasons = [] }: PlannedJob['topics']): string[] {
+  return [
+    '  topics:',
+    ...comment(
+      '`*` takes all topics, also future ones. Internal topics and those of a schema registry need their names.',
+      2,
+    ),
+    ...yaml({ include }, 2),
+    ...reasons
+      .filter(({ pattern }) => exclude.includes(pattern))
+      .flatMap(({ pattern, reason, topics }) => comment(`${pattern}: ${reason} (${formatCount(topics)}).`, 2)),
+    ...yaml({ exclude }, 2),
+  ]
+}
+
+function formatSchedule({ continuous, cron, text }: Schedule): string[] {
+  if (continuous) {
+    return [
+      ...comment('The backup follows the cluster until it is stopped, and commits every commit_interval.'),
+      ...yaml({ backup: { continuous: true, commit_interval: '1m' } }),
+    ]
+  }
+  if (cron === undefined) return comment('Each run copies what is new. No schedule was chosen.')
+  return [
+    ...comment(`Each run copies what is new. Schedule (${text}), as a line for crontab:`),
+    ...comment(`  ${cron} kafka-backup backup <this file>`),
+  ]
+}
+
+const suggestions = [
+  '',
+  '# More that most backups need; remove the first column to use it:',
+  '#',
+  '# retention:                     # docs/retention.md: what `kafka-backup prune` keeps',
+  '#   generations:',
+  '#     keep_daily: 14',
+  '# encryption:                    # docs/encryption.md: create the key with `kafka-backup key new --out key`',
+  '#   recipients:',
+  '#     - key_file: /etc/kafka-backup/key',
+  '# enterprise:                    # docs/registries.md: schemas are backed up with the records',
+  '#   schema_registry:',
+  '#     enabled: true',
+  '#     url: http://registry:8081',
+]
+
+/** Names from files and clusters stay on their line. */
+function comment(text: string, depth = 0): string[] {
+  return text.split(/[\r\n]+/).map(line => `${'  '.repeat(depth)}# ${line}`)
+}
+
+function yaml(tree: unknown, depth = 0): string[] {
+  const text = stringify(tree, { lineWidth: 0, defaultStringType: 'PLAIN', flowCollectionPadding: false })
+  return text
+    .trimEnd()
+    .split('\n')
+    .map(line => `${'  '.repeat(depth)}${line}`)
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import type { Actions } from '../../src/cli/actions.ts'
+import { main } from '../../src/cli/main.ts'
+import { assertFree, writeJobFile } from '../../src/init/write-job-file.ts'
+import { checkReport, fakeActions } from './fake-actions.ts'
+import { FakeIo } from './fake-io.ts'
+
+interface Run {
+  answers?: string[]
+  actions?: Partial<Actions>
+  env?: Record<string, string>
+}
+
+async function run(argv: string[], { answers, actions = {}, env = {} }: Run = {}) {
+  const io = new FakeIo({ env })
+  const asked: string[] = []
+  const ask = async (question: string) => {
+    asked.push(question)
+    return answers?.shift() ?? ''
+  }
+  const all = { ...fakeActions(), ...actions }
+  const code = await main(['init', ...argv], answers ? Object.assign(io, { ask }) : io, all)
+  const [file, text] = (all.calls.writeJobFile ?? []) as [string?, string?]
+  return { code, out: io.stdout.text, err: io.stderr.text, asked, file, text, calls: all.calls }
+}
+
+describe('init with options', () => {
+  test('shows topics, checks the job, writes the file and says what to run next', async () => {
+    const { code, out, err, file, text } = await run(['--bootstrap-server', 'kafka:9092', '--path', '/backups'])
+    assert.equal(code, 0, err)
+    assert.match(err, /orders +12 +4\.7 GiB/)
+    assert.match(err, /secret +1 +- +delete +Read/)
+    assert.match(err, /Ready: the job has everything it needs/)
+    assert.equal(file, 'backup.yaml')
+    assert.match(text ?? '', /bootstrap_servers:\n {4}- kafka:9092/)
+    assert.match(out, /Wrote backup\.yaml\. Next:[\s\S]*kafka-backup backup backup\.yaml[\s\S]*crontab/)
+  })
+
+  test('uses the secret of a file for its checks, and shows and writes it nowhere', async () => {
+    const { code, out, err, text, calls } = await run(['--from', 'client.properties', '-p', '/backups', '--yes'])
+    assert.equal(code, 0, err)
+    const [source] = calls.surveyCluster as [{ security: { sasl: { password: string } } }]
+    assert.equal(source.security.sasl.password, 'hunter2-secret')
+    assert.doesNotMatch(`${out}${err}${text}`, /hunter2/)
+    assert.match(out, /export KAFKA_PASSWORD=…/)
+    const json = await run(['--from', 'client.properties', '-p', '/backups', '--yes', '--format', 'json'])
+    assert.doesNotMatch(json.out, /hunter2/)
+    assert.deepEqual(JSON.parse(json.out).variables, [
+      { variable: 'KAFKA_PASSWORD', origin: 'sasl.password in client.properties' },
+    ])
+  })
+
+  test('prints the file instead, and contacts nothing with --no-check', async () => {
+    const options = ['--bootstrap-server', 'kafka:9092', '-p', '/backups', '--out', '-', '--no-check']
+    const { code, out, file, calls } = await run([...options, '--include', 'orders', '--schedule', 'continuous'])
+    assert.equal(code, 0)
+    assert.match(out, /^# Backup job of kafka-backup[\s\S]*include:\n {6}- orders\n[\s\S]*continuous: true/)
+    assert.deepEqual([file, calls.surveyCluster, calls.checkJob], [undefined, undefined, undefined])
+  })
+
+  test('writes the file and exits 4 if a check fails', async () => {
+    const denied = { subject: 'topic secret', action: 'Read', allowed: false, detail: 'grant Read on topic secret' }
+    const checkJob = async () => ({ ...checkReport, ok: false, checks: [denied] })
+    const { code, out, err, file } = await run(['--bootstrap-server', 'k:9092', '-p', '/b'], { actions: { checkJob } })
+    assert.deepEqual([code, file], [4, 'backup.yaml'])
+    assert.match(err, /--operation Read --topic secret/)
+    assert.match(out, /check backup\.yaml --acls kafka-acls/)
+  })
+
+  test('names the option that is missing without a terminal', async () => {
+    assert.match((await run([])).err, /pass --bootstrap-server or --from: there is no terminal to ask on/)
+    const noPath = await run(['--bootstrap-server', 'kafka:9092'])
+    assert.deepEqual([noPath.code, noPath.file], [2, undefined])
+    assert.match(noPath.err, /pass --path/)
+    const usual = await run(['--bootstrap-server', 'k:9092'], { env: { KAFKA_BACKUP_LOCATION: '/usual' } })
+    assert.match(usual.text ?? '', /path: \/usual/)
+  })
+
+  test('writes nothing that the validator refuses', async () => {
+    const { code, err, file } = await run(['--bootstrap-server', 'kafka', '-p', '/backups', '--no-check'])
+    assert.deepEqual([code, file], [2, undefined])
+    assert.match(err, /bootstrap_servers/)
+  })
+})
+
+test('init on a terminal asks for what is left open, and proposes answers', async () => {
+  const answers = ['', 'kafka:9092', 'orders, pay*', '', 's3://bucket/kafka', '0 4 * * *', 'prod']
+  const { code, asked, text, err } = await run([], { answers })
+  assert.equal(code, 0, err)
+  assert.deepEqual(
+    asked.map(question => question.replace(/ \(.*/, '')),
+    [
+      'Brokers',
+      'Brokers',
+      'Topics to include, separated by commas [*]: ',
+      'Topics to exclude, separated by commas [*-repartition]: ',
+      'Location',
+      'Schedule: continuous, hourly, daily, once or cron',
+      'Name of the backup [kafka]: ',
+    ],
+  )
+  assert.match(asked[5] ?? '', /the shortest retention is/)
+  assert.match(text ?? '', /backup_id: prod[\s\S]*- orders\n\s+- pay\*[\s\S]*bucket: bucket[\s\S]*0 4 \* \* \*/)
+})
+
+test('a file that exists is replaced only with --overwrite', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-init-'))
+  try {
+    const path = join(folder, 'backup.yaml')
+    await writeFile(path, 'mine')
+    const options = ['--bootstrap-server', 'kafka:9092', '-p', '/backups', '--out', path]
+    const refused = await run(options, { actions: { assertFree, writeJobFile } })
+    assert.deepEqual([refused.code, refused.calls.surveyCluster], [2, undefined])
+    assert.match(refused.err, /backup\.yaml already exists; nothing was changed[\s\S]*--overwrite/)
+    await assert.rejects(writeJobFile(path, 'x', false), { code: 'USAGE' })
+    assert.equal(await readFile(path, 'utf8'), 'mine')
+    const replaced = await run([...options, '--overwrite'], { actions: { assertFree, writeJobFile } })
+    assert.equal(replaced.code, 0)
+    assert.match(await readFile(path, 'utf8'), /^# Backup job/)
+    await assert.rejects(writeJobFile(join(folder, 'no/x.yaml'), 'x', false), {
+      message: /cannot be written \(ENOENT\)/,
+    })
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
