@@ -88,6 +88,15 @@ export const realActions = {
     () => import('../archive/catalog.ts'),
     one => one.listBackupIds,
   ),
+  readStatus: lazy(
+    () => import('../jobs/read-status.ts'),
+    one => one.readStatus,
+  ),
+  /** Posts to the webhooks of a job; answers with warnings. */
+  notifyWebhooks: lazy(
+    () => import('../jobs/notify.ts'),
+    one => one.notifyWebhooks,
+  ),
   /** The newest state of a backup. */
   openBackup: lazy(
     () => import('../archive/catalog.ts'),

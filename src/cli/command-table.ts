@@ -35,6 +35,7 @@ import { pruneCommand } from './prune-table.ts'
 import { repairCommand } from './repair-command.ts'
 import { registryCommand, schemasCommand } from './schema-commands.ts'
 import { commit, finish, prepare, restoreShard, shard, shards } from './shard-options.ts'
+import { statusCommand } from './status-command.ts'
 import { topicsCommand } from './topics-command.ts'
 import { verifyCommand } from './verify-command.ts'
 
@@ -167,6 +168,7 @@ export const commandTable: readonly CommandSpec[] = [
       '1 if there is a blocker, and 3 if the backup is damaged, also with `--dry-run`; 3 if `restore.verify` finds a difference; 4 if some committed offsets or access rules could not be restored, or if `--finish` misses a shard; 4 if the registry cannot store all parts of the schemas and `enterprise.schema_registry.restore.accept_loss` does not list that kind of loss, also with `--dry-run`; 5 if another process writes to the topics or restores into the registry; 130 or 143 if interrupted',
     onInterrupt: 'What was written is recorded on the target; run the same command to continue.',
   },
+  statusCommand,
   listCommand,
   describeCommand,
   catCommand,

@@ -14,6 +14,8 @@ export interface Io {
   onSignal(listener: (name: StopSignal) => void): () => void
   /** Synchronously replaces the contents of the file in place, because the file may be a mount. */
   writeFile(path: string, text: string): void
+  /** Empties the terminal of standard output; absent without one. */
+  clearScreen?: (() => void) | undefined
   /** Exits the process immediately. */
   exit(code: number): void
   /** Asks the user and waits for a line; absent without a terminal. */
@@ -44,6 +46,7 @@ export function processIo(): Io {
     },
     writeFile: (path, text) => writeFileSync(path, text),
     exit: code => process.exit(code),
+    ...(process.stdout.isTTY ? { clearScreen: () => void process.stdout.write('\x1b[H\x1b[2J') } : {}),
     ...(process.stdin.isTTY && process.stderr.isTTY ? { ask: askOnTerminal } : {}),
   }
 }

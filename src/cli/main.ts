@@ -41,6 +41,7 @@ function forText(io: Io): Io {
     onSignal: listener => io.onSignal(listener),
     writeFile: (path, text) => io.writeFile(path, text),
     exit: code => io.exit(code),
+    ...(io.clearScreen && { clearScreen: io.clearScreen }),
     ...(ask ? { ask: (question, signal) => ask(terminalText(question), signal) } : {}),
   }
 }
@@ -127,6 +128,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   check: () => import('./commands/check.ts'),
   backup: () => import('./commands/backup.ts'),
   restore: () => import('./commands/restore.ts'),
+  status: () => import('./commands/status.ts'),
   list: () => import('./commands/list.ts'),
   describe: () => import('./commands/describe.ts'),
   verify: () => import('./commands/verify.ts'),

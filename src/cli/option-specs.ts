@@ -40,6 +40,11 @@ export interface CommandOptions extends DrillOptions {
   include: string[]
   exclude: string[]
   schedule?: string | undefined
+  interval?: string | undefined
+  every?: string | undefined
+  notify: boolean
+  nagios: boolean
+  watch: boolean
   check: boolean
   to?: string | undefined
   fromConfig?: string | undefined

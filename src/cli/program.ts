@@ -179,6 +179,9 @@ const flags = {
   write: false,
   count: false,
   requireMatch: false,
+  notify: false,
+  nagios: false,
+  watch: false,
 }
 const on = { metrics: true, leaderElect: true, record: true, schemas: true, check: true }
 const off = {

@@ -171,6 +171,11 @@ export class Session {
     return this.#ask(question)
   }
 
+  /** Empties a terminal; does nothing elsewhere. */
+  clearScreen(): void {
+    this.#io.clearScreen?.()
+  }
+
   /** The result, in the format that was asked for. */
   print(lines: () => readonly string[], document: () => unknown): void {
     const text = this.options.format === 'json' ? formatJson(document(), 2) : lines().join('\n')
@@ -249,7 +254,7 @@ export class Session {
 
   async #load<J extends ClusterlessJob>(load: (options: JobOptions) => Promise<J>): Promise<J> {
     const job = await load({ env: this.#io.env, set: this.options.set })
-    this.#redactor.add(secretsIn(job))
+    this.#redactor.add([...secretsIn(job), ...webhookUrls(job)])
     this.outcome.isAbout(job.backupId)
     return job
   }
@@ -261,6 +266,11 @@ export class Session {
     if (!stderr.isTTY || env.TERM === 'dumb') return openLines(label, line => this.#screen.write(`${line}\n`), clock)
     return openBar(label, preparing, this.#screen, () => outputStyleOf(stderr, env), clock)
   }
+}
+
+/** Who knows one can post to it. */
+function webhookUrls(job: ClusterlessJob): string[] {
+  return 'monitoring' in job ? (job.monitoring?.webhooks ?? []).map(({ url }) => url) : []
 }
 
 async function* asLine(pieces: Iterable<string>): AsyncGenerator<Buffer> {

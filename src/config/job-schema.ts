@@ -4,6 +4,7 @@ import { camelKeys } from './camel-keys.ts'
 import { sourceSchema, targetSchema } from './cluster-schema.ts'
 import { fields } from './leaf.ts'
 import { type Mode, modeField } from './mode.ts'
+import { monitoringSchema } from './monitoring-schema.ts'
 import { restoreSchema } from './restore-schema.ts'
 import { retentionSchema } from './retention-schema.ts'
 import { backupIdField, sharedSections } from './shared-sections.ts'
@@ -17,6 +18,7 @@ const backupFields = {
   storage,
   backup: backupSchema,
   retention: retentionSchema.exactOptional(),
+  monitoring: monitoringSchema.exactOptional(),
   ...optionalSections,
 }
 

@@ -46,6 +46,7 @@ const fieldsOfOtherModes: Record<Mode, readonly (readonly [path: FieldPath, wron
     [['source'], 'belongs to mode: backup; a restore writes to `target`'],
     [['backup'], 'belongs to mode: backup; the settings of a restore are under `restore`'],
     [['retention'], 'belongs to mode: backup; a restore removes nothing'],
+    [['monitoring'], 'belongs to mode: backup; `status` is about backups'],
     [['target', 'topics'], 'belongs to mode: backup; the topics of a restore are under `restore.topics`'],
     [['target', 'client_rack'], 'belongs to mode: backup, whose reads may go to a near replica; writes may not'],
   ],

@@ -35,6 +35,7 @@ export function formatJob(job: PlannedJob): string {
     ...yaml({ storage }),
     '',
     ...formatSchedule(schedule),
+    ...formatMonitoring(schedule),
     ...suggestions,
     '',
   ].join('\n')
@@ -81,6 +82,15 @@ function formatSchedule({ continuous, cron, text }: Schedule): string[] {
   return [
     ...comment(`Each run copies what is new. Schedule (${text}), as a line for crontab:`),
     ...comment(`  ${cron} kafka-backup backup <this file>`),
+  ]
+}
+
+function formatMonitoring({ intervalMs }: Schedule): string[] {
+  if (intervalMs === undefined) return []
+  return [
+    '',
+    ...comment('`kafka-backup status --config <this file>` reports the backup as late or stale by this interval.'),
+    ...yaml({ monitoring: { expected_interval: `${Math.round(intervalMs / 60_000)}m` } }),
   ]
 }
 

@@ -12,6 +12,7 @@ import type { Storage } from '../storage/storage.ts'
 import { version } from '../version.ts'
 import { withLeaseAt } from './leases.ts'
 import { HourlyMeasure, measureBackup, readTopicWindows } from './measure-backup.ts'
+import { withNotifications } from './notify.ts'
 import { type Hooks, newRun, type Parts, readOnly, withMetrics, withParts } from './parts.ts'
 import { type AfterBackup, pruneAfterBackup, pruneAtEnd } from './prune.ts'
 import { withRegistryReader } from './registry.ts'
@@ -20,14 +21,16 @@ import { withRegistryReader } from './registry.ts'
 export type BackupRun = BackupJob & Pick<BackupOptions, 'newIncarnations'>
 
 export function runBackupJob(job: BackupRun, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
-  return withRun(job, 'backup', hooks, signal, async (options, parts, prune) => {
-    if (options.continuous) {
-      return runMeasured(options, parts, prune, signal)
-    }
-    const report = await (await import('../backup/run-backup.ts')).runBackup(options, parts, signal)
-    await pruneAtEnd(prune, report.manifest, signal)
-    return { report, more: sizeAfter(parts, options, signal) }
-  })
+  return withNotifications(job, hooks, signal, observed =>
+    withRun(job, 'backup', observed, signal, async (options, parts, prune) => {
+      if (options.continuous) {
+        return runMeasured(options, parts, prune, signal)
+      }
+      const report = await (await import('../backup/run-backup.ts')).runBackup(options, parts, signal)
+      await pruneAtEnd(prune, report.manifest, signal)
+      return { report, more: sizeAfter(parts, options, signal) }
+    }),
+  )
 }
 
 /** After a round: prunes where the job does so, and begins to measure the backup once an hour. */

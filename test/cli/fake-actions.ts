@@ -1,3 +1,4 @@
+import type { BackupStatus } from '../../src/archive/backup-status.ts'
 import type { Description } from '../../src/archive/describe.ts'
 import type { GenerationDiff } from '../../src/archive/diff-generations.ts'
 import type { GenerationListing } from '../../src/archive/generations.ts'
@@ -128,6 +129,27 @@ export const dryRun: DryRun = {
   rereads: [],
   warnings: [],
 }
+
+export const statuses: BackupStatus[] = [
+  {
+    backup_id: 'orders',
+    level: 'ok',
+    generation: 3,
+    created_at: '2025-11-15T09:36:12.345Z',
+    age_seconds: 7200,
+    expected_interval_seconds: 86_400,
+    expected_interval_source: 'job',
+    complete: true,
+    records: 1_500_000,
+    stored_bytes: 394_264_576,
+    growth_bytes_per_day: 12_582_912,
+    gaps: 0,
+    new_gaps: 0,
+    last_verified_at: '2025-11-15T08:10:00.000Z',
+    last_drilled_at: null,
+    findings: [],
+  },
+]
 
 const surveyed = { isInternal: false, isCompacted: false, retentionMs: 604_800_000, missing: [] }
 
@@ -607,6 +629,8 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     surveyCluster: answer('surveyCluster', clusterSurvey),
     assertFree: answer('assertFree', undefined),
     writeJobFile: answer('writeJobFile', undefined),
+    readStatus: answer('readStatus', statuses),
+    notifyWebhooks: answer('notifyWebhooks', []),
     listBackupIds: answer('listBackupIds', ['orders', 'payments']),
     openBackup: answer('openBackup', manifest),
     listGenerationsOf: answer('listGenerationsOf', generationListing),

@@ -56,6 +56,7 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
     { argv: place => ['list', '--path', place.location, ...key(place)] },
     { argv: place => ['list', '--generations', ...one(place)] },
   ],
+  status: [{ argv: place => ['status', '--interval', '3650d', '--path', place.location, ...key(place)] }],
   describe: [
     { argv: place => ['describe', ...one(place)] },
     { argv: place => ['describe', '--as-of', '2099-01-01T00:00:00Z', ...one(place)] },

@@ -76,6 +76,7 @@ describe('the job file', () => {
     assert.match(text, /At that time: 1 topic, 4\.7 GiB on the brokers/)
     assert.match(text, /# \*-repartition: Kafka Streams writes these again from their input \(1\)\./)
     assert.match(text, /# {3}17 2 \* \* \* kafka-backup backup <this file>/)
+    assert.equal(parse(text).monitoring?.expectedIntervalMs, 24 * HOUR_MS)
     assert.deepEqual(parse(text).source.topics, { include: ['*'], exclude: ['*-repartition'] })
     assert.equal(parse(formatJob({ ...job, schedule: parseSchedule('continuous') })).backup.continuous, true)
   })

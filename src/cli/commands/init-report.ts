@@ -104,8 +104,9 @@ function nextSteps({ connection, schedule }: PlannedJob, file: string | undefine
     meaning: `schedule it (${schedule.text})`,
   }
   const verify = { command: `kafka-backup verify --config ${name} --deep`, meaning: 'read every byte of it' }
+  const status = { command: `kafka-backup status --config ${name}`, meaning: 'show its age, proofs and growth' }
   const first = report?.ok ? [] : report ? [acls, check] : [check]
-  return [...exports, ...first, backup, verify, ...(cron ? [cron] : [])]
+  return [...exports, ...first, backup, verify, ...(cron ? [cron] : []), status]
 }
 
 function formatNext(steps: readonly NextStep[], style: OutputStyle): string[] {

@@ -132,6 +132,7 @@ function propertiesOf(schema: JsonSchema): Record<string, JsonSchema> {
  */
 export const leftOut: Readonly<Record<string, string>> = {
   mode: 'the kind of the resource says it',
+  monitoring: 'the schedule of the resource and the alerts of the operator say it',
   metrics: 'the operator reads the progress of a pod there',
   'storage.path': 'the claim of `storage.pvc` is mounted there',
   'enterprise.schema_registry.auth.tls': '`tls` next to `auth` means the same',

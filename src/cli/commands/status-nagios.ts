@@ -1,0 +1,35 @@
+import { type StatusLevel, worst } from '../../archive/backup-status.ts'
+import { oneLine } from '../../lib/one-line.ts'
+import { plural } from '../text.ts'
+import type { LocationStatus } from './location-status.ts'
+
+/** Of the plugins of Nagios and its successors. */
+export const nagiosCodes: Record<StatusLevel, number> = { ok: 0, warning: 1, critical: 2 }
+export const NAGIOS_UNKNOWN = 3
+
+/** Pure. One line: `KAFKA_BACKUP WARNING - 2 backups: orders: … | orders_age=120s;…`. */
+export function formatNagios(found: readonly LocationStatus[]): string {
+  const backups = found.flatMap(one => ('error' in one ? [] : one.backups))
+  const unread = found.flatMap(one => ('error' in one ? [`${one.location}: ${one.error}`] : []))
+  const troubles = backups.flatMap(({ backup_id, findings }) =>
+    findings.filter(({ level }) => level !== 'notice').map(({ message }) => `${backup_id}: ${message}`),
+  )
+  const state = unread.length > 0 ? 'UNKNOWN' : worst(found.map(({ level }) => level)).toUpperCase()
+  const text = [plural(backups.length, 'backup'), ...unread, ...troubles].map(inOneLine).join('; ')
+  const data = backups.flatMap(({ backup_id, age_seconds, stored_bytes, gaps }) =>
+    age_seconds === null
+      ? []
+      : [`'${backup_id}_age'=${age_seconds}s`, `'${backup_id}_stored'=${stored_bytes}B`, `'${backup_id}_gaps'=${gaps}`],
+  )
+  return `KAFKA_BACKUP ${state} - ${text}${data.length === 0 ? '' : ` | ${data.join(' ')}`}`
+}
+
+/** Pure. Where nothing is known of any backup. */
+export function formatUnknown({ message }: Error): string {
+  return `KAFKA_BACKUP UNKNOWN - ${inOneLine(message)}`
+}
+
+/** What follows a bar is performance data. */
+function inOneLine(text: string): string {
+  return oneLine(text, Number.POSITIVE_INFINITY).replaceAll('|', ' ')
+}

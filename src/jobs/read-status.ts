@@ -1,0 +1,39 @@
+import { type BackupStatus, type ExpectedInterval, judgeBackup } from '../archive/backup-status.ts'
+import { type GenerationSummary, listGenerationsOf } from '../archive/generations.ts'
+import { listBackups } from '../archive/list-backups.ts'
+import { KafkaBackupError } from '../errors.ts'
+import { runPool } from '../lib/pool.ts'
+import type { Storage } from '../storage/storage.ts'
+
+/** So many show the usual interval and the growth. */
+const GENERATIONS = 20
+const CONCURRENCY = 4
+
+/** How often the backups of a location are expected to commit. */
+export type ExpectedIntervals = (backupId: string) => ExpectedInterval | undefined
+
+/** The status of every backup at a location. */
+export async function readStatus(
+  storage: Storage,
+  expectedOf: ExpectedIntervals,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<BackupStatus[]> {
+  const summaries = await listBackups(storage, signal)
+  return runPool(summaries, CONCURRENCY, async summary => {
+    const { backup_id } = summary
+    const generations = 'error' in summary ? [] : await readGenerations(storage, backup_id, signal)
+    return judgeBackup({ summary, generations, expected: expectedOf(backup_id) }, nowMs)
+  })
+}
+
+/** Older generations that cannot be read must not hide the latest. */
+async function readGenerations(storage: Storage, backupId: string, signal: AbortSignal): Promise<GenerationSummary[]> {
+  try {
+    return (await listGenerationsOf(storage, backupId, { limit: GENERATIONS }, signal)).generations
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!(error instanceof KafkaBackupError)) throw error
+    return []
+  }
+}

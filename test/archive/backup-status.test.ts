@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type ExpectedInterval, judgeBackup, type StatusFacts } from '../../src/archive/backup-status.ts'
+import type { GenerationSummary } from '../../src/archive/generations.ts'
+import { summaries } from '../cli/fake-actions.ts'
+
+const HOUR_MS = 3_600_000
+const committed = Date.parse('2026-01-10T00:00:00Z')
+const at = (ms: number) => new Date(ms).toISOString()
+
+type Readable = Exclude<(typeof summaries)[number], { error: string }>
+const [sample] = summaries as Readable[]
+const proof = { generation: 3, started_at: at(committed), finished_at: at(committed) }
+const verified = { ...proof, deep: true, problems: 0 }
+const drilled = { ...proof, proven: true, scope: 'all topics', records: 1, recovery_ms: 1 }
+const healthy = {
+  ...(sample ?? assert.fail()),
+  created_at: at(committed),
+  last_verification: verified,
+  last_deep_verification: verified,
+  last_drill: drilled,
+  last_proven_drill: drilled,
+}
+
+function generation(ageHours: number, more: Partial<Readable> = {}): GenerationSummary {
+  const created_at = at(committed - ageHours * HOUR_MS)
+  return { ...healthy, ...more, generation: 100 - ageHours, created_at, started_at: created_at, hold: null }
+}
+
+function judge(facts: Partial<StatusFacts>, hoursLater = 0) {
+  const status = judgeBackup({ summary: healthy, generations: [], ...facts }, committed + hoursLater * HOUR_MS)
+  return { ...status, kinds: status.findings.map(({ kind }) => kind) }
+}
+
+const daily: ExpectedInterval = { ms: 24 * HOUR_MS, source: 'job' }
+
+describe('the age of a backup', () => {
+  for (const [hours, level, kinds] of [
+    [24, 'ok', []],
+    [30, 'ok', []],
+    [31, 'warning', ['late']],
+    [48, 'warning', ['late']],
+    [49, 'critical', ['stale']],
+  ] as const) {
+    test(`of ${hours} hours is ${level} if one commit a day is expected`, () => {
+      const status = judge({ expected: daily }, hours)
+      assert.deepEqual([status.level, status.kinds], [level, kinds])
+      assert.equal(status.age_seconds, hours * 3600)
+    })
+  }
+
+  test('is compared with the usual time between commits where nothing is stated, which only warns', () => {
+    const generations = [0, 6, 12, 18, 24].map(hours => generation(hours))
+    const status = judge({ generations }, 100)
+    assert.deepEqual([status.expected_interval_seconds, status.expected_interval_source], [6 * 3600, 'history'])
+    assert.deepEqual([status.level, status.kinds], ['warning', ['stale']])
+    assert.deepEqual(judge({ generations, expected: { ms: 1000 * HOUR_MS, source: 'option' } }, 100).kinds, [])
+  })
+
+  test('has no expectation after few commits, or from commits that are incomplete', () => {
+    assert.equal(
+      judge({ generations: [0, 6, 12].map(hours => generation(hours)) }, 500).expected_interval_seconds,
+      null,
+    )
+    const broken = [0, 6, 12, 18].map(hours => generation(hours, { complete: false }))
+    assert.equal(judge({ generations: broken }, 500).expected_interval_seconds, null)
+  })
+})
+
+describe('the content of a backup', () => {
+  test('grows by what was stored between the oldest and the latest listed generation', () => {
+    const generations = [generation(0, { stored_bytes: 3000 }), generation(12, { stored_bytes: 1000 })]
+    assert.equal(judge({ generations }).growth_bytes_per_day, 4000)
+    assert.equal(judge({ generations: [generation(0), generation(0.5)] }).growth_bytes_per_day, null)
+  })
+
+  test('warns of gaps of the last day, and not of older ones', () => {
+    const summary = { ...healthy, gaps: 5 }
+    const grown = [generation(0, { gaps: 5 }), generation(12, { gaps: 2 }), generation(30, { gaps: 2 })]
+    const status = judge({ summary, generations: grown })
+    assert.deepEqual([status.level, status.kinds, status.gaps, status.new_gaps], ['warning', ['new_gaps'], 5, 3])
+    const old = [generation(0, { gaps: 5 }), generation(30, { gaps: 5 }), generation(60, { gaps: 0 })]
+    assert.deepEqual(judge({ summary, generations: old }).kinds, [])
+  })
+
+  test('warns of a commit that is incomplete', () => {
+    assert.deepEqual(judge({ summary: { ...healthy, complete: false } }).kinds, ['incomplete'])
+  })
+
+  test('that cannot be read is critical, and a missing key a warning', () => {
+    const error = { backup_id: 'x', error: 'the manifest is damaged' }
+    const damaged = judge({ summary: { ...error, code: 'ARCHIVE_DAMAGED' } })
+    assert.deepEqual([damaged.level, damaged.kinds, damaged.age_seconds], ['critical', ['unreadable'], null])
+    const locked = judge({ summary: { ...error, code: 'ENCRYPTION_KEY' } })
+    assert.deepEqual([locked.level, locked.kinds], ['warning', ['locked']])
+  })
+})
+
+describe('proofs of a backup', () => {
+  test('that are missing or a month old are notices', () => {
+    const none = { last_verification: null, last_deep_verification: null, last_drill: null, last_proven_drill: null }
+    const status = judge({ summary: { ...healthy, ...none } })
+    assert.deepEqual([status.level, status.kinds], ['ok', ['not_verified', 'not_drilled']])
+    assert.deepEqual(judge({}, 24 * 31).kinds, ['not_verified', 'not_drilled'])
+    assert.deepEqual([judge({}).kinds, judge({}).last_drilled_at], [[], at(committed)])
+  })
+
+  test('that failed are critical', () => {
+    const damage = { ...verified, problems: 2 }
+    assert.deepEqual(judge({ summary: { ...healthy, last_verification: damage } }).kinds, ['damaged'])
+    const failed = { ...drilled, proven: false }
+    const status = judge({ summary: { ...healthy, last_drill: failed } })
+    assert.deepEqual([status.level, status.kinds], ['critical', ['drill_failed']])
+  })
+})
