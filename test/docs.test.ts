@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { type BenchPart, type BenchResult, formatTable } from '../bench/report.ts'
 import { isMissed } from '../bench/row.ts'
@@ -231,16 +231,6 @@ test('docs/restore.md has every option of a restore, each with a valid example',
     assert.ok(example.startsWith(`${name}: `), example)
     assert.doesNotThrow(() => parseJob(`${job}restore: {${example}}`, { source: 'docs/restore.md', env: {} }), example)
   }
-})
-
-test('links between pages lead somewhere', () => {
-  const dead = pages.flatMap(page =>
-    [...read(page).matchAll(/\]\((?!https?:|mailto:|#)([^)#]+)(?:#[^)]*)?\)/g)]
-      .map(([, target]) => resolve(root, dirname(page), target ?? ''))
-      .filter(target => !existsSync(target))
-      .map(target => `${page} -> ${relative(root, target)}`),
-  )
-  assert.deepEqual(dead, [])
 })
 
 test('files named in the docs exist', () => {
