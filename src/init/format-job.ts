@@ -87,10 +87,11 @@ function formatSchedule({ continuous, cron, text }: Schedule): string[] {
 
 function formatMonitoring({ intervalMs }: Schedule): string[] {
   if (intervalMs === undefined) return []
+  const minutes = Math.round(intervalMs / 60_000)
   return [
     '',
     ...comment('`kafka-backup status --config <this file>` reports the backup as late or stale by this interval.'),
-    ...yaml({ monitoring: { expected_interval: `${Math.round(intervalMs / 60_000)}m` } }),
+    ...yaml({ monitoring: { expected_interval: minutes % 60 === 0 ? `${minutes / 60}h` : `${minutes}m` } }),
   ]
 }
 

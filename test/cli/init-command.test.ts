@@ -37,7 +37,10 @@ describe('init with options', () => {
     assert.match(err, /Ready: the job has everything it needs/)
     assert.equal(file, 'backup.yaml')
     assert.match(text ?? '', /bootstrap_servers:\n {4}- kafka:9092/)
-    assert.match(out, /Wrote backup\.yaml\. Next:[\s\S]*kafka-backup backup backup\.yaml[\s\S]*crontab/)
+    assert.match(
+      out,
+      /Wrote backup\.yaml\. Next:[\s\S]*kafka-backup backup backup\.yaml[\s\S]*echo '.* kafka-backup backup \/.*backup\.yaml'\) \| crontab -/,
+    )
   })
 
   test('uses the secret of a file for its checks, and shows and writes it nowhere', async () => {

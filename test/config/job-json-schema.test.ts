@@ -209,7 +209,7 @@ describe('docs/', () => {
       'metrics',
       'enterprise',
     ])
-    assert.deepEqual(sections(backup), ['source', 'backup', 'retention'])
+    assert.deepEqual(sections(backup), ['source', 'backup', 'retention', 'monitoring'])
     assert.deepEqual(pathsOf(backup, 'source.').flat(), [
       'source.client_rack',
       'source.topics.include',

@@ -158,7 +158,7 @@ backup:
       error.message,
       `job.yaml: 7 errors
   mode: "verify" is not known; allowed: backup, restore [line 1]
-  bakcup: is not a known key; allowed: mode, backup_id, source, storage, backup, retention, encryption, metrics, enterprise (did you mean \`backup\`?) [line 3]
+  bakcup: is not a known key; allowed: mode, backup_id, source, storage, backup, retention, monitoring, encryption, metrics, enterprise (did you mean \`backup\`?) [line 3]
   source.bootstrap_servers.0: "kafka-1" has no port; allowed: host:port, such as kafka-1:9092 or [::1]:9092 [line 5]
   source.topics.include: is required; allowed: at least one topic name or pattern with * and ? [line 6]
   source.topics.inclde: is not a known key; allowed: include, exclude (did you mean \`include\`?) [line 7]

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { PlannedJob } from '../../init/format-job.ts'
 import type { SurveyedTopic } from '../../init/propose-topics.ts'
 import type { ClusterSurvey } from '../../jobs/survey-cluster.ts'
@@ -100,13 +101,18 @@ function nextSteps({ connection, schedule }: PlannedJob, file: string | undefine
     meaning: schedule.continuous ? 'run the backup until it is stopped, as a service' : 'run the first backup',
   }
   const cron = schedule.cron && {
-    command: `(crontab -l; echo '${schedule.cron} kafka-backup backup ${name}') | crontab -`,
+    command: `(crontab -l; echo ${shellQuote(cronLine(schedule.cron, file))}) | crontab -`,
     meaning: `schedule it (${schedule.text})`,
   }
   const verify = { command: `kafka-backup verify --config ${name} --deep`, meaning: 'read every byte of it' }
   const status = { command: `kafka-backup status --config ${name}`, meaning: 'show its age, proofs and growth' }
   const first = report?.ok ? [] : report ? [acls, check] : [check]
   return [...exports, ...first, backup, verify, ...(cron ? [cron] : []), status]
+}
+
+/** With a full path, because cron starts in the home folder. It reads a `%` as a line break. */
+function cronLine(cron: string, file = 'backup.yaml'): string {
+  return `${cron} kafka-backup backup ${shellQuote(resolve(file)).replaceAll('%', '\\%')}`
 }
 
 function formatNext(steps: readonly NextStep[], style: OutputStyle): string[] {
