@@ -24,7 +24,11 @@ export interface WorkResult {
   recheckAtMs?: number
 }
 
-const defaultRetry: RetryPolicy = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 1000, maxDelayMs: 5 * 60_000 }
+/**
+ * The alert on errors needs at least one error in each window of five minutes; with longer pauses it would resolve while
+ * the resource still fails.
+ */
+const defaultRetry: RetryPolicy = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 1000, maxDelayMs: 2 * 60_000 }
 
 /**
  * A queue of keys. A key waits once however often it is added, and no two workers have the same key; one that is
