@@ -27,7 +27,8 @@ const restores = (outcome: string) =>
   `kafka_backup_restores_total{restore_name="drill",namespace="shop",outcome="${outcome}",pod="a"}`
 const errors = (name: string) =>
   `kafka_backup_operator_reconciliation_errors_total{controller="backup",namespace="shop",name="${name}",pod="a"}`
-const leader = (pod: string) => `kafka_backup_operator_leader{pod="${pod}"}`
+const leader = (pod: string, namespace = 'backup') =>
+  `kafka_backup_operator_leader{pod="${pod}",job="operator",namespace="${namespace}"}`
 
 /** Buckets as Prometheus 3 stores them, and as Prometheus 2 does. */
 const durations = (count: string, within: string, le: string, outcome = 'success') => ({
@@ -274,6 +275,17 @@ const operator: AlertCase[] = [
   },
   {
     alert: 'KafkaBackupOperatorErrors',
+    name: 'fires for a resource that is retried every two minutes, the longest pause between two retries',
+    series: { [errors('orders')]: '0x20 1x3 2x3 3x3 4x3 5x3 6x3 7x3 8x3' },
+    labels: { controller: 'backup', namespace: 'shop' },
+    states: [
+      ['10m', 'quiet'],
+      ['15m30s', 'firing'],
+      ['24m', 'firing'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupOperatorErrors',
     name: 'stays quiet without errors, and after one that did not come again',
     series: { [errors('orders')]: '0x20 1x100', [errors('other')]: '0x120' },
     labels: { controller: 'backup', namespace: 'shop' },
@@ -297,16 +309,25 @@ const operator: AlertCase[] = [
   {
     alert: 'KafkaBackupOperatorDown',
     name: 'is held for five minutes after the last operator is gone, fires, and resolves when one leads',
-    series: { [leader('a')]: '1x20 stale _x60 1x50', [leader('b')]: '_x60 0x100' },
+    series: { [leader('a')]: '1x20 stale _x60 1x50' },
     labels: {},
     states: [
       ['10m', 'quiet'],
       ['10m30s', 'pending'],
       ['15m', 'pending'],
       ['15m30s', 'firing'],
-      // One stands by and cannot become leader.
-      ['35m', 'firing'],
       ['41m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupOperatorDown',
+    name: 'fires for an installation in which no replica becomes leader, although another installation has one',
+    series: { [leader('a')]: '1x20 0x60', [leader('b')]: '0x80', [leader('c', 'other')]: '1x80' },
+    labels: { job: 'operator', namespace: 'backup' },
+    states: [
+      ['10m', 'quiet'],
+      ['11m', 'pending'],
+      ['16m', 'firing'],
     ],
   },
   {
