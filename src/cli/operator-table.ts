@@ -50,6 +50,18 @@ const jobs: readonly OptionSpec[] = [
     fallback: '65532',
   },
   {
+    name: 'job-resources',
+    value: { kind: 'text', label: 'json' },
+    description: 'resource requests and limits of Jobs whose resource sets none, as JSON; `{}` for none',
+    fallback: '{"requests":{"cpu":"100m","memory":"256Mi"},"limits":{"memory":"1Gi"}}',
+  },
+  {
+    name: 'job-pod-defaults',
+    value: { kind: 'text', label: 'json' },
+    description:
+      'defaults of `podTemplate.spec` as JSON: `nodeSelector`, `tolerations`, `affinity`, `topologySpreadConstraints`, `priorityClassName`, `runtimeClassName`, `schedulerName`, `hostAliases`, `dnsPolicy`, `dnsConfig`',
+  },
+  {
     name: 'progress-interval',
     value: { kind: 'text', label: 'time' },
     description: 'how often to poll running pods for their progress',

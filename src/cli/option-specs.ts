@@ -150,6 +150,8 @@ export interface CommandOptions extends DrillOptions {
   jobServiceAccount?: string | undefined
   jobImagePullSecret: string[]
   jobFsGroup?: string | undefined
+  jobResources?: string | undefined
+  jobPodDefaults?: string | undefined
   metricsAddress?: string | undefined
   metricsPath?: string | undefined
   metrics: boolean

@@ -24,7 +24,12 @@ test('operator passes its options on, with defaults', async () => {
     kubeconfig: undefined,
     health: { host: '0.0.0.0', port: 8081 },
     metrics: { host: '0.0.0.0', port: 8080, path: '/metrics' },
-    job: { image: 'kafka-backup:1', serviceAccountName: 'default', fsGroup: 65_532 },
+    job: {
+      image: 'kafka-backup:1',
+      serviceAccountName: 'default',
+      fsGroup: 65_532,
+      resources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } },
+    },
   })
 })
 
@@ -39,6 +44,10 @@ test('operator accepts every option', async () => {
     'pull',
     '--job-fs-group',
     'none',
+    '--job-resources',
+    '{}',
+    '--job-pod-defaults',
+    '{"priorityClassName":"batch","topologySpreadConstraints":[{"topologyKey":"zone"}]}',
   ]
   const service = ['--metrics-address', '[::1]:9', '--metrics-path', '/m', '--health-address', '127.0.0.1:0']
   const more = ['--no-leader-elect', '--workers', '9', '--progress-interval', '10s', '--metrics-hold', '2m']
@@ -52,7 +61,13 @@ test('operator accepts every option', async () => {
     kubeconfig: 'k.yaml',
     health: { host: '127.0.0.1', port: 0 },
     metrics: { host: '::1', port: 9, path: '/m' },
-    job: { image: 'i:2', serviceAccountName: 'runner', fsGroup: null, imagePullSecrets: [{ name: 'pull' }] },
+    job: {
+      image: 'i:2',
+      serviceAccountName: 'runner',
+      fsGroup: null,
+      imagePullSecrets: [{ name: 'pull' }],
+      podDefaults: { priorityClassName: 'batch', topologySpreadConstraints: [{ topologyKey: 'zone' }] },
+    },
   })
   const all = await optionsOf(['--all-namespaces', '--no-metrics', '--job-image', 'i'])
   assert.deepEqual([all.namespaces, all.metrics], ['all', undefined])
@@ -71,6 +86,15 @@ const refused: [string[], RegExp][] = [
   [['--metrics-path', 'metrics'], /is not a path/],
   [['--lease-name', 'a_b'], /--lease-name a_b is not a valid Kubernetes name/],
   [['--job-fs-group', 'root'], /--job-fs-group root is not a group/],
+  [['--job-resources', 'much'], /--job-resources is not a JSON object/],
+  [['--job-resources', '[]'], /--job-resources is not a JSON object/],
+  [['--job-resources', '{"limit":{}}'], /--job-resources: unknown field "limit": use requests, limits/],
+  [['--job-resources', '{"limits":"1Gi"}'], /--job-resources: limits is not an object of amounts/],
+  [['--job-resources', '{"limits":{"memory":"1 GB"}}'], /limits\.memory: "1 GB" is not an amount/],
+  [['--job-pod-defaults', '{"hostNetwork":true}'], /--job-pod-defaults: unknown field "hostNetwork": use nodeSelector/],
+  [['--job-pod-defaults', '{"tolerations":{}}'], /--job-pod-defaults: tolerations is not a list of objects/],
+  [['--job-pod-defaults', '{"priorityClassName":1}'], /priorityClassName is not text/],
+  [['--job-pod-defaults', '{"affinity":[]}'], /affinity is not an object/],
   [['--workers', '0'], /--workers 0 is not a number/],
   [['--workers', 'x'], /--workers x is not a number/],
   [['--metrics-hold', 'long'], /--metrics-hold long is not a duration/],

@@ -6,8 +6,22 @@ export const otherNamespaces = ['team-a', 'team-b', 'monitoring']
 const digest = `sha256:${'0123456789abcdef'.repeat(4)}`
 
 const everyMonitor = {
-  serviceMonitor: { enabled: true, namespace: 'monitoring', interval: '15s', labels: { release: 'prometheus' } },
-  podMonitor: { enabled: true, namespace: 'monitoring', interval: '10s', labels: { release: 'prometheus' } },
+  serviceMonitor: {
+    enabled: true,
+    namespace: 'monitoring',
+    interval: '15s',
+    labels: { release: 'prometheus' },
+    relabelings: [{ targetLabel: 'cluster', replacement: 'east' }],
+    metricRelabelings: [{ sourceLabels: ['__name__'], regex: 'nodejs_.*', action: 'drop' }],
+  },
+  podMonitor: {
+    enabled: true,
+    namespace: 'monitoring',
+    interval: '10s',
+    labels: { release: 'prometheus' },
+    relabelings: [{ targetLabel: 'cluster', replacement: 'east' }],
+    metricRelabelings: [{ sourceLabels: ['__name__'], regex: 'nodejs_.*', action: 'drop' }],
+  },
   prometheusRule: { enabled: true, namespace: 'monitoring', labels: { release: 'prometheus' } },
   dashboard: { enabled: true, namespace: 'monitoring', annotations: { grafana_folder: 'Kafka' } },
 }
@@ -116,6 +130,18 @@ export const chartCases: Record<string, ChartValues> = {
       serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/operator' } },
       jobs: { serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/backup' } } },
     },
+    'defaults of the job pods': {
+      jobs: {
+        resources: { requests: { cpu: '2' }, limits: null },
+        nodeSelector: { disk: 'fast' },
+        tolerations: [{ key: 'batch', operator: 'Exists' }],
+        topologySpreadConstraints: [
+          { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' },
+        ],
+        priorityClassName: 'batch',
+      },
+    },
+    'no permission to read secrets': { rbac: { checkSecrets: false } },
     'an image by its digest': { image: { repository: 'images.example.org/kafka-backup', digest } },
     'another image for the jobs': {
       image: { digest },
@@ -192,6 +218,22 @@ export const refusedCases: Record<string, { values: ChartValues; says: RegExp }>
   'an account that nobody makes': {
     values: { serviceAccount: { create: false } },
     says: /serviceAccount\.name is needed/,
+  },
+  'a cloud identity of the jobs in all namespaces': {
+    values: { clusterWide: true, jobs: { serviceAccount: { annotations: { role: 'backup' } } } },
+    says: /jobs\.serviceAccount\.annotations has no effect with clusterWide.*jobs\.serviceAccount\.name/,
+  },
+  'annotations of an account of the jobs that exists already': {
+    values: { jobs: { serviceAccount: { create: false, name: 'own', annotations: { role: 'backup' } } } },
+    says: /jobs\.serviceAccount\.annotations has no effect without jobs\.serviceAccount\.create/,
+  },
+  'annotations of an account of the operator that exists already': {
+    values: { serviceAccount: { create: false, name: 'own', annotations: { role: 'operator' } } },
+    says: /serviceAccount\.annotations has no effect without serviceAccount\.create/,
+  },
+  'resources of the jobs that are none': {
+    values: { jobs: { resources: { limit: { memory: '1Gi' } } } },
+    says: /limit/,
   },
   'a value that does not exist': { values: { replicaCount: 3 }, says: /replicaCount/ },
   'a misspelt value of the metrics': { values: { metrics: { serviceMonitor: { enable: true } } }, says: /enable/ },

@@ -2,6 +2,7 @@ import { usageError } from '../../errors.ts'
 import { parseDurationMs } from '../../lib/units.ts'
 import type { ServeOptions } from '../../operator/run/serve-operator.ts'
 import { version } from '../../version.ts'
+import { readPodOptions } from '../job-pod-options.ts'
 import type { CommandOptions } from '../option-specs.ts'
 import type { Session } from '../session.ts'
 
@@ -48,6 +49,7 @@ function readOptions(options: CommandOptions, env: Session['env']): ServeOptions
       image,
       serviceAccountName: readName('--job-service-account', options.jobServiceAccount ?? ''),
       fsGroup: readGroup(options.jobFsGroup),
+      ...readPodOptions(options),
       ...(options.jobImagePullSecret.length > 0 && {
         imagePullSecrets: options.jobImagePullSecret.map(name => ({ name: readName('--job-image-pull-secret', name) })),
       }),

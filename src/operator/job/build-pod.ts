@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path'
 import type { ResourceNeeds } from '../crd/resource.ts'
 import { assertTemplateFits } from './check-template.ts'
+import { withHeapLimit } from './heap-limit.ts'
 import { type EnvVar, type JobPod, jobFilePath, jobPort, type Volume, type VolumeMount } from './job-pod.ts'
 import type { ConfigMap, Job } from './kube-job.ts'
 import {
@@ -13,6 +14,7 @@ import {
   ownedMeta,
   ownerLabels,
 } from './names.ts'
+import { type PodDefaults, placementDefaults, podFields } from './pod-defaults.ts'
 
 export const containerName = 'kafka-backup'
 
@@ -23,10 +25,7 @@ const GROUP = 65_532
 const jobFileVolume = 'job-file'
 const RESULT_FILE = '/dev/termination-log'
 
-/**
- * A pod that the Pod Security level `restricted` accepts, with what the user's template adds. The heap needs no
- * setting: Node.js respects the memory limit of the container.
- */
+/** A pod that the Pod Security level `restricted` accepts, with what the user's template adds. */
 export function buildPodTemplate(draft: JobDraft): Record<string, unknown> {
   const { resource, pod, settings } = draft
   const env = [...ownEnv, ...pod.env]
@@ -40,7 +39,7 @@ export function buildPodTemplate(draft: JobDraft): Record<string, unknown> {
     image: settings.image,
     ...(settings.imagePullPolicy !== undefined && { imagePullPolicy: settings.imagePullPolicy }),
     args: argsOf(draft),
-    env: [...env, ...(spec.env ?? [])],
+    env: [...env, ...withHeapLimit(spec.env ?? [], resources?.limits?.memory)],
     ...(spec.envFrom && { envFrom: spec.envFrom }),
     ports: [{ name: 'metrics', containerPort: jobPort, protocol: 'TCP' }],
     ...(isEndless(draft) && { readinessProbe }),
@@ -125,23 +124,15 @@ function podSecurity({ resource, settings }: JobDraft): Record<string, unknown> 
   }
 }
 
-/** Pod fields that only the user sets. */
-const userFields = [
-  'nodeSelector',
-  'tolerations',
-  'affinity',
-  'topologySpreadConstraints',
-  'priorityClassName',
-  'runtimeClassName',
-  'schedulerName',
-  'hostAliases',
-  'dnsPolicy',
-  'dnsConfig',
-] as const
-
-function placementOf({ resource, settings }: JobDraft): Record<string, unknown> {
+/** Each field of the resource replaces the default of the operator. */
+function placementOf(draft: JobDraft): Record<string, unknown> {
+  const { resource, settings } = draft
   const spec = resource.spec.podTemplate?.spec ?? {}
-  const given = userFields.flatMap(field => (spec[field] === undefined ? [] : [[field, spec[field]]]))
+  const defaults = placementDefaults(settings.podDefaults, jobLabels(draft))
+  const given = podFields.flatMap(field => {
+    const value = spec[field] ?? defaults[field]
+    return value === undefined ? [] : [[field, value]]
+  })
   const secrets = [...(settings.imagePullSecrets ?? []), ...(spec.imagePullSecrets ?? [])]
   const imagePullSecrets = [...new Map(secrets.map(secret => [secret.name, secret])).values()]
   return { ...Object.fromEntries(given), ...(imagePullSecrets.length > 0 && { imagePullSecrets }) }
@@ -172,6 +163,8 @@ export interface JobSettings {
   serviceAccountName: string
   /** Default resources of the pods. */
   resources?: ResourceNeeds
+  /** Default placement of the pods. */
+  podDefaults?: PodDefaults
   /** The group that owns volumes, for stores on a claim; null for none, if the cluster chooses it (OpenShift). */
   fsGroup?: number | null
 }

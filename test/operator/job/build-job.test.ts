@@ -151,10 +151,30 @@ test('resources, service account and scheduling of the resource override those o
     ['own', { disk: 'fast' }, [{ operator: 'Exists' }]],
   )
   assert.deepEqual(pod.imagePullSecrets, [{ name: 'a' }, { name: 'b' }])
-  assert.deepEqual(container.env.at(-1), { name: 'NODE_OPTIONS', value: '--use-system-ca' })
+  const heap = '--max-old-space-size=512'
+  assert.deepEqual(container.env.at(-1), { name: 'NODE_OPTIONS', value: `${heap} --use-system-ca` })
+  assert.deepEqual(plain.container.env.at(-1), { name: 'NODE_OPTIONS', value: '--max-old-space-size=256' })
   assert.deepEqual(container.volumeMounts.at(-1), { name: 'krb5', mountPath: '/etc/krb5' })
   assert.equal(spec.template.metadata.labels?.team, 'a')
   assert.equal(spec.template.metadata.labels?.['kafka-backup.dev/resource'], 'orders')
+})
+
+test('placement defaults of the operator apply where the resource sets none', () => {
+  const zone = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway' }
+  const settings = { podDefaults: { priorityClassName: 'batch', topologySpreadConstraints: [zone] } }
+  const { pod } = build({ settings })
+  const labelSelector = { matchLabels: { 'kafka-backup.dev/resource': 'orders' } }
+  assert.deepEqual(
+    [pod.priorityClassName, pod.topologySpreadConstraints],
+    ['batch', [{ labelSelector, ...zone }]],
+    'a constraint without a selector spreads the pods of the resource',
+  )
+  const podTemplate = { spec: { priorityClassName: 'high', topologySpreadConstraints: [] } }
+  const own = build({ settings, spec: { podTemplate } }).pod
+  assert.deepEqual([own.priorityClassName, own.topologySpreadConstraints], ['high', []])
+  const selected = { ...zone, labelSelector: { matchLabels: { a: 'b' } } }
+  const kept = build({ settings: { podDefaults: { topologySpreadConstraints: [selected] } } }).pod
+  assert.deepEqual(kept.topologySpreadConstraints, [selected])
 })
 
 test('refuses template fields that belong to the operator, by name', () => {

@@ -51,6 +51,47 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- if and .Values.jobs.serviceAccount.create (not .Values.clusterWide) -}}true{{- end -}}
 {{- end -}}
 
+{{/* Annotations of an account that the chart does not create would have no effect, and jobs would lack their cloud identity. */}}
+{{- define "kafka-backup-operator.checkAccounts" -}}
+{{- if and .Values.jobs.serviceAccount.annotations .Values.clusterWide -}}
+{{- fail "jobs.serviceAccount.annotations has no effect with clusterWide, because the chart cannot create service accounts in all namespaces: annotate an account in each namespace yourself, and set jobs.serviceAccount.name to its name" -}}
+{{- end -}}
+{{- if and .Values.jobs.serviceAccount.annotations (not .Values.jobs.serviceAccount.create) -}}
+{{- fail "jobs.serviceAccount.annotations has no effect without jobs.serviceAccount.create: annotate the existing account yourself" -}}
+{{- end -}}
+{{- if and .Values.serviceAccount.annotations (not .Values.serviceAccount.create) -}}
+{{- fail "serviceAccount.annotations has no effect without serviceAccount.create: annotate the existing account yourself" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Groups without an amount are left out: `null` removes a default. */}}
+{{- define "kafka-backup-operator.jobResources" -}}
+{{- $resources := dict -}}
+{{- range $group, $amounts := default dict .Values.jobs.resources -}}
+{{- with $amounts }}{{ $_ := set $resources $group . }}{{ end -}}
+{{- end -}}
+{{- $resources | toJson -}}
+{{- end -}}
+
+{{- define "kafka-backup-operator.jobPodDefaults" -}}
+{{- $defaults := dict -}}
+{{- range $field := list "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" "priorityClassName" -}}
+{{- with get $.Values.jobs $field }}{{ $_ := set $defaults $field . }}{{ end -}}
+{{- end -}}
+{{- with $defaults }}{{ toJson . }}{{ end -}}
+{{- end -}}
+
+{{/* Of the resources and the variables of a container: the heap must fit into its memory limit, which Node.js alone does not ensure. */}}
+{{- define "kafka-backup-operator.heap" -}}
+{{- $resources := default dict (index . 0) -}}
+{{- $hasOwn := false -}}
+{{- range index . 1 }}{{ if eq .name "NODE_OPTIONS" }}{{ $hasOwn = true }}{{ end }}{{ end -}}
+{{- if and (get (default dict $resources.limits) "memory") (not $hasOwn) -}}
+- name: NODE_OPTIONS
+  value: --max-old-space-size-percentage=50
+{{- end -}}
+{{- end -}}
+
 {{- define "kafka-backup-operator.jobServiceAccountName" -}}
 {{- if .Values.jobs.serviceAccount.name -}}
 {{- .Values.jobs.serviceAccount.name -}}
@@ -125,10 +166,12 @@ default
 - apiGroups: ['']
   resources: [namespaces]
   verbs: [get]
+{{- if .Values.rbac.checkSecrets }}
 # Whether a secret that a resource names is there; never a list of them.
 - apiGroups: ['']
   resources: [secrets]
   verbs: [get]
+{{- end }}
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]

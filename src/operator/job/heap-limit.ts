@@ -1,0 +1,50 @@
+import type { EnvVar } from './job-pod.ts'
+
+const NODE_OPTIONS = 'NODE_OPTIONS'
+/** The rest is for buffers, which are outside of the heap, and for the runtime itself. */
+const HEAP_SHARE = 0.5
+const MIB = 1024 ** 2
+
+interface GivenEnv {
+  name: string
+  [field: string]: unknown
+}
+
+/**
+ * The user's variables with a heap limit that fits the memory limit of the container. Node.js alone reserves the same heap
+ * for every limit up to 512 MiB, so the kernel would kill the process before it collects garbage. Options of the user come
+ * last and win; a value from a secret or a ConfigMap cannot be extended and stays.
+ */
+export function withHeapLimit(given: readonly GivenEnv[], memoryLimit: string | number | undefined): GivenEnv[] {
+  const bytes = parseQuantity(memoryLimit)
+  if (bytes === undefined || bytes < MIB) return [...given]
+  const option = `--max-old-space-size=${Math.max(1, Math.floor((bytes * HEAP_SHARE) / MIB))}`
+  const own = given.find(({ name }) => name === NODE_OPTIONS)
+  if (own === undefined) return [{ name: NODE_OPTIONS, value: option } satisfies EnvVar, ...given]
+  if (typeof own.value !== 'string') return [...given]
+  return given.map(one => (one === own ? { ...own, value: `${option} ${own.value}`.trimEnd() } : one))
+}
+
+const factors: Record<string, number> = {
+  '': 1,
+  m: 1e-3,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  Ki: 1024,
+  Mi: MIB,
+  Gi: 1024 ** 3,
+  Ti: 1024 ** 4,
+  Pi: 1024 ** 5,
+}
+
+/** An amount as Kubernetes writes it; undefined for one that the API server would reject. */
+export function parseQuantity(quantity: string | number | undefined): number | undefined {
+  const [, digits = '', suffix = ''] = /^\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+|[A-Za-z]{0,2})$/.exec(String(quantity)) ?? []
+  if (digits === '') return undefined
+  if (/^[eE][+-]?\d/.test(suffix)) return Number(digits + suffix)
+  const factor = factors[suffix]
+  return factor === undefined ? undefined : Number(digits) * factor
+}
