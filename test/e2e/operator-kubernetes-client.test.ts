@@ -94,6 +94,14 @@ test('applies a status without conflict with user fields', async () => {
   assert.deepEqual([spec, status, metadata.generation], [{ size: 3 }, { phase: 'Completed' }, 1])
   const again = await api.applyStatus(things, done, { ...me, force: true }, open)
   assert.equal(again.metadata.resourceVersion, metadata.resourceVersion, 'the same status again changes nothing')
+  const { resourceVersion = '' } = metadata
+  const from = (version: string, status: object) => ({
+    ...{ ...thing, metadata: { ...thing.metadata, resourceVersion: version } },
+    status,
+  })
+  await api.applyStatus(things, from(resourceVersion, { phase: 'Running' }), { ...me, force: true }, open)
+  const stale = api.applyStatus(things, from(resourceVersion, { phase: 'Pending' }), { ...me, force: true }, open)
+  await assert.rejects(stale, { code: 'KUBE_CONFLICT' }, 'also a forced apply')
 })
 
 test('maps every refusal of the API server to a code', async () => {

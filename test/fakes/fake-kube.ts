@@ -236,8 +236,11 @@ function metadataOf({ metadata }: KubeObject): KubeObject {
   return { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata }
 }
 
-function assertSame(there: KubeObject | undefined, { metadata: { uid } }: KubeObject): void {
+function assertSame(there: KubeObject | undefined, { metadata: { uid, resourceVersion } }: KubeObject): void {
   if (uid !== undefined && uid !== there?.metadata.uid) throw new KubeError('KUBE_CONFLICT', 'it is another one')
+  if (resourceVersion !== undefined && resourceVersion !== there?.metadata.resourceVersion) {
+    throw new KubeError('KUBE_CONFLICT', 'it has changed')
+  }
 }
 
 function generationOf(there: KubeObject | undefined, object: KubeObject): { generation?: number } {

@@ -5,7 +5,7 @@ import { dueOfKey, generationKey, isGenerationKey, onceKey, scheduledKey, trigge
 import { endRun, isKnown, type LiveRun, type Runs, stopRuns } from './runs.ts'
 import { type DueRun, type Start, startRun } from './start-run.ts'
 import { parseTime } from './times.ts'
-import { blockerOf, pending, problemWait, type Wait } from './wait.ts'
+import { blockerOf, pending, problemWait, secretsMessage, type Wait } from './wait.ts'
 
 export interface MainPlan {
   /** With the runs ended that are replaced. */
@@ -126,9 +126,12 @@ function actedOn({ trigger }: Facts, runs: Runs): Pick<MainPlan, 'trigger'> {
   return trigger !== undefined && isKnown(runs, triggerKey(trigger)) ? { trigger } : {}
 }
 
-/** An invalid spec is reported before the next run is due. */
-function idleWait({ isScheduled, isContinuous, problem }: Facts): Pick<MainPlan, 'wait'> {
-  return problem && (isScheduled || isContinuous) ? { wait: problemWait(problem) } : {}
+/** An invalid spec and a missing secret are reported before the next run is due. */
+function idleWait(facts: Facts): Pick<MainPlan, 'wait'> {
+  const { isScheduled, isContinuous, isSuspended, problem, missingSecrets } = facts
+  if (problem && (isScheduled || isContinuous)) return { wait: problemWait(problem) }
+  const isLacking = isScheduled && !isSuspended && missingSecrets.length > 0
+  return isLacking ? { wait: pending('SecretMissing', secretsMessage(facts), true) } : {}
 }
 
 /** Two concurrent runs are safe only if each writes a separate backup. */

@@ -13,6 +13,10 @@ export interface Situation {
   jobs: readonly JobState[]
   /** Empty at first: they are checked when a plan has a `start`, and the plan is computed again. */
   missingSecrets: readonly MissingSecret[]
+  /** Why the API server did not allow to check the secrets. */
+  secretsTrouble?: string | undefined
+  /** The secrets were checked without a run being due. */
+  isSecretsChecked?: boolean
   isLicenseMissing: boolean
   /** Why the license secret could not be checked. */
   licenseTrouble?: string | undefined

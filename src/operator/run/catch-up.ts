@@ -1,16 +1,20 @@
 import { hasCode } from '../../errors.ts'
 import type { Resource } from '../crd/resource.ts'
+import type { SecretUse } from '../job/job-pod.ts'
 import { type Job, jobKind } from '../job/kube-job.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import type { ObjectRef, ResourceKind } from '../kube/object.ts'
 import type { Store } from '../watch/store.ts'
 import { isNamespaceTerminating } from './namespace.ts'
-import { isSecretMissing } from './prepare-starts.ts'
+import type { Planner } from './planner.ts'
+import { checkSecrets, isSecretMissing, planMainPod, problemOf } from './prepare-starts.ts'
 import { noteSeen, type ResourceMemory, withLatestStatus } from './resource-memory.ts'
 
 /** After this lag the API server is asked. */
 const MAX_LAG_MS = 10_000
 const LICENSE_MS = 60_000
+/** A little less than the plan waits before it asks again. */
+const MISSING_MS = 10_000
 /** A cache does not lag for this long: it is listed again more often. */
 const REMOVED_MS = 60 * 60_000
 
@@ -18,6 +22,7 @@ interface CatchUpParts {
   api: KubeApi
   jobs: Store<Job>
   kind: ResourceKind<Resource>
+  planner: Planner
   nowMs: number
 }
 
@@ -51,6 +56,7 @@ export async function catchUp(
     if (!known.has(job)) await askForJob({ namespace, name: job }, memory, parts, signal)
   }
   memory.isNamespaceTerminating ||= await isNamespaceTerminating(api, kind, stored, signal)
+  await lookForSecrets(stored, memory, parts, signal)
   await lookForLicense(stored, memory, parts, signal)
 }
 
@@ -74,6 +80,28 @@ async function askForJob(
   } catch (error) {
     if (!hasCode(error, 'KUBE_NOT_FOUND')) throw error
   }
+}
+
+/** A schedule is accepted only with its secrets, so a missing one is reported before the night. */
+async function lookForSecrets(
+  stored: Resource,
+  memory: ResourceMemory,
+  { api, kind, planner, nowMs }: CatchUpParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { metadata, spec } = stored
+  const { generation = 0, namespace, deletionTimestamp } = metadata
+  const { secrets } = memory
+  const isSettled = secrets?.check.missing.length === 0 || nowMs - (secrets?.sinceMs ?? 0) < MISSING_MS
+  const isScheduled = kind.kind === 'KafkaBackup' && spec.schedule !== undefined && spec.backup?.continuous !== true
+  if (!isScheduled || deletionTimestamp !== undefined || (secrets?.generation === generation && isSettled)) return
+  let uses: readonly SecretUse[] = []
+  const problem = problemOf(() => {
+    uses = planMainPod(stored, planner).secrets
+  })
+  if (problem !== undefined) return
+  const check = await checkSecrets(api, namespace, uses, signal)
+  memory.secrets = { generation, check, sinceMs: nowMs }
 }
 
 async function lookForLicense(

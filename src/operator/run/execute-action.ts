@@ -4,6 +4,7 @@ import type { KubeApi } from '../kube/kube-api.ts'
 import type { ResourceKind } from '../kube/object.ts'
 import { finalizerName } from '../plan/facts.ts'
 import type { Action, Situation } from '../plan/plan.ts'
+import { noteRead } from './catch-up.ts'
 import { removeJob, startJob, stopJob } from './change-jobs.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { addFinalizer, removeFinalizer } from './finalizer.ts'
@@ -36,10 +37,14 @@ export async function executeAction(action: Action, parts: ActionParts, signal: 
     case 'stop-job':
       return stopJob(api, { namespace: resource.metadata.namespace, name: action.name }, action.uid, signal)
     case 'add-finalizer':
-      return addFinalizer(api, kind, resource, finalizerName(apiGroup), signal)
+      return noteChange(await addFinalizer(api, kind, resource, finalizerName(apiGroup), signal), parts)
     case 'remove-finalizer':
-      return removeFinalizer(api, kind, resource, finalizerName(apiGroup), signal)
+      return noteChange(await removeFinalizer(api, kind, resource, finalizerName(apiGroup), signal), parts)
   }
+}
+
+function noteChange(changed: Resource, { memory, situation, clock }: ActionParts): void {
+  noteRead(memory, changed, situation.resource, clock.monotonic())
 }
 
 async function start(action: StartAction, parts: ActionParts, signal: AbortSignal): Promise<void> {

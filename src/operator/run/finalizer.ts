@@ -13,8 +13,8 @@ export async function addFinalizer(
   resource: Resource,
   name: string,
   signal: AbortSignal,
-): Promise<void> {
-  await applyFinalizers(api, kind, resource, [name], signal)
+): Promise<Resource> {
+  return applyFinalizers(api, kind, resource, [name], signal)
 }
 
 /** Also if another field manager set it: otherwise the resource would never be deleted. */
@@ -24,12 +24,12 @@ export async function removeFinalizer(
   resource: Resource,
   name: string,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Resource> {
   const left = await applyFinalizers(api, kind, resource, [], signal)
   const finalizers = left.metadata.finalizers ?? []
-  if (!finalizers.includes(name)) return
+  if (!finalizers.includes(name)) return left
   const others = finalizers.filter(one => one !== name)
-  await api.replace<KubeObject>(kind, { ...left, metadata: { ...left.metadata, finalizers: others } }, signal)
+  return api.replace(kind, { ...left, metadata: { ...left.metadata, finalizers: others } }, signal)
 }
 
 /** The uid prevents the apply from creating a deleted resource again. */
@@ -39,7 +39,7 @@ function applyFinalizers(
   { metadata }: Resource,
   finalizers: string[],
   signal: AbortSignal,
-): Promise<KubeObject> {
+): Promise<Resource> {
   const { name, namespace, uid } = metadata
   const object: KubeObject = {
     apiVersion: kind.apiVersion,
@@ -51,7 +51,7 @@ function applyFinalizers(
       ...(finalizers.length > 0 && { finalizers }),
     },
   }
-  return api.apply<KubeObject>(kind, object, { fieldManager, force: true }, signal)
+  return api.apply<Resource>(kind, object as Resource, { fieldManager, force: true }, signal)
 }
 
 /** The result for a resource that waits for its finalizer after the operator lost its other rights. */

@@ -5,7 +5,7 @@ import type { Situation } from '../plan/plan.ts'
 import { formatKey } from '../watch/store.ts'
 import type { ClusterView } from './cluster-view.ts'
 import type { Planner } from './planner.ts'
-import { problemOf } from './prepare-starts.ts'
+import { planMainPod, problemOf } from './prepare-starts.ts'
 import { newestRun, type ResourceMemory, withLatestStatus } from './resource-memory.ts'
 
 interface ObserveParts {
@@ -28,7 +28,7 @@ export function observeResource(stored: Resource, memory: ResourceMemory, parts:
     resource,
     apiGroup,
     jobs,
-    missingSecrets: [],
+    ...secretsOf(stored, memory),
     isLicenseMissing: memory.license?.isMissing ?? false,
     licenseTrouble: memory.license?.trouble,
     problem: refusalAt(stored, memory, nowMs) ?? specProblem(resource, parts),
@@ -55,6 +55,16 @@ function readState(job: Job, memory: ResourceMemory, { planner, view, nowMs }: O
   return memory.removed.has(uid) ? { ...state, isBeingDeleted: true } : state
 }
 
+/** What the last check of this spec found; a plan that starts a run checks again. */
+function secretsOf({ metadata }: Resource, { secrets }: ResourceMemory) {
+  const check = secrets?.generation === metadata.generation ? secrets?.check : undefined
+  return {
+    missingSecrets: check?.missing ?? [],
+    secretsTrouble: check?.trouble,
+    isSecretsChecked: check !== undefined,
+  }
+}
+
 /** A rejection counts for the rejected spec, for a while. */
 function refusalAt({ metadata }: Resource, { refusal }: ResourceMemory, nowMs: number): Situation['problem'] {
   if (refusal === undefined || refusal.generation !== metadata.generation || nowMs >= refusal.untilMs) return undefined
@@ -63,11 +73,9 @@ function refusalAt({ metadata }: Resource, { refusal }: ResourceMemory, nowMs: n
 
 /** An invalid spec is reported immediately, not only when the schedule is due. */
 function specProblem(resource: Resource, { controller, planner }: ObserveParts): Situation['problem'] {
-  const { schedule, backup, backupId = resource.metadata.name } = resource.spec
+  const { schedule, backup } = resource.spec
   if (controller !== 'backup' || (schedule === undefined && backup?.continuous !== true)) return undefined
-  return problemOf(() =>
-    planner.planJobPod(controller, resource, { purpose: 'main', stage: 'whole', shards: 1, backupId }),
-  )
+  return problemOf(() => planMainPod(resource, planner))
 }
 
 /** A run keeps its meter until it ends: its next Job and retried pods continue from there. */

@@ -1,4 +1,5 @@
 import { hasCode } from '../../errors.ts'
+import type { Resource } from '../crd/resource.ts'
 import type { JobPod, SecretUse } from '../job/job-pod.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import type { ObjectRef, ResourceKind } from '../kube/object.ts'
@@ -24,11 +25,13 @@ export async function prepareStarts(
   const built = buildStarts(plan, situation, planner)
   if ('problem' in built) return planned(planner, { ...situation, problem: built.problem })
   const { namespace } = situation.resource.metadata
-  const missingSecrets = await findMissingSecrets(api, namespace, built.secrets, signal).catch(error => {
-    throw refusalOf(error)
-  })
-  if (missingSecrets.length > 0) return planned(planner, { ...situation, missingSecrets })
-  return { plan, objects: built.objects }
+  const { missing, trouble } = await checkSecrets(api, namespace, built.secrets, signal)
+  if (missing.length > 0) return planned(planner, { ...situation, missingSecrets: missing })
+  if (trouble === undefined) return { plan, objects: built.objects }
+  const unchecked = { ...situation, secretsTrouble: trouble }
+  const uncheckedPlan = planner.planResource(unchecked)
+  const rebuilt = buildStarts(uncheckedPlan, unchecked, planner)
+  return { plan: uncheckedPlan, objects: 'objects' in rebuilt ? rebuilt.objects : new Map() }
 }
 
 export function startsOf({ actions }: Plan): StartAction[] {
@@ -44,6 +47,12 @@ export function problemOf(plan: () => unknown): Problem | undefined {
     if (!hasCode(error, 'CONFIG_INVALID')) throw error
     return { reason: 'InvalidSpec', message: error.message }
   }
+}
+
+/** The pod of the next run of a backup. */
+export function planMainPod(resource: Resource, planner: Planner): JobPod {
+  const { backupId = resource.metadata.name } = resource.spec
+  return planner.planJobPod('backup', resource, { purpose: 'main', stage: 'whole', shards: 1, backupId })
 }
 
 function planned(planner: Planner, situation: Situation): PreparedPlan {
@@ -67,20 +76,34 @@ function buildStarts(plan: Plan, { controller, resource }: Situation, planner: P
 
 const secretKind: ResourceKind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
 
-/** Those of the secrets that are not there. What is in them is never asked for. */
-async function findMissingSecrets(
+export interface SecretCheck {
+  missing: MissingSecret[]
+  /** Why the API server did not allow the check. */
+  trouble?: string
+}
+
+/**
+ * Which of the secrets do not exist. Only their metadata is read. A denial is not a failure: the kubelet mounts the secrets
+ * with its own rights, so a run needs no permission of the operator.
+ */
+export async function checkSecrets(
   api: KubeApi,
   namespace: string | undefined,
   uses: readonly SecretUse[],
   signal: AbortSignal,
-): Promise<MissingSecret[]> {
+): Promise<SecretCheck> {
   const missing: MissingSecret[] = []
-  for (const name of new Set(uses.map(use => use.name))) {
-    if (!(await isSecretMissing(api, { namespace, name }, signal))) continue
-    const fields = new Set(uses.filter(use => use.name === name).map(use => use.field))
-    missing.push(...[...fields].map(field => ({ name, field })))
+  try {
+    for (const name of new Set(uses.map(use => use.name))) {
+      if (!(await isSecretMissing(api, { namespace, name }, signal))) continue
+      const fields = new Set(uses.filter(use => use.name === name).map(use => use.field))
+      missing.push(...[...fields].map(field => ({ name, field })))
+    }
+  } catch (error) {
+    if (!hasCode(error, 'KUBE_DENIED')) throw refusalOf(error)
+    return { missing, trouble: `${error.message}.` }
   }
-  return missing
+  return { missing }
 }
 
 export async function isSecretMissing(api: KubeApi, ref: ObjectRef, signal: AbortSignal): Promise<boolean> {

@@ -5,6 +5,7 @@ import type { JobState } from '../job/job-state.ts'
 import type { Job } from '../job/kube-job.ts'
 import type { KubeEvent } from '../kube/event-recorder.ts'
 import type { Situation } from '../plan/plan.ts'
+import type { SecretCheck } from './prepare-starts.ts'
 import type { RunMeter } from './run-meter.ts'
 
 /**
@@ -25,6 +26,8 @@ export interface ResourceMemory {
   refusal: { generation: number; problem: Problem; untilMs: number; times: number } | undefined
   /** Found while the resource waited for its finalizer; it never becomes false again. */
   isNamespaceTerminating: boolean
+  /** The last check of the secrets of a spec, while no run was due. */
+  secrets: { generation: number; check: SecretCheck; sinceMs: number } | undefined
   license: { isMissing: boolean; trouble?: string; sinceMs: number } | undefined
   /** Active Jobs, to poll for progress. */
   working: JobState[]
@@ -47,6 +50,7 @@ export function newMemory(uid: string): ResourceMemory {
     unsure: undefined,
     refusal: undefined,
     isNamespaceTerminating: false,
+    secrets: undefined,
     license: undefined,
     working: [],
     meters: new Map(),
@@ -62,11 +66,13 @@ export function noteSeen(memory: ResourceMemory, resource: Resource): void {
   if (written?.resource.metadata.resourceVersion === resource.metadata.resourceVersion && written) written.isSeen = true
 }
 
-/** The resource with the last written status; only the operator writes it. */
+/** The resource with the last written status, which only the operator writes, and the version of that write. */
 export function withLatestStatus(resource: Resource, { written }: ResourceMemory): Resource {
   if (written === undefined || written.isSeen) return resource
-  const { status: _, ...rest } = resource
-  return written.resource.status === undefined ? rest : { ...rest, status: written.resource.status }
+  const { status: _, metadata, ...rest } = resource
+  const { resourceVersion } = written.resource.metadata
+  const latest = { ...rest, metadata: { ...metadata, ...(resourceVersion !== undefined && { resourceVersion }) } }
+  return written.resource.status === undefined ? latest : { ...latest, status: written.resource.status }
 }
 
 const refusalBackoff = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 15_000, maxDelayMs: 10 * 60_000 }

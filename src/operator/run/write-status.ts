@@ -4,9 +4,9 @@ import type { ResourceStatus } from '../crd/status.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import type { ResourceKind } from '../kube/object.ts'
 import { fieldManager } from './operator-options.ts'
-import type { ResourceMemory } from './resource-memory.ts'
+import { type ResourceMemory, withLatestStatus } from './resource-memory.ts'
 
-/** Writes the status where it differs, and answers with the resource that has it. */
+/** Writes the status where it differs, and returns the resource that has it. `KUBE_CONFLICT` if the resource has changed. */
 export async function writeStatus(
   api: KubeApi,
   kind: ResourceKind<Resource>,
@@ -19,12 +19,20 @@ export async function writeStatus(
   const sent = plain(status)
   const isKnown = isDeepStrictEqual(sent, plain(resource.status ?? {}))
   if (isKnown || (memory.written && isDeepStrictEqual(sent, plain(memory.written.sent)))) return resource
+  // A finalizer that was just set has changed the version.
+  const { resourceVersion } = withLatestStatus(resource, memory).metadata
   const { name, namespace, uid } = resource.metadata
-  // Without the spec, which is not the operator's; with the uid, so that a resource of the same name does not get it.
+  // Without the spec, which is not the operator's. With the uid, so that a resource of the same name does not get it, and
+  // with the version that the plan is based on, so that it does not overwrite a newer status of another leader.
   const object = {
     apiVersion: kind.apiVersion,
     kind: kind.kind,
-    metadata: { name, ...(namespace !== undefined && { namespace }), ...(uid !== undefined && { uid }) },
+    metadata: {
+      name,
+      ...(namespace !== undefined && { namespace }),
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    },
     status: sent,
   }
   const written = await api.applyStatus(kind, object as unknown as Resource, { fieldManager, force: true }, signal)

@@ -7,6 +7,7 @@ import { ObjectStore } from '../../../src/operator/watch/store.ts'
 import { FakeKube } from '../../fakes/fake-kube.ts'
 import { sampleResource } from '../metrics/sample-resources.ts'
 import { kinds } from './operator-model.ts'
+import { plainPlanner } from './plain-planner.ts'
 
 test('remembers removed Jobs only while a cache may show them', async () => {
   const resource = sampleResource({ uid: 'u' })
@@ -26,7 +27,7 @@ test('remembers removed Jobs only while a cache may show them', async () => {
     ['new', hours(2)],
   ] as const)
     memory.removed.set(uid, atMs)
-  const parts = { api: new FakeKube().api(), jobs, kind: kinds.backup, nowMs: hours(2.5) }
+  const parts = { api: new FakeKube().api(), jobs, kind: kinds.backup, planner: plainPlanner, nowMs: hours(2.5) }
   await catchUp(resource, memory, parts, new AbortController().signal)
   assert.deepEqual([...memory.removed.keys()], ['shown', 'new'])
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { jobKind } from '../../../src/operator/job/kube-job.ts'
 import { KubeError } from '../../../src/operator/kube/kube-error.ts'
+import { createPlanner } from '../../../src/operator/run/planner.ts'
 import { isOfElection, isWrite, kinds, namespace, OperatorModel, putSecret } from './operator-model.ts'
 
 test('a resource becomes a ConfigMap and a Job, and its status follows the Job to the end', async () => {
@@ -292,6 +293,60 @@ test('a license secret that may not be read blocks nothing', async () => {
   assert.ok(!model.told.includes('reconciled orders badly'))
   await operator.stop()
 })
+
+test('a run starts although its secrets may not be read, and the status reports that they are unknown', async () => {
+  const model = new OperatorModel()
+  const operator = model.start({
+    planner: createPlanner('kafka-backup.dev', { image: 'kafka-backup:1', serviceAccountName: 'default' }),
+    around: (verb, act, _, { kind }) => {
+      if (verb === 'getMetadata' && kind === 'Secret') throw new KubeError('KUBE_DENIED', 'no secrets for you')
+      return act()
+    },
+  })
+  for (const [name, schedule] of [['once'], ['nightly', '0 2 * * *']] as const) {
+    model.put('backup', name, { ...s3Spec, ...(schedule && { schedule }) })
+    await model.time.pass(1000)
+    const { phase, conditions } = model.get(name).status ?? {}
+    const found = conditions?.find(({ type }) => type === 'SecretsFound')
+    assert.deepEqual([phase, found?.status, found?.reason], ['Pending', 'Unknown', 'SecretsUnknown'])
+    assert.match(found?.message ?? '', /no secrets for you/)
+  }
+  assert.deepEqual([model.jobs.length, model.told.includes('reconciled once badly')], [1, false])
+  await operator.stop()
+})
+
+test('a scheduled backup reports a missing secret when it is accepted, before a run is due, and notices when it exists', async () => {
+  const model = new OperatorModel()
+  const planner = createPlanner('kafka-backup.dev', { image: 'kafka-backup:1', serviceAccountName: 'default' })
+  const operator = model.start({ planner })
+  const ready = () => {
+    const found = model.get('nightly').status?.conditions?.find(({ type }) => type === 'Ready')
+    return [found?.status, found?.reason]
+  }
+  model.put('backup', 'nightly', { ...s3Spec, schedule: '0 2 * * *' })
+  await model.time.pass(1000)
+  assert.deepEqual(ready(), ['False', 'SecretMissing'])
+  putSecret(model, 'login')
+  await model.time.pass(16_000)
+  assert.deepEqual(ready(), ['True', 'Accepted'])
+  const checks = () => model.calls.filter(({ kind }) => kind === 'Secret').length
+  const before = checks()
+  await model.time.pass(60 * 60_000)
+  assert.equal(checks(), before, 'a spec that was accepted is not checked again')
+  await operator.stop()
+})
+
+const s3Spec = {
+  kafkaCluster: { bootstrapServers: ['kafka:9092'] },
+  topics: { include: ['*'] },
+  storage: {
+    backend: 's3',
+    bucket: 'backups',
+    region: 'eu-west-1',
+    accessKeyIdSecret: { name: 'login', key: 'id' },
+    secretAccessKeySecret: { name: 'login', key: 'key' },
+  },
+}
 
 test('a process that is stopped while it writes a status still writes the event', async () => {
   const model = new OperatorModel()

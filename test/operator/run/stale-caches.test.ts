@@ -158,3 +158,27 @@ test('a new leader whose cache lacks the end of a run does not overwrite it', as
   assert.ok(!model.told.includes('ended orders once Failed'))
   await second.stop()
 })
+
+test('a status that is based on an old version does not overwrite a newer one', async () => {
+  const model = new OperatorModel()
+  let isLate = true
+  const operator = model.start({
+    planner,
+    around: async (verb, act, _, { kind }) => {
+      if (verb === 'applyStatus' && kind === 'KafkaBackup' && isLate) {
+        isLate = false
+        const { status: _, ...there } = model.get('orders')
+        const ended = { run: 'other', purpose: 'main', job: 'other', phase: 'Completed' } as const
+        const history = [{ ...ended, startTime: '1970-01-01T00:00:00Z', completionTime: '1970-01-01T00:00:00Z' }]
+        model.kube.applyStatus(kinds.backup, { ...there, status: { history } } as never)
+      }
+      return act()
+    },
+  })
+  model.put('backup', 'orders', spec)
+  await model.time.pass(30_000)
+  const { history, active } = model.get('orders').status ?? {}
+  assert.deepEqual([history?.map(({ run }) => run), active?.map(({ run }) => run)], [['other'], ['once']])
+  assert.deepEqual([countCreates(model), model.told.includes('reconciled orders badly')], [1, false])
+  await operator.stop()
+})
