@@ -6,6 +6,7 @@ import { chartName, installChart, renderChart } from '../servers/chart.ts'
 import type { KubeObject, ObjectRef } from '../servers/kube-object.ts'
 import { startKubelet } from '../servers/kubelet.ts'
 import { kafkaBackupImage } from '../servers/kubelet-images.ts'
+import { runCommand } from '../servers/run-command.ts'
 import { shareKube } from '../servers/shared-kube.ts'
 import { type KubeUse, podsOf, waitFor } from '../servers/use-kube.ts'
 
@@ -36,6 +37,28 @@ test('both replicas start with the arguments and the service account of the char
     const page = await ask(ip, metrics, '/metrics')
     assert.match((await page?.text()) ?? '', /^# TYPE kafka_backup_operator_reconciliations_total counter$/m)
   }
+})
+
+test('the pod of helm test succeeds with a ready operator, and fails with the reason without one', async () => {
+  const objects = await renderChart(values, { namespace })
+  const pod = objects.find(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === 'test')
+  assert.ok(pod)
+  const [container] = (pod.spec as { containers: { args: string[]; env: { value: string }[] }[] }).containers
+  const { metrics } = await portsOfChart()
+  assert.equal(container?.env[0]?.value, `http://${chartName}.${namespace}.svc:${metrics}/metrics`)
+  const [script = ''] = container?.args ?? []
+  const run = (url: string) => {
+    const env = { METRICS_URL: url, TIMEOUT_MS: '0' }
+    return runCommand(process.execPath, ['--eval', script], { env })
+  }
+  const [ip = ''] = await operatorAddresses(2)
+  const good = await run(`http://${ip}:${metrics}/metrics`)
+  assert.deepEqual([good.exitCode, good.stderr], [0, ''])
+  assert.match(good.stdout, /^operator \S+ is ready and serves/)
+  const bad = await run(`http://${ip}:1/metrics`)
+  assert.equal(bad.exitCode, 1)
+  assert.match(bad.stderr, /ECONNREFUSED.*Is a replica ready/)
+  assert.match((await run(`http://${ip}:${metrics}/`)).stderr, /status 404/)
 })
 
 test('one replica holds the Lease, and the other takes it over', async () => {

@@ -68,7 +68,8 @@ export async function installChart(
   { withDeployment = false }: { withDeployment?: boolean } = {},
 ): Promise<InstalledChart> {
   const objects = await renderChart(values, { namespace })
-  const wanted = objects.filter(({ kind }) => withDeployment || kind !== 'Deployment')
+  const isTest = ({ metadata }: KubeObject) => metadata.annotations?.['helm.sh/hook'] === 'test'
+  const wanted = objects.filter(object => !isTest(object) && (withDeployment || object.kind !== 'Deployment'))
   for (const object of inOrder(wanted)) await kube.api.apply(object, 'helm')
   const definitions = wanted.filter(({ kind }) => kind === 'CustomResourceDefinition')
   for (const each of definitions) {
