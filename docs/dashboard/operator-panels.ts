@@ -176,7 +176,7 @@ const resourceRow: PanelRow = {
       noValue: 'all are ready',
       queries: [
         {
-          expr: `max by (kind, namespace, name, phase) (kafka_backup_resource_status{${inNamespace}}) == 0`,
+          expr: `max by (kind, namespace, name, phase) (kafka_backup_resource_status{${inNamespace}}) == 0 unless on (kind, namespace, name) max by (kind, namespace, name) (kafka_backup_resource_running{${inNamespace}}) == 1`,
           legend: '',
         },
       ],

@@ -176,6 +176,40 @@ const notReady: AlertCase[] = [
   },
 ]
 
+const pointStatus = `kafka_backup_recovery_point_status{${orders},pod="a"}`
+const running = `kafka_backup_resource_running{${resourceOrders},pod="a"}`
+
+const recoveryPoint: AlertCase[] = [
+  {
+    alert: 'KafkaBackupRecoveryPointOutdated',
+    name: 'is held for a quarter of an hour after a failed run, fires, and resolves with the next success',
+    series: { [pointStatus]: '1x20 0x60 1x20' },
+    labels: ofOrders,
+    states: [
+      ['10m', 'quiet'],
+      ['11m', 'pending'],
+      ['26m', 'firing'],
+      ['41m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupNotReady',
+    name: 'stays quiet while the only run of a resource makes progress, and fires when it has failed',
+    series: {
+      [resourceStatus('Running')]: '0x80 _x60',
+      [resourceStatus('Failed')]: '_x80 0x60',
+      [running]: '1x80 0x60',
+      [suspended]: '0x140',
+    },
+    labels: { kind: 'KafkaBackup', name: 'orders', namespace: 'shop' },
+    states: [
+      ['39m', 'quiet'],
+      ['41m', 'pending'],
+      ['57m', 'firing'],
+    ],
+  },
+]
+
 const unreadable: AlertCase[] = [
   {
     alert: 'KafkaBackupNamespaceUnreadable',
@@ -525,6 +559,7 @@ export const alertCases: AlertCase[] = [
   ...missing,
   ...neverSucceeded,
   ...notReady,
+  ...recoveryPoint,
   ...unreadable,
   ...slow,
   ...operator,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { buildDefinitions } from '../../src/operator/crd/definitions.ts'
 import { controllers, type Resource as OwnResource, resourceKinds } from '../../src/operator/crd/resource.ts'
 import { planJobPod } from '../../src/operator/job/plan-job-pod.ts'
@@ -11,6 +11,7 @@ import { applyAll, type Kube } from '../servers/kube.ts'
 import { KubeError, openKubeConnection } from '../servers/kube-connection.ts'
 import { type KubeObject, refOf, trueCondition } from '../servers/kube-object.ts'
 import { shareKube } from '../servers/shared-kube.ts'
+import { waitFor } from '../servers/use-kube.ts'
 import { badResources, goodSpecs } from './bad-resources.ts'
 
 const apiVersion = 'kafka-backup.dev/v1alpha1'
@@ -55,6 +56,32 @@ test('the CRDs of another API group can be installed next to them', async () => 
       name => `${name}.backups.example.com`,
     ),
   )
+})
+
+test('the admission policy of docs/operator.md reserves podTemplate for a group', async () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/operator.md'), 'utf8')
+  const [, text = ''] = /```yaml\n(apiVersion: admissionregistration[\s\S]*?)```/.exec(page) ?? []
+  const [policy, binding] = parseAllDocuments(text).map(each => each.toJS() as KubeObject)
+  assert.ok(policy && binding)
+  const podTemplate = { spec: { priorityClassName: 'batch' } }
+  const before = await create('KafkaBackup', { podTemplate })
+  // Other tests use this API server, so the policy applies to the namespace of this one only.
+  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': namespace } }
+  await kube.api.apply(policy)
+  await kube.api.apply({ ...binding, spec: { ...(binding.spec as object), matchResources: { namespaceSelector } } })
+  try {
+    const refused = async () => {
+      const made = await create('KafkaBackup', { podTemplate }).catch((error: Error) => error)
+      return made instanceof Error && /only platform-admins may set spec\.podTemplate/.test(made.message)
+    }
+    await waitFor('the policy is active', refused)
+    await assert.rejects(edit(before, { podTemplate: { spec: { priorityClassName: 'high' } } }), /platform-admins/)
+    await edit(before, { suspend: true })
+    await create('KafkaBackup', {})
+  } finally {
+    await kube.api.delete(refOf(binding))
+    await kube.api.delete(refOf(policy))
+  }
 })
 
 test('unset fields get their defaults', async () => {

@@ -5,6 +5,7 @@ import { chromiumBinary } from './chromium-binary.ts'
 import { driverFlags } from './driver.ts'
 import { etcdBinary } from './etcd-binary.ts'
 import { fakeGcsBinary, fakeGcsVersion } from './fake-gcs-binary.ts'
+import { gitopsBinary, kstatusVersion } from './gitops-binary.ts'
 import { grafanaSchemaModules, grafanaSchemaVersion } from './grafana-schema.ts'
 import { helmBinary, helmVersion } from './helm-binary.ts'
 import { driverJar, zooKeeperJar } from './java-jar.ts'
@@ -238,6 +239,7 @@ function planGoPrograms(): NeededServer[] {
     plan(`versitygw ${versitygwVersion}`, ['test', 'bench', 'soak'], versitygwBinary),
     plan(`kfake ${kfakeVersion}`, testOnly, kfakeBinary),
     plan(`fake-gcs-server ${fakeGcsVersion}`, testAndSoak, fakeGcsBinary),
+    plan(`kstatus ${kstatusVersion}`, testOnly, gitopsBinary),
     plan(`Helm ${helmVersion}`, testOnly, helmBinary),
     plan(`Kubernetes ${kubeVersion}`, testAndSoak, kubeBinaries),
     plan(`Prometheus ${prometheusVersion}`, testOnly, prometheusBinaries),

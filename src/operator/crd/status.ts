@@ -6,12 +6,16 @@ export const phases = ['Pending', 'Running', 'Completed', 'Failed'] as const
 export type Phase = (typeof phases)[number]
 
 export type ConditionType =
-  /** Nothing blocks the next run, and the last run did not fail. */
+  /** A schedule or a continuous backup was accepted and works; a single run has succeeded. */
   | 'Ready'
+  /** Not ready, and the operator continues by itself. */
+  | 'Reconciling'
+  /** Not ready, and a user has to act. */
+  | 'Stalled'
   | 'Progressing'
   | 'Succeeded'
-  /** For a continuous backup: it stopped and needs a change. */
-  | 'Stalled'
+  /** Of a backup: it has something to restore that is as recent as promised. */
+  | 'RecoveryPoint'
   | 'SecretsFound'
   /** Of a resource with a schedule; False while it is suspended. */
   | 'Scheduled'
@@ -129,7 +133,10 @@ export const statusSchema = {
     message: text('A description of the cause, with what to do.'),
     observedGeneration: count('The generation of the spec that this status describes.'),
     conditions: {
-      ...list('Ready, Progressing, Succeeded, Stalled, SecretsFound, Scheduled, Verified, LicenseFound.', condition),
+      ...list(
+        'Ready, Reconciling, Stalled, Progressing, Succeeded, RecoveryPoint, SecretsFound, Scheduled, Verified, LicenseFound.',
+        condition,
+      ),
       'x-kubernetes-list-type': 'map',
       'x-kubernetes-list-map-keys': ['type'],
     } as Typed<Condition[]>,

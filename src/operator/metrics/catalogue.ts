@@ -170,10 +170,20 @@ export const operatorMetrics = {
     help: 'Consumer groups whose committed offsets were rolled back, kept by a snapshot or compared with one.',
     labels: rollback,
   },
+  kafka_backup_recovery_point_status: {
+    type: 'gauge',
+    help: '1 if the backup has a current recovery point, 0 if its last run failed or its rounds are overdue. Absent before the first run has ended, and while it is suspended.',
+    labels: ['backup_name', 'namespace'],
+  },
   kafka_backup_resource_status: {
     type: 'gauge',
     help: '1 if the resource is ready, 0 if not: one series for each resource, with its current phase.',
     labels: resource,
+  },
+  kafka_backup_resource_running: {
+    type: 'gauge',
+    help: '1 while the only run of a resource makes progress, so that the resource cannot be ready yet, 0 otherwise.',
+    labels: ['kind', 'name', 'namespace'],
   },
   kafka_backup_resource_suspended: {
     type: 'gauge',

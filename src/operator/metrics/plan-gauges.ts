@@ -1,5 +1,5 @@
 import { type Controller, type Resource, resourceKinds } from '../crd/resource.ts'
-import { phases } from '../crd/status.ts'
+import { type Condition, type ConditionType, phases } from '../crd/status.ts'
 import type { GaugeValue } from './owned-series.ts'
 import { outcomeOf, outcomes } from './run-counts.ts'
 
@@ -26,9 +26,11 @@ function resourceGauges(controller: Controller, { metadata, spec, status }: Reso
   const kind = resourceKinds()[controller].kind
   const labels = { kind, name: metadata.name, namespace: metadata.namespace ?? '' }
   const current = status?.phase ?? 'Pending'
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
+  const ready = conditionOf(status, 'Ready')
+  const isReady = ready?.status === 'True'
   return [
-    { name: 'kafka_backup_resource_status', labels: { ...labels, phase: current }, value: ready ? 1 : 0 },
+    { name: 'kafka_backup_resource_status', labels: { ...labels, phase: current }, value: isReady ? 1 : 0 },
+    { name: 'kafka_backup_resource_running', labels, value: !isReady && ready?.reason === 'Running' ? 1 : 0 },
     { name: 'kafka_backup_resource_suspended', labels, value: spec?.suspend === true ? 1 : 0 },
     ...phases.map(
       (phase): GaugeValue => ({
@@ -38,6 +40,10 @@ function resourceGauges(controller: Controller, { metadata, spec, status }: Reso
       }),
     ),
   ]
+}
+
+function conditionOf(status: Resource['status'], type: ConditionType): Condition | undefined {
+  return status?.conditions?.find(condition => condition.type === type)
 }
 
 type BackupLabels = { backup_name: string; namespace: string }
@@ -53,11 +59,20 @@ function backupGauges(resource: Resource, labels: BackupLabels, expected: Expect
     ...(status.restarts === undefined
       ? []
       : [{ name: 'kafka_backup_backup_restarts', labels, value: status.restarts } as const]),
+    ...recoveryPoint(resource, labels),
     ...sizes(resource, labels),
     ...verifyGauges(resource, labels),
     ...interval({ ...labels, purpose: 'backup' }, expected.backup),
     ...interval({ ...labels, purpose: 'verify' }, expected.verify),
   ]
+}
+
+/** Absent before the first run has ended, for which there is an alert of its own, and while it is suspended. */
+function recoveryPoint({ spec, status }: Resource, labels: BackupLabels): GaugeValue[] {
+  const point = conditionOf(status, 'RecoveryPoint')
+  const isEarly = point?.reason === 'NeverSucceeded' && conditionOf(status, 'Succeeded')?.status !== 'False'
+  if (point === undefined || isEarly || spec?.suspend === true) return []
+  return [{ name: 'kafka_backup_recovery_point_status', labels, value: point.status === 'True' ? 1 : 0 }]
 }
 
 /** Of the continuous run under way, or of the last run of each outcome that knew the size. Where the history has forgotten them, the status has the last. */
@@ -75,10 +90,10 @@ function sizes({ status = {} }: Resource, labels: BackupLabels): GaugeValue[] {
 }
 
 function verifyGauges({ status = {} }: Resource, labels: BackupLabels): GaugeValue[] {
-  const { history = [], conditions = [], lastVerifyTime } = status
+  const { history = [], lastVerifyTime } = status
   const runs = history.filter(({ purpose }) => purpose === 'verify')
   const whole = runs.find(({ phase }) => phase === 'Completed')
-  const condition = conditions.find(({ type }) => type === 'Verified')?.status ?? 'Unknown'
+  const condition = conditionOf(status, 'Verified')?.status ?? 'Unknown'
   const result = runs[0] ? (runs[0].phase === 'Completed' ? 'True' : 'False') : condition
   return [
     ...time('kafka_backup_last_verify_timestamp', labels, lastVerifyTime ?? whole?.completionTime),

@@ -71,7 +71,7 @@ function idle({ isSuspended, isScheduled }: Facts, { main }: Decision): { reason
   return { reason: 'Scheduled', message: `The first run is due at ${formatTime(next)}.` }
 }
 
-/** Why a continuous backup stopped for good, with what to do. */
-export function stalledMessage(message = 'The backup stopped.'): string {
+/** Why a run ended for good, with what to do. */
+export function stalledMessage(message = 'The run failed.'): string {
   return `${message} It is not restarted automatically: correct the cause, then set the trigger annotation or change the spec.`
 }

@@ -66,7 +66,7 @@ function recheckAt(facts: Facts, decision: Decision): number | undefined {
     ...runs.live.map(({ unseenUntilMs }) => unseenUntilMs),
     runs.live.some(isQuiet) ? nowMs + POLL_MS : undefined,
     ...recheckForLost(facts.jobs),
-    ...recheckForRounds(facts, runs.ended),
+    ...recheckForRounds(facts, runs),
     isLicenseMissing || licenseTrouble !== undefined ? nowMs + LICENSE_POLL_MS : undefined,
   ].filter(ms => ms !== undefined && ms > nowMs)
   return times.length > 0 ? Math.min(...times.map(Number)) : undefined

@@ -3,7 +3,7 @@ import { maxRoundAgeMs } from '../../observe/progress.ts'
 import type { Resource } from '../crd/resource.ts'
 import type { EndedRun } from '../crd/status.ts'
 import type { Facts } from './facts.ts'
-import { lastGood } from './runs.ts'
+import { lastGood, type Runs } from './runs.ts'
 import { formatTime, laterTime, parseTime } from './times.ts'
 
 const ROUND_MS = 60_000
@@ -32,14 +32,12 @@ export function lastSuccessTime(facts: Facts, ended: readonly EndedRun[]): strin
 }
 
 /** When a continuous backup needs another reconciliation without a change. */
-export function recheckForRounds(facts: Facts, ended: readonly EndedRun[]): number[] {
+export function recheckForRounds(facts: Facts, { live, ended }: Runs): number[] {
   if (!facts.isContinuous || facts.isSuspended) return []
-  const succeededMs = parseTime(lastSuccessTime(facts, ended))
+  const started = live.filter(({ purpose }) => purpose === 'main').map(({ startTime }) => parseTime(startTime))
+  const times = [parseTime(lastSuccessTime(facts, ended)), ...started].filter(ms => ms !== undefined)
   const isProven = provenRoundMs(facts) !== undefined
-  return [
-    ...(succeededMs === undefined ? [] : [succeededMs + roundLimitMs(facts.resource) + 1000]),
-    ...(isProven ? [facts.nowMs + ROUND_MS] : []),
-  ]
+  return [...times.map(ms => ms + roundLimitMs(facts.resource) + 1000), ...(isProven ? [facts.nowMs + ROUND_MS] : [])]
 }
 
 /** `backup.commit_interval` of a job file that does not set it. */

@@ -324,6 +324,7 @@ describe('the state of a resource', () => {
       new Map(found),
       new Map([
         [`kafka_backup_resource_status${labels('Completed')}`, 1],
+        ['kafka_backup_resource_running{kind="KafkaRestore",name="orders",namespace="shop"}', 0],
         ['kafka_backup_resource_suspended{kind="KafkaRestore",name="orders",namespace="shop"}', 0],
         [`kafka_backup_resource_phase${labels('Pending')}`, 0],
         [`kafka_backup_resource_phase${labels('Running')}`, 0],

@@ -10,14 +10,18 @@ const minuteMs = 60_000
 const continuous = { backup: { continuous: true } }
 const run = (rest: Partial<JobState> = {}) => jobOf('generation-1', { isContinuous: true, running: pod, ...rest })
 
-test('a continuous backup is not ready before its first successful round, nor when rounds are overdue', () => {
+test('a continuous backup is ready once it is accepted, has no recovery point yet, and is not ready when rounds are overdue', () => {
   const story = new Story(resourceOf(continuous))
-  assert.deepEqual(readyOf(story.plan(startMs)), ['False', 'NoRoundYet'])
-  assert.deepEqual(readyOf(story.plan(startMs + 30 * minuteMs, [run()])), ['False', 'NoRoundYet'])
+  assert.deepEqual(readyOf(story.plan(startMs)), ['True', 'Accepted'])
+  const first = story.plan(startMs + 30 * minuteMs, [run()])
+  assert.deepEqual(readyOf(first), ['True', 'Accepted'], 'the first round of a large cluster takes long')
+  assert.deepEqual(pointOf(first), ['False', 'NeverSucceeded'])
   const lastRoundMs = startMs + 31 * minuteMs
   const good = story.plan(lastRoundMs + 1000, [run()], { lastRoundMs })
   assert.deepEqual([readyOf(good), good.recheckAtMs], [['True', 'RoundsSucceed'], lastRoundMs + 5 * minuteMs + 1000])
+  assert.deepEqual(pointOf(good), ['True', 'Available'])
   const late = story.plan(good.recheckAtMs ?? 0, [run()], { lastRoundMs })
+  assert.deepEqual(pointOf(late), ['False', 'RoundOverdue'])
   assert.deepEqual([readyOf(late), reasons(late)], [['False', 'RoundOverdue'], ['RoundOverdue']])
   assert.deepEqual(reasons(story.plan(lastRoundMs + hourMs, [run()], { lastRoundMs })), [])
   const again = story.plan(lastRoundMs + hourMs, [run()], { lastRoundMs: lastRoundMs + hourMs })
@@ -35,7 +39,7 @@ test('a ready pod proves a recent round although the operator cannot reach the p
   const story = new Story(resourceOf(continuous))
   story.plan(startMs)
   const at = (minutes: number, rest: Partial<JobState>) => story.plan(startMs + minutes * minuteMs, [run(rest)])
-  assert.deepEqual(readyOf(at(1, {})), ['False', 'NoRoundYet'])
+  assert.deepEqual(pointOf(at(1, {})), ['False', 'NeverSucceeded'])
   const readySinceMs = startMs + 2 * minuteMs
   const first = at(2, { readySinceMs })
   assert.deepEqual([readyOf(first)[0], first.status.lastSuccessfulTime], ['True', '2026-11-16T01:32:00Z'])
@@ -60,6 +64,29 @@ test('a continuous backup whose pods fail is restarted, counted and reported by 
   assert.match(conditionOf(late, 'Ready').message, /failed and were replaced: 3\. User backup: wrong password\.$/)
   const works = story.plan(startMs + 11 * minuteMs, [run({ failedPods })], { lastRoundMs: startMs + 11 * minuteMs })
   assert.deepEqual([readyOf(works)[0], works.status.phase], ['True', 'Running'])
+})
+
+test('a continuous backup whose pods fail before its first round is not ready', () => {
+  const story = new Story(resourceOf(continuous))
+  story.plan(startMs)
+  const failedPods = { count: 3, reason: 'KAFKA_AUTH', message: 'User backup: wrong password.' }
+  const failing = story.plan(startMs + minuteMs, [run({ failedPods })])
+  assert.deepEqual([readyOf(failing), pointOf(failing)[1]], [['False', 'NoRoundYet'], 'NeverSucceeded'])
+  assert.match(conditionOf(failing, 'Ready').message, /were replaced: 3\. User backup: wrong password\.$/)
+  assert.equal(conditionOf(failing, 'Reconciling').status, 'True')
+})
+
+test('a continuous backup whose first pod does not start is not ready after a while', () => {
+  const story = new Story(resourceOf(continuous))
+  story.plan(startMs)
+  const waiting = { reason: 'ImagePullBackOff', message: 'No such image.' }
+  const pulls = (minutes: number) => story.plan(startMs + minutes * minuteMs, [run({ running: [], waiting })])
+  const soon = pulls(1)
+  assert.deepEqual([readyOf(soon), soon.recheckAtMs], [['True', 'Accepted'], startMs + 5 * minuteMs + 1000])
+  assert.deepEqual(readyOf(pulls(6)), ['False', 'NoRoundYet'])
+  story.resource.metadata.generation = 2
+  const changed = story.plan(startMs + 7 * minuteMs)
+  assert.deepEqual(readyOf(changed), ['True', 'Accepted'], 'a changed spec gets the same time')
 })
 
 test('a continuous backup that a restart cannot help is stalled until it is triggered or changed', () => {
@@ -95,7 +122,7 @@ test('reports a lost node in phase, condition and event', () => {
     const story = new Story(resourceOf(spec))
     story.plan(startMs)
     const name = 'backup' in spec ? 'generation-1' : 'once'
-    const lost = { atMs: startMs + 6 * minuteMs, message: 'Pod p has not been heard of.' }
+    const lost = { atMs: startMs + 4 * minuteMs, message: 'Pod p has not been heard of.' }
     const job = jobOf(name, { running: pod, lost })
     const before = story.plan(startMs + 2 * minuteMs, [job])
     assert.deepEqual([before.status.reason, before.recheckAtMs], ['Running', lost.atMs])
@@ -129,5 +156,10 @@ function conditionOf({ status }: Plan, type: ConditionType) {
 
 function readyOf(plan: Plan): [string, string] {
   const { status, reason } = conditionOf(plan, 'Ready')
+  return [status, reason]
+}
+
+function pointOf(plan: Plan): [string, string] {
+  const { status, reason } = conditionOf(plan, 'RecoveryPoint')
   return [status, reason]
 }
