@@ -38,6 +38,12 @@ export interface MissingSecret {
   field: string
 }
 
+export interface SecretCheck {
+  missing: MissingSecret[]
+  /** Why the API server did not allow the check. */
+  trouble?: string
+}
+
 export interface Plan {
   /** Executed in this order, each after the previous succeeded; then `status`, then `after`. */
   actions: Action[]

@@ -3,7 +3,7 @@ import type { Resource } from '../crd/resource.ts'
 import type { JobPod, SecretUse } from '../job/job-pod.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import type { ObjectRef, ResourceKind } from '../kube/object.ts'
-import type { MissingSecret, Plan, Situation } from '../plan/plan.ts'
+import type { MissingSecret, Plan, SecretCheck, Situation } from '../plan/plan.ts'
 import { refusalOf } from './change-jobs.ts'
 import type { Planner, StartAction, StepObjects } from './planner.ts'
 import type { Problem } from './resource-memory.ts'
@@ -75,12 +75,6 @@ function buildStarts(plan: Plan, { controller, resource }: Situation, planner: P
 }
 
 const secretKind: ResourceKind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
-
-export interface SecretCheck {
-  missing: MissingSecret[]
-  /** Why the API server did not allow the check. */
-  trouble?: string
-}
 
 /**
  * Which of the secrets do not exist. Only their metadata is read. A denial is not a failure: the kubelet mounts the secrets

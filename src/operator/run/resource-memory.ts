@@ -4,8 +4,7 @@ import type { EndedRun, ResourceStatus, RunProgress } from '../crd/status.ts'
 import type { JobState } from '../job/job-state.ts'
 import type { Job } from '../job/kube-job.ts'
 import type { KubeEvent } from '../kube/event-recorder.ts'
-import type { Situation } from '../plan/plan.ts'
-import type { SecretCheck } from './prepare-starts.ts'
+import type { SecretCheck, Situation } from '../plan/plan.ts'
 import type { RunMeter } from './run-meter.ts'
 
 /**
