@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { hasCode } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Controller, Resource } from '../crd/resource.ts'
 import type { EventRecorder, KubeEvent } from '../kube/event-recorder.ts'
@@ -7,7 +6,7 @@ import { refOf } from '../kube/object.ts'
 import { LeadershipLost } from '../leader/run-leader.ts'
 import type { Plan, Situation } from '../plan/plan.ts'
 import type { WorkResult } from '../queue/work-queue.ts'
-import { formatKey, type ObjectKey } from '../watch/store.ts'
+import type { ObjectKey } from '../watch/store.ts'
 import { catchUp, noteRead } from './catch-up.ts'
 import { JobRefused } from './change-jobs.ts'
 import type { ClusterView } from './cluster-view.ts'
@@ -17,21 +16,13 @@ import { observeResource } from './observe-resource.ts'
 import type { OperatorOptions, OperatorParts } from './operator-options.ts'
 import { type PreparedPlan, prepareStarts, startsOf } from './prepare-starts.ts'
 import { newMemory, noteRefusal, type ResourceMemory } from './resource-memory.ts'
-import { plain, writeStatus } from './write-status.ts'
+import { plain, StatusOutdated, writeStatus } from './write-status.ts'
 
 /** A namespace that cannot be read may be deleted later, and it is not watched. */
 const RELEASE_AGAIN_MS = 60_000
 
 /** Until a resource that has changed during a reconciliation is reconciled again. */
 const OUTDATED_MS = 500
-
-/** The resource has changed since the plan was made, so its status was not written. */
-class StatusOutdated extends Error {
-  constructor(cause: unknown) {
-    super('the resource has changed', { cause })
-    this.name = 'StatusOutdated'
-  }
-}
 
 /** Reconciles the resources of one kind. Lives as long as this process leads. */
 export class Reconciler {
@@ -68,7 +59,7 @@ export class Reconciler {
       return isWaiting ? { recheckAtMs: this.#parts.clock.now() + RELEASE_AGAIN_MS } : {}
     }
     try {
-      return await this.#workOn(stored, this.#memoryOf(key, stored), signal)
+      return await this.#workOn(key, stored, this.#memoryOf(key, stored), signal)
     } catch (error) {
       if (signal.aborted) throw error
       if (error instanceof StatusOutdated) return { recheckAtMs: this.#parts.clock.now() + OUTDATED_MS }
@@ -77,20 +68,16 @@ export class Reconciler {
     }
   }
 
-  #stored(found: Resource): Resource {
-    return this.#view.resources[this.#controller].get(formatKey(found.metadata)) ?? found
-  }
-
   #releasing(stored: Resource) {
     return [this.#parts, this.#view.kinds[this.#controller], stored] as const
   }
 
-  async #workOn(found: Resource, memory: ResourceMemory, signal: AbortSignal): Promise<WorkResult> {
+  async #workOn(key: ObjectKey, found: Resource, memory: ResourceMemory, signal: AbortSignal): Promise<WorkResult> {
     const { api, planner, clock } = this.#parts
     const kind = this.#view.kinds[this.#controller]
     await catchUp(found, memory, { api, jobs: this.#view.jobs, kind, planner, nowMs: clock.monotonic() }, signal)
     // The cache may have advanced meanwhile, and then memory no longer has the status that `found` lacks.
-    const stored = this.#stored(found)
+    const stored = this.#view.resources[this.#controller].get(key) ?? found
     if (stored.metadata.uid !== memory.uid) return {}
     const situation = this.#observe(stored, memory)
     const plan = planner.planResource(situation)
@@ -148,9 +135,7 @@ export class Reconciler {
     memory.unsure = { status: plain(plan.status), ended, events }
     const grace = startReportGrace(clock, signal)
     try {
-      const written = await writeStatus(api, kind, resource, plan.status, memory, monotonicMs, grace.signal).catch(
-        error => this.#readAfter(error, resource, memory, grace.signal),
-      )
+      const written = await writeStatus(api, kind, resource, plan.status, memory, monotonicMs, grace.signal)
       memory.unsure = undefined
       for (const run of ended) observer.ended(this.#controller, written, run)
       try {
@@ -162,15 +147,6 @@ export class Reconciler {
       grace.end()
     }
     return againAt(plan, memory, nowMs)
-  }
-
-  /** After a conflict the next plan is based on the resource as it is now; its user or another leader has changed it. */
-  async #readAfter(error: unknown, resource: Resource, memory: ResourceMemory, signal: AbortSignal): Promise<never> {
-    if (!hasCode(error, 'KUBE_CONFLICT')) throw error
-    const fresh = await this.#parts.api.get(this.#view.kinds[this.#controller], refOf(resource), signal)
-    if (fresh.metadata.uid !== memory.uid) throw error
-    noteRead(memory, fresh, this.#stored(resource), this.#parts.clock.monotonic())
-    throw new StatusOutdated(error)
   }
 
   #noteRefusal({ resource, nowMs }: Situation, memory: ResourceMemory, { problem }: JobRefused): void {

@@ -1,12 +1,22 @@
 import { isDeepStrictEqual } from 'node:util'
+import { hasCode } from '../../errors.ts'
 import type { Resource } from '../crd/resource.ts'
 import type { ResourceStatus } from '../crd/status.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
-import type { ResourceKind } from '../kube/object.ts'
+import { type ResourceKind, refOf } from '../kube/object.ts'
+import { noteRead } from './catch-up.ts'
 import { fieldManager } from './operator-options.ts'
 import { type ResourceMemory, withLatestStatus } from './resource-memory.ts'
 
-/** Writes the status where it differs, and returns the resource that has it. `KUBE_CONFLICT` if the resource has changed. */
+/** The resource has changed since the plan was made, so its status was not written. */
+export class StatusOutdated extends Error {
+  constructor(cause: unknown) {
+    super('the resource has changed', { cause })
+    this.name = 'StatusOutdated'
+  }
+}
+
+/** Writes the status where it differs, and returns the resource that has it. Throws StatusOutdated if it has changed. */
 export async function writeStatus(
   api: KubeApi,
   kind: ResourceKind<Resource>,
@@ -35,9 +45,28 @@ export async function writeStatus(
     },
     status: sent,
   }
-  const written = await api.applyStatus(kind, object as unknown as Resource, { fieldManager, force: true }, signal)
+  const written = await api
+    .applyStatus(kind, object as unknown as Resource, { fieldManager, force: true }, signal)
+    .catch(error => readAfter(error, api, kind, resource, memory, nowMs, signal))
   memory.written = { sent, resource: written, sinceMs: nowMs, isSeen: false }
   return written
+}
+
+/** After a conflict the next plan is based on the resource as it is now: its user or another leader has changed it. */
+async function readAfter(
+  error: unknown,
+  api: KubeApi,
+  kind: ResourceKind<Resource>,
+  resource: Resource,
+  memory: ResourceMemory,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<never> {
+  if (!hasCode(error, 'KUBE_CONFLICT')) throw error
+  const fresh = await api.get(kind, refOf(resource), signal)
+  if (fresh.metadata.uid !== memory.uid) throw error
+  noteRead(memory, fresh, resource, nowMs)
+  throw new StatusOutdated(error)
 }
 
 /** As it travels: without fields that are undefined. */

@@ -47,6 +47,9 @@ async function readFull() {
       spec: { strategy: 'latest', schedule: '@daily', verify: {} },
       status: {
         phase: 'Running',
+        conditions: [
+          { type: 'RecoveryPoint', status: 'True', reason: 'Available', message: '', lastTransitionTime: '' },
+        ],
         restarts: 2,
         lastSuccessfulTime: '2025-11-15T09:10:00Z',
         history: [verify, run],

@@ -125,16 +125,15 @@ test('reports a missing permission at the resource, and retries', async () => {
   let isDenied = true
   const operator = model.start({
     around: (verb, act, _, { kind }) => {
-      if (isDenied && kind === 'Secret') throw new KubeError('KUBE_DENIED', `cannot ${verb} secrets "login"`)
+      if (isDenied && kind === 'ConfigMap') throw new KubeError('KUBE_DENIED', `cannot ${verb} configmaps "orders"`)
       return act()
     },
   })
-  model.put('backup', 'orders', { needs: 'login' })
-  putSecret(model, 'login')
+  model.put('backup', 'orders')
   await model.time.pass(1000)
   const { phase, message = '' } = model.get('orders').status ?? {}
   assert.equal(phase, 'Failed')
-  assert.match(message, /secrets "login"\. Grant the account/)
+  assert.match(message, /configmaps "orders"\. Grant the account/)
   isDenied = false
   await model.time.pass(60_000)
   assert.equal(model.jobs.length, 1)
