@@ -193,6 +193,16 @@ const recoveryPoint: AlertCase[] = [
     ],
   },
   {
+    alert: 'KafkaBackupRecoveryPointOutdated',
+    name: 'stays quiet while runs succeed, and before the first run has ended',
+    series: { [pointStatus]: '_x20 1x60' },
+    labels: ofOrders,
+    states: [
+      ['5m', 'quiet'],
+      ['30m', 'quiet'],
+    ],
+  },
+  {
     alert: 'KafkaBackupNotReady',
     name: 'stays quiet while the only run of a resource makes progress, and fires when it has failed',
     series: {
