@@ -67,7 +67,7 @@ function backupGauges(resource: Resource, labels: BackupLabels, expected: Expect
   ]
 }
 
-/** Absent before the first run has ended, for which there is an alert of its own, and while it is suspended. */
+/** Absent before the first run has ended, which has a separate alert, and while it is suspended. */
 function recoveryPoint({ spec, status }: Resource, labels: BackupLabels): GaugeValue[] {
   const point = conditionOf(status, 'RecoveryPoint')
   const isEarly = point?.reason === 'NeverSucceeded' && conditionOf(status, 'Succeeded')?.status !== 'False'
