@@ -64,20 +64,25 @@ test('the admission policy of docs/operator.md reserves podTemplate for a group'
   const [policy, binding] = parseAllDocuments(text).map(each => each.toJS() as KubeObject)
   assert.ok(policy && binding)
   const podTemplate = { spec: { priorityClassName: 'batch' } }
-  const before = await create('KafkaBackup', { podTemplate })
-  // Other tests use this API server, so the policy applies to the namespace of this one only.
-  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': namespace } }
+  // Other tests use this API server, and a policy applies for a while after it was deleted.
+  const own = await kube.makeNamespace('policy')
+  const make = (spec: object) => {
+    const metadata = { generateName: 'resource-', namespace: own }
+    return kube.api.create({ apiVersion, kind: 'KafkaBackup', metadata, spec: { ...goodSpecs.KafkaBackup, ...spec } })
+  }
+  const before = (await make({ podTemplate })) as Resource
+  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': own } }
   await kube.api.apply(policy)
   await kube.api.apply({ ...binding, spec: { ...(binding.spec as object), matchResources: { namespaceSelector } } })
   try {
     const refused = async () => {
-      const made = await create('KafkaBackup', { podTemplate }).catch((error: Error) => error)
+      const made = await make({ podTemplate }).catch((error: Error) => error)
       return made instanceof Error && /only platform-admins may set spec\.podTemplate/.test(made.message)
     }
     await waitFor('the policy is active', refused)
     await assert.rejects(edit(before, { podTemplate: { spec: { priorityClassName: 'high' } } }), /platform-admins/)
     await edit(before, { suspend: true })
-    await create('KafkaBackup', {})
+    await make({})
   } finally {
     await kube.api.delete(refOf(binding))
     await kube.api.delete(refOf(policy))
@@ -117,8 +122,9 @@ for (const [file, objects] of Object.entries(readExamples())) {
 for (const file of ['README.md', 'docs/operator.md']) {
   test(`the manifest of ${file} is accepted`, async () => {
     const page = readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
-    const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => parse(text ?? '') as KubeObject)
-    const shown = blocks.filter(({ apiVersion }) => apiVersion !== undefined)
+    const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].flatMap(([, text = '']) => parseAllDocuments(text))
+    const objects = blocks.map(block => block.toJS() as KubeObject)
+    const shown = objects.filter(object => object.apiVersion === apiVersion)
     assert.equal(shown.length, 1)
     for (const object of shown) await apply({ ...object, metadata: { name: 'of-the-page', namespace } })
   })
