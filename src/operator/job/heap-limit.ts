@@ -18,11 +18,17 @@ interface GivenEnv {
 export function withHeapLimit(given: readonly GivenEnv[], memoryLimit: string | number | undefined): GivenEnv[] {
   const bytes = parseQuantity(memoryLimit)
   if (bytes === undefined || bytes < MIB) return [...given]
-  const option = `--max-old-space-size=${Math.max(1, Math.floor((bytes * HEAP_SHARE) / MIB))}`
+  const option = heapOptions(Math.max(8, Math.floor((bytes * HEAP_SHARE) / MIB)))
   const own = given.find(({ name }) => name === NODE_OPTIONS)
   if (own === undefined) return [{ name: NODE_OPTIONS, value: option } satisfies EnvVar, ...given]
   if (typeof own.value !== 'string') return [...given]
   return given.map(one => (one === own ? { ...own, value: `${option} ${own.value}`.trimEnd() } : one))
+}
+
+/** Young objects have three semi-spaces in addition to the old space; by default these alone are 192 MiB. */
+function heapOptions(heapMib: number): string {
+  const semiMib = 2 ** Math.floor(Math.log2(Math.max(1, Math.min(heapMib / 16, 32))))
+  return `--max-old-space-size=${heapMib - 3 * semiMib} --max-semi-space-size=${semiMib}`
 }
 
 const factors: Record<string, number> = {

@@ -151,9 +151,12 @@ test('resources, service account and scheduling of the resource override those o
     ['own', { disk: 'fast' }, [{ operator: 'Exists' }]],
   )
   assert.deepEqual(pod.imagePullSecrets, [{ name: 'a' }, { name: 'b' }])
-  const heap = '--max-old-space-size=512'
+  const heap = '--max-old-space-size=416 --max-semi-space-size=32'
   assert.deepEqual(container.env.at(-1), { name: 'NODE_OPTIONS', value: `${heap} --use-system-ca` })
-  assert.deepEqual(plain.container.env.at(-1), { name: 'NODE_OPTIONS', value: '--max-old-space-size=256' })
+  assert.deepEqual(plain.container.env.at(-1), {
+    name: 'NODE_OPTIONS',
+    value: '--max-old-space-size=208 --max-semi-space-size=16',
+  })
   assert.deepEqual(container.volumeMounts.at(-1), { name: 'krb5', mountPath: '/etc/krb5' })
   assert.equal(spec.template.metadata.labels?.team, 'a')
   assert.equal(spec.template.metadata.labels?.['kafka-backup.dev/resource'], 'orders')

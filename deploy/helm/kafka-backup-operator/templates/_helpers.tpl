@@ -88,7 +88,7 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- range index . 1 }}{{ if eq .name "NODE_OPTIONS" }}{{ $hasOwn = true }}{{ end }}{{ end -}}
 {{- if and (get (default dict $resources.limits) "memory") (not $hasOwn) -}}
 - name: NODE_OPTIONS
-  value: --max-old-space-size-percentage=50
+  value: --max-old-space-size-percentage=40 --max-semi-space-size=16
 {{- end -}}
 {{- end -}}
 
