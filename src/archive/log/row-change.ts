@@ -55,7 +55,7 @@ export const zeroRow: ListRow = {
 }
 
 /**
- * Pure. The row of a list without anything else that the object says. Field by field: leaving out fields with a rest pattern takes thirty
+ * Pure. The row of a list without anything else that the object says. Field by field: leaving out fields with a rest pattern takes many
  * times as long, and every commit does this for every partition.
  */
 export function copyRow(from: ListRow): ListRow {
