@@ -6,7 +6,7 @@ SERVERS := $(NODE) test/servers/prepare.ts
 .DEFAULT_GOAL := help
 # Targets share dist/ and the cores: one after the other, also with -j.
 .NOTPARALLEL:
-.PHONY: help demo picture servers test test-full test-node lint types unit e2e bench soak build docs format clean
+.PHONY: help demo picture servers test test-full test-node lint types unit e2e bench soak build docs release format clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,8 +69,12 @@ build: $(INSTALLED) ## Compile to dist/
 docs: $(INSTALLED) ## Write the generated tables into docs/
 	@$(NODE) docs/generate.ts
 
+release: $(INSTALLED) build ## Build package, chart, bill of materials and checksums into release/; publish nothing
+	@$(SERVERS) release
+	@$(NODE) deploy/release/main.ts
+
 format: $(INSTALLED) ## Format and fix what the linter can
 	@npm run --silent format
 
 clean: ## Remove what was built here (not the per-user cache of servers)
-	rm -rf dist node_modules bench/data *.tgz
+	rm -rf dist node_modules release bench/data *.tgz

@@ -37,7 +37,7 @@ import { tieredStorageClassPath } from './tiered-storage.ts'
 import { versitygwBinary, versitygwVersion } from './versitygw-binary.ts'
 
 /** The targets of the Makefile that need servers. */
-export const serverUsers = ['test', 'demo', 'bench', 'soak'] as const
+export const serverUsers = ['test', 'demo', 'bench', 'soak', 'release'] as const
 export type ServerUser = (typeof serverUsers)[number]
 
 export interface NeededServer {
@@ -64,7 +64,7 @@ export const tools = {
   npm: 'npm',
 } as const
 
-const everyone = serverUsers
+const everyone = ['test', 'demo', 'bench', 'soak'] as const
 const testOnly = ['test'] as const
 const testAndSoak = ['test', 'soak'] as const
 
@@ -240,7 +240,7 @@ function planGoPrograms(): NeededServer[] {
     plan(`kfake ${kfakeVersion}`, testOnly, kfakeBinary),
     plan(`fake-gcs-server ${fakeGcsVersion}`, testAndSoak, fakeGcsBinary),
     plan(`kstatus ${kstatusVersion}`, testOnly, gitopsBinary),
-    plan(`Helm ${helmVersion}`, testOnly, helmBinary),
+    plan(`Helm ${helmVersion}`, ['test', 'release'], helmBinary),
     plan(`Kubernetes ${kubeVersion}`, testAndSoak, kubeBinaries),
     plan(`Prometheus ${prometheusVersion}`, testOnly, prometheusBinaries),
   ]
