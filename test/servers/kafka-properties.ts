@@ -66,6 +66,7 @@ export function planZooKeeperProperties(
     listeners: planned.listeners?.replace(/,CONTROLLER:[^,]*/, '') ?? '',
     'broker.id': String(broker.nodeId),
     'zookeeper.connect': `127.0.0.1:${broker.controllerPort}`,
+    'zookeeper.session.timeout.ms': '60000',
     ...overrides,
   }
 }

@@ -11,10 +11,13 @@ import org.apache.zookeeper.server.ZooKeeperServer;
 public final class KafkaWithZooKeeper {
     private static final int TICK_MS = 500;
     private static final int MAX_CONNECTIONS = 100;
+    /** A busy machine can hold up the start of a broker for longer than ZooKeeper's maximum of 20 ticks. */
+    private static final int SESSION_MS = 60_000;
 
     public static void main(String[] args) throws Exception {
         File folder = new File(args[1]);
         ZooKeeperServer server = new ZooKeeperServer(new File(folder, "snapshots"), new File(folder, "log"), TICK_MS);
+        server.setMaxSessionTimeout(SESSION_MS);
         NIOServerCnxnFactory factory = new NIOServerCnxnFactory();
         factory.configure(new InetSocketAddress("127.0.0.1", Integer.parseInt(args[0])), MAX_CONNECTIONS);
         factory.startup(server);
