@@ -55,7 +55,7 @@ test('the pod of helm test succeeds with a ready operator, and fails with the re
   const good = await run(`http://${ip}:${metrics}/metrics`)
   assert.deepEqual([good.exitCode, good.stderr], [0, ''])
   assert.match(good.stdout, /^operator \S+ is ready and serves/)
-  const bad = await run(`http://${ip}:1/metrics`)
+  const bad = await run(`http://${ip}:2/metrics`)
   assert.equal(bad.exitCode, 1)
   assert.match(bad.stderr, /ECONNREFUSED.*Is a replica ready/)
   assert.match((await run(`http://${ip}:${metrics}/`)).stderr, /status 404/)
