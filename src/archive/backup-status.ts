@@ -17,6 +17,7 @@ export interface StatusFinding {
 }
 
 export type FindingKind =
+  | 'missing'
   | 'unreadable'
   | 'locked'
   | 'damaged'
@@ -116,6 +117,21 @@ function unreadable({ backup_id, error, code }: Extract<BackupSummary, { error: 
   const finding: StatusFinding = isLocked
     ? { level: 'warning', kind: 'locked', message: 'it is encrypted and there is no key', action: 'pass --key-file' }
     : { level: 'critical', kind: 'unreadable', message: error, action: `run \`kafka-backup verify ${backup_id}\`` }
+  return nothingKnown(backup_id, finding)
+}
+
+/** Pure. The status of a backup that a job names and that is not at its location. */
+export function missingBackup(backupId: string): BackupStatus {
+  const message = 'there is no such backup at the location'
+  return nothingKnown(backupId, {
+    level: 'critical',
+    kind: 'missing',
+    message,
+    action: 'run its job, or check its log',
+  })
+}
+
+function nothingKnown(backup_id: string, finding: StatusFinding): BackupStatus {
   const unknown = { generation: null, created_at: null, age_seconds: null, complete: null, records: null }
   const more = { stored_bytes: null, growth_bytes_per_day: null, gaps: null, new_gaps: null }
   return {

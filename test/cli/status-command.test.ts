@@ -64,6 +64,24 @@ describe('status', () => {
     })
   }
 
+  test('reports the backup of a job that is not there, also next to others, and exits 4', async () => {
+    const loadClusterlessJob = async () => watched
+    const other = { ...orders, backup_id: 'audit' }
+    const found = await run(['-c', 'job.yaml'], { loadClusterlessJob, ...returning(other) })
+    assert.equal(found.code, 4)
+    assert.match(found.out, /orders +critical[\s\S]*orders: there is no such backup at the location: run its job/)
+    const nagios = await run(['-c', 'job.yaml', '--nagios'], { loadClusterlessJob, ...returning(other) })
+    assert.equal(nagios.code, 2)
+    assert.match(nagios.out, /^KAFKA_BACKUP CRITICAL - 2 backups; orders: there is no such backup at the location \|/)
+  })
+
+  test('warns of a location without backups, which may be a wrong one, and exits 4', async () => {
+    const { code, out } = await run(['/backups'], returning())
+    assert.deepEqual([code, out], [4, 'No backups at /backups.\n'])
+    const nagios = await run(['/backups', '--nagios'], returning())
+    assert.deepEqual([nagios.code, nagios.out], [1, 'KAFKA_BACKUP WARNING - 0 backups; no backups at /backups\n'])
+  })
+
   test('shows the other locations if one cannot be read, and exits 1', async () => {
     const { openLocation } = fakeActions()
     const failing: Actions['openLocation'] = (path, ...rest) => {

@@ -11,11 +11,14 @@ export const NAGIOS_UNKNOWN = 3
 export function formatNagios(found: readonly LocationStatus[]): string {
   const backups = found.flatMap(one => ('error' in one ? [] : one.backups))
   const unread = found.flatMap(one => ('error' in one ? [`${one.location}: ${one.error}`] : []))
+  const empty = found.flatMap(one =>
+    'backups' in one && one.backups.length === 0 ? [`no backups at ${one.location}`] : [],
+  )
   const troubles = backups.flatMap(({ backup_id, findings }) =>
     findings.filter(({ level }) => level !== 'notice').map(({ message }) => `${backup_id}: ${message}`),
   )
   const state = unread.length > 0 ? 'UNKNOWN' : worst(found.map(({ level }) => level)).toUpperCase()
-  const text = [plural(backups.length, 'backup'), ...unread, ...troubles].map(inOneLine).join('; ')
+  const text = [plural(backups.length, 'backup'), ...unread, ...empty, ...troubles].map(inOneLine).join('; ')
   const data = backups.flatMap(({ backup_id, age_seconds, stored_bytes, gaps }) =>
     age_seconds === null
       ? []

@@ -21,7 +21,7 @@ export function formatStatus(found: readonly LocationStatus[], nowMs: number, st
   const notes = [
     ...found.flatMap(one => ('error' in one ? [style.bad(printable(`${one.location}: ${one.error}`))] : [])),
     ...found.flatMap(one =>
-      'backups' in one && one.backups.length === 0 ? [`No backups at ${printable(one.location)}.`] : [],
+      'backups' in one && one.backups.length === 0 ? [style.warn(printable(`No backups at ${one.location}.`))] : [],
     ),
     ...ordered.flatMap(({ row, finding }) => formatFinding(row, finding, isOne, style)),
   ]

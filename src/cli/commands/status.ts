@@ -1,4 +1,10 @@
-import { type ExpectedInterval, worst } from '../../archive/backup-status.ts'
+import {
+  type BackupStatus,
+  type ExpectedInterval,
+  missingBackup,
+  type StatusLevel,
+  worst,
+} from '../../archive/backup-status.ts'
 import type { ClusterlessJob } from '../../config/load-job.ts'
 import { errorTable } from '../../error-table.ts'
 import { KafkaBackupError, usageError } from '../../errors.ts'
@@ -58,7 +64,8 @@ async function readAll(session: Session, told: Set<string>): Promise<LocationSta
   const { paths, configs, set, interval, notify } = session.options
   if (paths.length > 0 && configs.length > 0) throw usageError('pass either --path or --config, not both')
   if (configs.length === 0 && set.length > 0) throw usageError('--set needs --config')
-  if (paths.length + configs.length === 0) throw usageError('pass a location, --path or --config')
+  if (paths.length + configs.length === 0)
+    throw usageError('pass a location, --path or --config, or set KAFKA_BACKUP_LOCATION')
   if (notify && configs.length === 0) throw usageError('--notify needs --config: jobs have the webhooks')
   const stated = interval === undefined ? undefined : durationOption('--interval', interval)
   const expected = stated === undefined ? undefined : ({ ms: stated, source: 'option' } as const)
@@ -88,14 +95,26 @@ async function readPlace(session: Session, { name, expected, job }: Place): Prom
     const keys = session.givenKeys()
     const storage = await (job ? actions.openJobStorage(job, keys, signal) : actions.openLocation(name, keys, signal))
     return await withOpen(storage, async opened => {
-      const backups = await actions.readStatus(opened, expectedOf, session.clock.now(), signal)
-      return { location: opened.location, level: worst(backups.map(({ level }) => level)), backups }
+      const found = await actions.readStatus(opened, expectedOf, session.clock.now(), signal)
+      const backups = withBackupOf(job, found)
+      return { location: opened.location, level: levelOf(backups), backups }
     })
   } catch (error) {
     signal.throwIfAborted()
     if (!(error instanceof KafkaBackupError)) throw error
     return { location: name, level: 'critical', error: error.message, code: error.code }
   }
+}
+
+/** A job whose backup is not there is not well, however well other backups at its location are. */
+function withBackupOf(job: Place['job'], found: readonly BackupStatus[]): BackupStatus[] {
+  const isThere = job === undefined || found.some(({ backup_id }) => backup_id === job.backupId)
+  return isThere ? [...found] : [...found, missingBackup(job.backupId)]
+}
+
+/** An empty location may be a wrong one. */
+function levelOf(backups: readonly BackupStatus[]): StatusLevel {
+  return backups.length === 0 ? 'warning' : worst(backups.map(({ level }) => level))
 }
 
 /** Posts once for each time that a backup becomes stale; a location that cannot be read counts as such. */
@@ -119,14 +138,14 @@ async function notifyStale(
 
 function staleMessage(backupId: string, status: LocationStatus): string | undefined {
   if ('error' in status) return `the location cannot be read: ${status.error}`
-  const backup = status.backups.find(one => one.backup_id === backupId)
-  if (!backup) return 'there is no such backup at the location'
-  return backup.findings.find(({ kind }) => kind === 'stale' || kind === 'unreadable')?.message
+  const findings = status.backups.find(one => one.backup_id === backupId)?.findings ?? []
+  return findings.find(({ kind }) => kind === 'stale' || kind === 'missing' || kind === 'unreadable')?.message
 }
 
 function exitCodeOf(found: readonly LocationStatus[]): number {
   const codes = found.flatMap(one => {
     if ('error' in one) return [errorTable[one.code].exitCode]
+    if (one.backups.length === 0) return [ATTENTION]
     const findings = one.backups.flatMap(({ findings }) => findings).filter(({ level }) => level !== 'notice')
     return findings.map(({ kind }) => (isDamage(kind) ? DAMAGED : kind === 'locked' ? 0 : ATTENTION))
   })
