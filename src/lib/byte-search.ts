@@ -1,6 +1,6 @@
 /**
- * `find-bytes.wat`, assembled with `wat2wasm src/lib/find-bytes.wat --output=- | base64 -w0` of wabt. It passes 64 places at a time, several
- * times as fast as `Buffer.indexOf`, and only searches memory that it owns.
+ * `find-bytes.wat`, assembled with `wat2wasm src/lib/find-bytes.wat --output=- | base64 -w0` of wabt. It passes 64 places at a time,
+ * and only searches memory that it owns.
  */
 const FIND_BYTES =
   'AGFzbQEAAAABCQFgBH9/f38BfwIPAQNlbnYGbWVtb3J5AgABAwIBAAcIAQRmaW5kAAAKwwIBwAICAnsGfyADQQFrIQogAi0AAP0PIQQgAiAKai0AAP0P' +
