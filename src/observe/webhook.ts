@@ -115,5 +115,6 @@ async function post(url: string, body: string, clock: Clock, signal: AbortSignal
 /** Not the message of the error, which may have the address in it. */
 function codeOf(error: unknown): string {
   if (error instanceof KafkaBackupError) return error.code
-  return error instanceof Error && 'code' in error ? String(error.code) : 'it did not answer'
+  // That of an aborted signal is a number.
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'it did not answer'
 }

@@ -104,6 +104,13 @@ describe('webhooks', () => {
     assert.doesNotMatch(refused ?? '', /secret-path/)
   })
 
+  test('that never answer are named as such, not by the number of a timeout', async () => {
+    const webhooks: Webhook[] = [{ url, format: 'json', events: ['failure'] }]
+    const late = AbortSignal.abort(new DOMException('timed out', 'TimeoutError'))
+    const [warning] = await notify(webhooks, notification, parts(), late)
+    assert.match(warning ?? '', /: it did not answer$/)
+  })
+
   test('get only the events that they want', async () => {
     assert.deepEqual(await send({ events: ['gap'] }), [])
     assert.deepEqual(bodies, [])
