@@ -69,7 +69,7 @@ export const initCommand: CommandSpec = {
       name: 'schedule',
       value: text('schedule'),
       description:
-        '`hourly`, `daily`, `continuous`, `once`, or five fields of cron in UTC; default: often enough for the shortest retention of the topics',
+        '`hourly`, `daily`, `continuous`, `once`, or five fields of cron; default: often enough for the shortest retention of the topics',
     },
     {
       name: 'out',

@@ -59,6 +59,7 @@ function readTls(settings: Settings, protocol: string): Record<string, string | 
 function readSasl(settings: Settings): Record<string, unknown> {
   const mechanism = settings.take('sasl.mechanism', 'sasl.mechanisms')?.toUpperCase() ?? 'GSSAPI'
   const jaas = parseJaas(settings.takeAsIs('sasl.jaas.config') ?? '')
+  settings.notes.push(...jaasNotes(jaas))
   const named = (name: string) => mapText(jaas.get(name))
   const fromJaas = (name: string, variable: string) => {
     const value = jaas.get(name)
@@ -72,6 +73,13 @@ function readSasl(settings: Settings): Record<string, unknown> {
   const username = settings.take('sasl.username') ?? named('username')
   const password = settings.takeSecret('KAFKA_PASSWORD', 'sasl.password') ?? fromJaas('password', 'KAFKA_PASSWORD')
   return { mechanism, ...(username !== undefined && { username }), ...(password !== undefined && { password }) }
+}
+
+/** Only names that are known: in a text with a missing quote, a part of a secret could look like one. */
+function jaasNotes(jaas: ReadonlyMap<string, string>): string[] {
+  return [...jaas.keys()]
+    .filter(name => /^(aws\w+|tokenauth|oauth\.[\w.]+)$/.test(name) && name !== 'awsProfileName')
+    .map(name => `${name} of sasl.jaas.config has no counterpart and is not translated`)
 }
 
 function readOauth(

@@ -30,16 +30,37 @@ export function withConnectionOptions(known: Connection | undefined, options: Co
   const isLogin = mechanism !== undefined || username !== undefined
   const sasl = isLogin ? loginOf(mechanism, username, passwordEnv) : known?.security?.sasl
   const protocol = asked ?? known?.security?.protocol ?? guessProtocol(Object.keys(tls).length > 0, sasl !== undefined)
+  assertProtocol(protocol, options)
   const security = sectionOf(protocol, tls, sasl)
-  const hasPassword = isLogin && sasl?.password !== undefined
   const own = { variable: passwordEnv, origin: 'the password of the user' }
   return {
     bootstrapServers: servers ?? known?.bootstrapServers ?? [],
     ...(known?.clientId !== undefined && { clientId: known.clientId }),
     ...(security && { security }),
-    secrets: isLogin ? (hasPassword ? [own] : []) : (known?.secrets ?? []),
+    secrets: usedIn(security, [...(isLogin ? [own] : []), ...(known?.secrets ?? [])]),
     notes: known?.notes ?? [],
   }
+}
+
+/** Refuses options that the protocol would ignore: a login or a certificate must not vanish from the job. */
+function assertProtocol(protocol: string, { mechanism, tlsCa, tlsCert, tlsKey }: ConnectionOptions): void {
+  if (mechanism !== undefined && !protocol.startsWith('SASL_')) {
+    throw usageError(`--mechanism needs --protocol SASL_SSL or SASL_PLAINTEXT: the protocol ${protocol} has no login`)
+  }
+  if ((tlsCa ?? tlsCert ?? tlsKey) !== undefined && !protocol.endsWith('SSL')) {
+    throw usageError(
+      `--tls-ca, --tls-cert and --tls-key need --protocol SSL or SASL_SSL: the protocol ${protocol} has no TLS`,
+    )
+  }
+}
+
+/** The secrets that the section refers to; of two with the same variable the first. */
+function usedIn(security: Connection['security'], secrets: Connection['secrets']): Connection['secrets'] {
+  const text = JSON.stringify(security ?? {})
+  return secrets.filter(
+    ({ variable }, at) =>
+      text.includes(`\${${variable}}`) && secrets.findIndex(one => one.variable === variable) === at,
+  )
 }
 
 function loginOf(mechanism: string | undefined, username: string | undefined, passwordEnv: string) {

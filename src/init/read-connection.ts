@@ -26,6 +26,7 @@ async function readText(path: string): Promise<string> {
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
     const why = code === 'ENOENT' ? 'there is no such file' : `the file cannot be read (${code})`
-    throw new KafkaBackupError('CONFIG_UNREADABLE', `${path}: ${why}`, { cause })
+    const help = 'Check the path and the permissions of the file of --from.'
+    throw new KafkaBackupError('CONFIG_UNREADABLE', `${path}: ${why}`, { help, cause })
   }
 }

@@ -32,7 +32,7 @@ export function readStrimziConfig(text: string, source: string, listenerName?: s
   const protocol = `${sasl ? 'SASL_' : ''}${listener.tls ? 'SSL' : 'PLAINTEXT'}`
   const security = sectionOf(protocol, { ...(listener.tls && { ca_cert: './ca.crt' }), ...clientTls }, sasl)
   const notes = [
-    ...(listener.tls ? [fileNote('ca.crt', `${cluster}-cluster-ca-cert`, 'ca.crt')] : []),
+    ...(listener.tls ? [fileNote('ca.crt', `${cluster}-cluster-ca-cert`, asTree(kafka.metadata).namespace)] : []),
     ...(clientTls.client_cert ? clientNotes(user) : []),
   ]
   return { bootstrapServers: servers.split(','), ...(security && { security }), secrets, notes }
@@ -105,14 +105,15 @@ function loginOf({ name, authentication }: Listener, user: Tree | undefined, sou
 }
 
 function clientNotes(user: Tree | undefined): string[] {
-  const secret = user ? String(asTree(user.metadata).name) : '<user>'
-  return ['user.crt', 'user.key'].map(file => fileNote(file, secret, file))
+  const { name = '<user>', namespace } = asTree(user?.metadata)
+  return ['user.crt', 'user.key'].map(file => fileNote(file, String(name), namespace))
 }
 
-/** The command that writes a file which the job refers to. */
-function fileNote(file: string, secret: string, key: string): string {
-  const path = key.replaceAll('.', '\\.')
-  return `write ${file} first: kubectl get secret ${secret} -o jsonpath='{.data.${path}}' | base64 -d > ${file}`
+/** The command that writes a file which the job refers to; the key of the secret has the same name. */
+function fileNote(file: string, secret: string, namespace: unknown): string {
+  const path = file.replaceAll('.', '\\.')
+  const place = typeof namespace === 'string' ? ` -n ${namespace}` : ''
+  return `write ${file} first: kubectl get secret ${secret}${place} -o jsonpath='{.data.${path}}' | base64 -d > ${file}`
 }
 
 function asTree(value: unknown): Tree {

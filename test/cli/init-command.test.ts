@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
 import { assertFree, writeJobFile } from '../../src/init/write-job-file.ts'
 import { checkReport, fakeActions } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
@@ -83,15 +84,49 @@ describe('init with options', () => {
     assert.match(usual.text ?? '', /path: \/usual/)
   })
 
+  test('names the brokers as missing where a file names none', async () => {
+    const readConnectionFile = async () => ({ bootstrapServers: [], secrets: [], notes: [] })
+    const { code, err } = await run(['--from', 'other.json', '-p', '/b'], { actions: { readConnectionFile } })
+    assert.equal(code, 2)
+    assert.match(err, /pass --bootstrap-server \(other\.json names no brokers\)/)
+  })
+
+  test('shows the notes of a file before its checks', async () => {
+    const read = { bootstrapServers: ['k:9092'], secrets: [], notes: ['write ca.crt first'] }
+    const surveyCluster = async () => Promise.reject(new KafkaBackupError('CONFIG_UNREADABLE', 'no such file'))
+    const actions = { readConnectionFile: async () => read, surveyCluster }
+    assert.match(
+      (await run(['--from', 'kafka.yaml', '-p', '/b'], { actions })).err,
+      /kafka\.yaml: write ca\.crt first\n/,
+    )
+  })
+
+  test('names a variable that its checks need, and needs none with --no-check', async () => {
+    const options = ['--bootstrap-server', 'k:9092', '--mechanism', 'PLAIN', '--username', 'u', '-p', '/b']
+    const refused = await run(options)
+    assert.deepEqual([refused.code, refused.calls.surveyCluster, refused.file], [2, undefined, undefined])
+    assert.match(refused.err, /KAFKA_PASSWORD is not set: set it to the password of the user, or pass --no-check/)
+    const written = await run([...options, '--no-check'])
+    assert.equal(written.code, 0, written.err)
+    assert.match(written.text ?? '', /password: \$\{KAFKA_PASSWORD\}/)
+    assert.match(written.out, /in the PATH of cron and KAFKA_PASSWORD is set there/)
+  })
+
+  test('lets cron start in this folder if the job has relative paths', async () => {
+    const options = ['--bootstrap-server', 'k:9092', '--tls-ca', 'ca.pem', '-p', '/b', '--no-check']
+    assert.match((await run(options)).out, /\* \* \* cd \/.* && kafka-backup backup \//)
+    assert.doesNotMatch((await run(options.with(3, '/etc/ca.pem'))).out, / cd /)
+  })
+
   test('writes nothing that the validator refuses', async () => {
     const { code, err, file } = await run(['--bootstrap-server', 'kafka', '-p', '/backups', '--no-check'])
     assert.deepEqual([code, file], [2, undefined])
-    assert.match(err, /bootstrap_servers/)
+    assert.match(err, /the new job file: 1 error\n +source\.bootstrap_servers/)
   })
 })
 
 test('init on a terminal asks for what is left open, and proposes answers', async () => {
-  const answers = ['', 'kafka:9092', 'orders, pay*', '', 's3://bucket/kafka', '0 4 * * *', 'prod']
+  const answers = ['', 'kafka:9092', 'orders, pay*', '', 'ftp://x', 's3://bucket/kafka', 'weekly', '0 4 * * *', 'prod']
   const { code, asked, text, err } = await run([], { answers })
   assert.equal(code, 0, err)
   assert.deepEqual(
@@ -102,11 +137,14 @@ test('init on a terminal asks for what is left open, and proposes answers', asyn
       'Topics to include, separated by commas [*]: ',
       'Topics to exclude, separated by commas [*-repartition]: ',
       'Location',
+      'Location',
+      'Schedule: continuous, hourly, daily, once or cron',
       'Schedule: continuous, hourly, daily, once or cron',
       'Name of the backup [kafka]: ',
     ],
   )
-  assert.match(asked[5] ?? '', /the shortest retention is/)
+  assert.match(asked[6] ?? '', /the shortest retention is/)
+  assert.match(err, /unsupported location scheme `ftp:`[\s\S]*--schedule "weekly" is not/)
   assert.match(text ?? '', /backup_id: prod[\s\S]*- orders\n\s+- pay\*[\s\S]*bucket: bucket[\s\S]*0 4 \* \* \*/)
 })
 

@@ -143,7 +143,7 @@ spec:
     })
     assert.deepEqual(secrets, [{ variable: 'KAFKA_PASSWORD', origin: 'the key password of the secret backup' }])
     assert.deepEqual(notes, [
-      "write ca.crt first: kubectl get secret prod-cluster-ca-cert -o jsonpath='{.data.ca\\.crt}' | base64 -d > ca.crt",
+      "write ca.crt first: kubectl get secret prod-cluster-ca-cert -n kafka -o jsonpath='{.data.ca\\.crt}' | base64 -d > ca.crt",
     ])
   })
 
@@ -158,6 +158,14 @@ spec:
     assert.throws(() => read(kafka), { message: /several listeners: plain, tls, external/, help: /--listener/ })
     assert.throws(() => read(kafka, 'other'), { message: /no listener other, but: plain, tls, external/ })
   })
+})
+
+test('options of a login that have no counterpart are noted, without their values', () => {
+  const login = 'software.amazon.msk.auth.iam.IAMLoginModule required awsRoleArn="arn:aws:iam::1:role/r"'
+  const { notes } = read(
+    `bootstrap.servers=k:1\nsecurity.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\nsasl.jaas.config=${login};\n`,
+  )
+  assert.deepEqual(notes, ['awsRoleArn of sasl.jaas.config has no counterpart and is not translated'])
 })
 
 test('another file is refused', () => {

@@ -118,6 +118,30 @@ describe('options of the connection', () => {
     })
   })
 
+  test('keep the secrets of a file that the job still refers to, and no other', () => {
+    const withKey = {
+      bootstrapServers: ['k:1'],
+      security: { protocol: 'SSL', tls: { client_key: '/k', client_key_password: `\${${'KAFKA_KEY_PASSWORD'}}` } },
+      secrets: [{ variable: 'KAFKA_KEY_PASSWORD', origin: 'the file', value: 'k' }],
+      notes: [],
+    }
+    const { secrets } = withConnectionOptions(withKey, { protocol: 'SASL_SSL', mechanism: 'PLAIN', username: 'u' })
+    assert.deepEqual(
+      secrets.map(({ variable }) => variable),
+      ['KAFKA_PASSWORD', 'KAFKA_KEY_PASSWORD'],
+    )
+    assert.deepEqual(withConnectionOptions(withKey, { protocol: 'PLAINTEXT' }).secrets, [])
+  })
+
+  test('are refused where the protocol would ignore them', () => {
+    const login = { mechanism: 'PLAIN', username: 'u' }
+    for (const protocol of ['PLAINTEXT', 'SSL']) {
+      assert.throws(() => withConnectionOptions(undefined, { ...login, protocol }), { message: /has no login/ })
+    }
+    const options = { ...login, protocol: 'SASL_PLAINTEXT', tlsCa: 'ca.pem' }
+    assert.throws(() => withConnectionOptions(undefined, options), { message: /has no TLS/ })
+  })
+
   test('are refused where one lacks another, or looks like a password', () => {
     assert.throws(() => withConnectionOptions(undefined, { username: 'u' }), {
       message: /--username needs --mechanism/,

@@ -1,4 +1,5 @@
-import { resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
+import type { Connection } from '../../init/connection.ts'
 import type { PlannedJob } from '../../init/format-job.ts'
 import type { SurveyedTopic } from '../../init/propose-topics.ts'
 import type { ClusterSurvey } from '../../jobs/survey-cluster.ts'
@@ -101,8 +102,8 @@ function nextSteps({ connection, schedule }: PlannedJob, file: string | undefine
     meaning: schedule.continuous ? 'run the backup until it is stopped, as a service' : 'run the first backup',
   }
   const cron = schedule.cron && {
-    command: `(crontab -l; echo ${shellQuote(cronLine(schedule.cron, file))}) | crontab -`,
-    meaning: `schedule it (${schedule.text})`,
+    command: `(crontab -l; echo ${shellQuote(cronLine(schedule.cron, connection, file))}) | crontab -`,
+    meaning: `schedule it (${schedule.text}, in the time zone of cron), ${cronNeeds(connection)}`,
   }
   const verify = { command: `kafka-backup verify --config ${name} --deep`, meaning: 'read every byte of it' }
   const status = { command: `kafka-backup status --config ${name}`, meaning: 'show its age, proofs and growth' }
@@ -110,9 +111,21 @@ function nextSteps({ connection, schedule }: PlannedJob, file: string | undefine
   return [...exports, ...first, backup, verify, ...(cron ? [cron] : []), status]
 }
 
-/** With a full path, because cron starts in the home folder. It reads a `%` as a line break. */
-function cronLine(cron: string, file = 'backup.yaml'): string {
-  return `${cron} kafka-backup backup ${shellQuote(resolve(file)).replaceAll('%', '\\%')}`
+/**
+ * With a full path, because cron starts in the home folder; in this folder if the job has relative paths. Cron reads a `%` as
+ * a line break.
+ */
+function cronLine(cron: string, { security }: Connection, file = 'backup.yaml'): string {
+  const { ca_cert = '/', client_cert = '/', client_key = '/' } = security?.tls ?? {}
+  const isRelative = [ca_cert, client_cert, client_key].some(one => !isAbsolute(one))
+  const folder = isRelative ? `cd ${shellQuote(resolve('.'))} && ` : ''
+  return `${cron} ${`${folder}kafka-backup backup ${shellQuote(resolve(file))}`.replaceAll('%', '\\%')}`
+}
+
+function cronNeeds({ secrets }: Connection): string {
+  const path = 'after kafka-backup is in the PATH of cron'
+  const names = secrets.map(({ variable }) => variable).join(' and ')
+  return names === '' ? path : `${path} and ${names} is set there`
 }
 
 function formatNext(steps: readonly NextStep[], style: OutputStyle): string[] {
