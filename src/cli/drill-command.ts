@@ -6,10 +6,10 @@ import {
   generation,
   keyFile,
   type OptionSpec,
-  path,
   set,
   target,
   topic,
+  usualPath,
 } from './option-specs.ts'
 
 export const DEFAULT_SCRATCH_PREFIX = 'kafka-backup-drill.'
@@ -49,7 +49,7 @@ const newest: OptionSpec = {
 const scratchPrefix: OptionSpec = {
   name: 'scratch-prefix',
   value: { kind: 'text', label: 'text' },
-  description: 'the begin of the names of all topics that the drill creates',
+  description: 'prefix of the names of all topics that the drill creates',
   fallback: DEFAULT_SCRATCH_PREFIX,
 }
 
@@ -82,7 +82,7 @@ export const drillCommand: CommandSpec = {
     'Restore a part of a backup to new topics of a cluster, compare every record, measure the recovery time, delete these topics by their IDs, and write evidence: a JSON document, a text and an HTML report, and a signature. Topics that the drill did not create are never touched. Schemas go to a registry in memory. `drill verify` checks the signature and the reports of a drill.',
   argument: { name: 'action', choices: ['run', 'verify'], description: 'the action', fallback: 'run' },
   options: [
-    ...[job, set, path, backupId, target, generation, asOf, keyFile],
+    ...[job, set, usualPath, backupId, target, generation, asOf, keyFile],
     ...[evidence, topics, sample, newest, scratchPrefix, signingKey, publicKey, noSchemas, noRecord],
   ],
   examples: [

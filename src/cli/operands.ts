@@ -1,4 +1,4 @@
-import { usageError } from '../errors.ts'
+import { KafkaBackupError } from '../errors.ts'
 import { backupId, config, type OptionSpec, path, topic } from './option-specs.ts'
 
 /** An argument that is short for an option: `describe orders` is `describe --backup-id orders`. */
@@ -27,6 +27,7 @@ export function formatOperand({ label, isRepeatable }: Operand): string {
 
 /** The values of the options with those of the arguments. Refuses a value that is given both ways. */
 export function withOperands(
+  command: string,
   operands: readonly Operand[],
   given: readonly unknown[],
   values: Record<string, unknown>,
@@ -36,7 +37,10 @@ export function withOperands(
     const value = given[at]
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue
     const field = camelName(option)
-    if (all[field] !== undefined) throw usageError(`pass the ${label} as an argument or as --${option}, not both`)
+    if (all[field] !== undefined) {
+      const help = `See \`kafka-backup ${command} --help\`.`
+      throw new KafkaBackupError('USAGE', `pass the ${label} as an argument or as --${option}, not both`, { help })
+    }
     all[field] = value
   }
   return all

@@ -84,7 +84,7 @@ function buildCommand(spec: CommandSpec, style: OutputStyle, onChosen: OnChosen)
   command.addHelpText('after', ['', style.bold('Examples:'), ...examples.slice(1), ...exits].join('\n'))
   return command.action((...args: unknown[]) => {
     const options = spec.isService ? asService(command) : command.opts()
-    const values = withOperands(operands, spec.argument ? args.slice(1) : args, options)
+    const values = withOperands(spec.name, operands, spec.argument ? args.slice(1) : args, options)
     assertRequired(spec, values)
     onChosen(spec, values, spec.argument ? { [spec.argument.name]: String(args[0]) } : {})
   })

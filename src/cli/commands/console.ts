@@ -44,7 +44,7 @@ async function openAll(session: Session): Promise<Storage[]> {
   const { actions, signal } = session
   const { paths, configs, set } = session.options
   if (configs.length === 0 && set.length > 0) throw usageError('--set needs --config')
-  if (paths.length + configs.length === 0) throw usageError('pass --path or --config')
+  if (paths.length + configs.length === 0) throw usageError('pass --path or --config, or set KAFKA_BACKUP_LOCATION')
   const opened: Storage[] = []
   try {
     for (const path of paths) opened.push(await actions.openLocation(path, session.givenKeys(), signal))

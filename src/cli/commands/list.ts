@@ -52,7 +52,7 @@ function readLocations(session: Session): NamedLocation[] {
   const { paths, configs, set } = session.options
   if (paths.length > 0 && configs.length > 0) throw usageError('pass either --path or --config, not both')
   if (configs.length === 0 && set.length > 0) throw usageError('--set needs --config')
-  if (paths.length + configs.length === 0) throw usageError('pass --path or --config')
+  if (paths.length + configs.length === 0) throw usageError('pass --path or --config, or set KAFKA_BACKUP_LOCATION')
   return [
     ...paths.map(path => ({ name: path, open: () => actions.openLocation(path, session.givenKeys(), signal) })),
     ...configs.map(config => ({
