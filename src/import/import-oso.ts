@@ -9,7 +9,7 @@ import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { describeLosses, type ImportCounts } from './describe-losses.ts'
 import { type ImportPlaces, importPartition } from './import-partition.ts'
-import { type OsoManifest, parseOsoManifest } from './oso-manifest.ts'
+import { isOurs, type OsoManifest, parseOsoManifest, tryJson } from './oso-manifest.ts'
 import { topicOf } from './topic-entry.ts'
 
 export interface ImportParts {
@@ -77,9 +77,13 @@ export async function importOso(parts: ImportParts, signal: AbortSignal): Promis
 async function refuseExisting(to: Storage, backupId: string, signal: AbortSignal): Promise<void> {
   for await (const { key } of to.list(backupPrefix(backupId), signal)) {
     if (key.startsWith(leasesPrefix(backupId))) continue
-    throw new KafkaBackupError('STORAGE_EXISTS', `${to.location} already has ${key}`, {
-      help: 'Nothing was written. Pass another --to; `kafka-backup delete` removes what an interrupted import left.',
-    })
+    const copy = manifestCopyKey(backupId)
+    const isForeign = (await to.stat(copy, signal)) !== undefined && !isOurs(tryJson(await to.read(copy, signal)))
+    // `delete` would remove the manifest of the other program.
+    const help = isForeign
+      ? `Nothing was written. Pass another --to: ${copy} belongs to an archive of another program, which this import must not replace.`
+      : 'Nothing was written. Pass another --to; `kafka-backup delete` removes what an interrupted import left.'
+    throw new KafkaBackupError('STORAGE_EXISTS', `${to.location} already has ${key}`, { help })
   }
 }
 

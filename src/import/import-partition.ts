@@ -32,7 +32,18 @@ export function planPartition({ segments, gaps = [] }: OsoPartition): Step[] {
   return steps.filter(({ from, to }) => from < to).sort((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0))
 }
 
-/** Writes the records of one partition as segments of this program. A segment that cannot be read becomes a gap. */
+/** Records and lost ranges that are read and not written yet: a later segment may hold the same offsets. */
+interface Unwritten {
+  records: OsoRecord[]
+  lost: { from: bigint; to: bigint; reason: 'damaged' | 'retention' }[]
+  /** The first offset behind all segments that were read. */
+  end: bigint
+}
+
+/**
+ * Writes the records of one partition as segments of this program. Segments may overlap: a record is imported if any readable segment holds
+ * it. A range becomes a gap only where no readable segment has records.
+ */
 export async function importPartition(
   topic: string,
   source: OsoPartition,
@@ -43,31 +54,54 @@ export async function importPartition(
   const steps = planPartition(source)
   const segments: Segment[] = []
   let partition = emptyPartition(source.partition_id, steps[0]?.from ?? 0n)
-  for (const step of steps) {
-    if (step.to <= partition.end_offset) {
-      counts.duplicates += step.segment?.record_count ?? 0
-      continue
-    }
-    const read = step.segment ? await tryRead(places.from, step.segment, counts, signal) : undefined
-    if (!read) {
-      const reason = step.segment ? 'damaged' : 'retention'
-      partition = withGap(partition, { from: partition.end_offset, to: step.to, reason, found_at: places.foundAt })
-      continue
-    }
-    const records = prepare(read, partition.end_offset, counts)
-    noteHoles(topic, partition.end_offset, step.to, records.length, counts)
-    if (records.length === 0) continue
-    const segment = await writeSegment(topic, partition, records, step.to, places, signal)
-    segments.push(segment)
-    partition = withSegment(partition, segment, -1, [])
+  const unwritten: Unwritten = { records: [], lost: [], end: partition.end_offset }
+  for (const [at, { from, to, segment }] of steps.entries()) {
+    const read = segment ? await tryRead(places.from, segment, counts, signal) : undefined
+    if (read) {
+      unwritten.records = merge(unwritten.records, read, counts)
+      if (to > unwritten.end) unwritten.end = to
+    } else unwritten.lost.push({ from, to, reason: segment ? 'damaged' : 'retention' })
+    // No later segment begins before this offset.
+    const limit = steps[at + 1]?.from
+    const rest = unwritten.records.findIndex(({ offset }) => limit !== undefined && offset >= limit)
+    const ready = unwritten.records.splice(0, rest < 0 ? unwritten.records.length : rest)
+    partition = addGaps(topic, partition, unwritten.lost, ready[0]?.offset ?? limit, places, counts)
+    const last = ready.at(-1)
+    if (!last) continue
+    const end = last.offset + 1n
+    noteHoles(topic, partition.end_offset, end, ready.length, counts)
+    const written = await writeSegment(topic, partition, ready, end, places, signal)
+    counts.records += ready.length
+    segments.push(written)
+    partition = withSegment(partition, written, -1, [])
   }
   const { end_offset: end } = partition
+  noteHoles(topic, end, unwritten.end, 0, counts)
   return { partition: { ...partition, high_watermark: end, last_stable_offset: end }, segments }
+}
+
+/** Pure except for counts. Lost ranges become gaps up to `limit`, where the next record is or may be. */
+function addGaps(
+  topic: string,
+  partition: ManifestPartition,
+  lost: Unwritten['lost'],
+  limit: bigint | undefined,
+  { foundAt }: ImportPlaces,
+  counts: ImportCounts,
+): ManifestPartition {
+  return lost.reduce((known, { from, to: end, reason }) => {
+    const { end_offset: begin } = known
+    const to = limit !== undefined && limit < end ? limit : end
+    if (to <= begin) return known
+    // The archive does not explain what lies in front of it, although the gap covers it.
+    noteHoles(topic, begin, from, 0, counts)
+    return withGap(known, { from: begin, to, reason, found_at: foundAt })
+  }, partition)
 }
 
 async function tryRead(
   storage: Storage,
-  { key, record_count, sha256 }: OsoSegment,
+  { key, record_count, sha256, start_offset, end_offset }: OsoSegment,
   counts: ImportCounts,
   signal: AbortSignal,
 ): Promise<OsoRecord[] | undefined> {
@@ -77,11 +111,16 @@ async function tryRead(
       throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key}: its hash is not that of the manifest`)
     }
     const records = decodeOsoSegment(bytes, key)
-    if (records.length === record_count) return records
-    throw new KafkaBackupError(
-      'ARCHIVE_DAMAGED',
-      `${key}: it holds ${records.length} records instead of ${record_count}`,
-    )
+    if (records.length !== record_count) {
+      throw new KafkaBackupError(
+        'ARCHIVE_DAMAGED',
+        `${key}: it holds ${records.length} records instead of ${record_count}`,
+      )
+    }
+    const outside = records.find(({ offset }) => offset < start_offset || offset > end_offset)
+    if (!outside) return records
+    const range = `the offsets ${start_offset} to ${end_offset} that the manifest names`
+    throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key}: it holds offset ${outside.offset}, outside of ${range}`)
   } catch (error) {
     if (!hasCode(error, 'ARCHIVE_DAMAGED', 'STORAGE_NOT_FOUND', 'STORAGE_SHORT')) throw error
     counts.damaged.push(error.message)
@@ -90,21 +129,16 @@ async function tryRead(
 }
 
 /** In ascending order, each offset once, without the headers that the other program added. */
-function prepare(read: readonly OsoRecord[], from: bigint, counts: ImportCounts): OsoRecord[] {
-  let next = from
-  const prepared: OsoRecord[] = []
-  for (const one of read.toSorted((a, b) => (a.offset < b.offset ? -1 : a.offset > b.offset ? 1 : 0))) {
-    if (one.offset < next) {
-      counts.duplicates++
-      continue
-    }
+function merge(known: readonly OsoRecord[], read: readonly OsoRecord[], counts: ImportCounts): OsoRecord[] {
+  const own = read.map(one => {
     const { record, removed } = withoutAddedHeaders(one)
     counts.addedHeaders += removed
-    next = record.offset + 1n
-    prepared.push(record)
-  }
-  counts.records += prepared.length
-  return prepared
+    return record
+  })
+  const sorted = [...known, ...own].sort((a, b) => (a.offset < b.offset ? -1 : a.offset > b.offset ? 1 : 0))
+  const merged = sorted.filter(({ offset }, at) => at === 0 || offset !== sorted[at - 1]?.offset)
+  counts.duplicates += sorted.length - merged.length
+  return merged
 }
 
 function noteHoles(topic: string, from: bigint, to: bigint, records: number, { holes }: ImportCounts): void {

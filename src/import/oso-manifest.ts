@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { refuseRepeats } from '../archive/refuse-repeats.ts'
+import { topicName } from '../archive/scalars.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { parseJson } from '../lib/json.ts'
 
@@ -29,7 +31,7 @@ const partitionSchema = z.object({
 })
 
 const topicSchema = z.object({
-  name: z.string().regex(/^[\w.-]{1,249}$/),
+  name: topicName,
   original_partition_count: z.int().min(1).max(100_000).nullish(),
   source_replication_factor: z.int().nullish(),
   configurations: z.record(z.string(), z.string()).optional(),
@@ -60,7 +62,10 @@ export function parseOsoManifest(bytes: Buffer, key: string): OsoManifest {
     })
   }
   const parsed = manifestSchema.safeParse(document)
-  if (parsed.success) return parsed.data
+  if (parsed.success) {
+    refuseRepeatsIn(parsed.data, key)
+    return parsed.data
+  }
   const [issue] = parsed.error.issues
   const where = issue && issue.path.length > 0 ? `${issue.path.join('.')}: ` : ''
   throw new KafkaBackupError(
@@ -70,11 +75,22 @@ export function parseOsoManifest(bytes: Buffer, key: string): OsoManifest {
   )
 }
 
-function isOurs(document: unknown): boolean {
+/** The second entry would replace the first. */
+function refuseRepeatsIn({ topics }: OsoManifest, key: string): void {
+  const names = topics.map(({ name }) => name)
+  refuseRepeats('topic', names, key)
+  for (const { name, partitions } of topics) {
+    const numbers = partitions.map(one => one.partition_id)
+    refuseRepeats(`of topic ${name} partition`, numbers, key)
+  }
+}
+
+/** Whether the document is a manifest of this program. */
+export function isOurs(document: unknown): boolean {
   return typeof document === 'object' && document !== null && 'format' in document && document.format === 'kafka-backup'
 }
 
-function tryJson(bytes: Buffer): unknown {
+export function tryJson(bytes: Buffer): unknown {
   try {
     return parseJson(bytes.toString('utf8'))
   } catch {

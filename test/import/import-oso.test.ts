@@ -153,6 +153,104 @@ describe('import of an archive of OSO kafka-backup', () => {
     })
   }
 
+  const offsetsOf = (records: readonly { offset: bigint }[] = []) => records.map(({ offset }) => Number(offset))
+
+  test('imports from another segment what a damaged segment also held', async () => {
+    const { report, verified, manifest, records } = await imported(
+      [{ segments: [plain(5), plain(5, 5), plain(8, 7), plain(2, 15)] }],
+      { damage: objects => objects.delete(key) },
+    )
+    assert.deepEqual(verified.problems, [])
+    assert.deepEqual(offsetsOf(records[0]), [0, 1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16])
+    assert.deepEqual(
+      manifest.topics[0]?.partitions[0]?.gaps.map(({ from, to, reason }) => [from, to, reason]),
+      [[5n, 7n, 'damaged']],
+    )
+    assert.deepEqual([report.damaged_segments, manifest.complete], [1, false])
+    assert.ok(!report.losses.some(loss => /stored more than once/.test(loss)))
+  })
+
+  test('imports records inside of a recorded gap, and inside of the offsets of a segment that lacks them', async () => {
+    const gaps = [{ start_offset: 0, end_offset: 8, reason: 'offset_out_of_range', detected_at: 1 }]
+    const compacted = [osoRecord(5), osoRecord(30)]
+    const { verified, records, manifest, report } = await imported([{ segments: [compacted, plain(3, 10)], gaps }])
+    assert.deepEqual(verified.problems, [])
+    assert.deepEqual(offsetsOf(records[0]), [5, 10, 11, 12, 30])
+    assert.deepEqual(
+      manifest.topics[0]?.partitions[0]?.gaps.map(({ from, to }) => [from, to]),
+      [
+        [0n, 5n],
+        [6n, 8n],
+      ],
+    )
+    assert.equal(report.records, 5)
+  })
+
+  test('reports a hole in front of a recorded gap', async () => {
+    const gaps = [{ start_offset: 20, end_offset: 30, reason: 'offset_out_of_range', detected_at: 1 }]
+    const { verified, report } = await imported([{ segments: [plain(5), plain(5, 30)], gaps }])
+    assert.deepEqual(verified.problems, [])
+    assert.ok(report.losses.some(loss => /^orders: 15 offsets have no record, and no gap explains them/.test(loss)))
+  })
+
+  /** Changes the end of the second segment in the manifest. */
+  const endingAt = (end: number) => (objects: Map<string, Buffer>) => {
+    const document = JSON.parse(String(objects.get('b1/manifest.json')))
+    document.topics[0].partitions[0].segments[1].end_offset = end
+    objects.set('b1/manifest.json', Buffer.from(JSON.stringify(document)))
+  }
+
+  test('reports the hole at the end of a segment that ends behind its last record', async () => {
+    const { verified, report } = await imported([{ segments: [plain(5), plain(5, 5)] }], { damage: endingAt(19) })
+    assert.deepEqual(verified.problems, [])
+    assert.equal(report.records, 10)
+    assert.ok(report.losses.some(loss => /^orders: 10 offsets have no record/.test(loss)))
+  })
+
+  test('takes a segment with records outside of its offsets for damaged', async () => {
+    const { verified, report, records } = await imported([{ segments: [plain(5), plain(5, 5), plain(5, 10)] }], {
+      damage: endingAt(8),
+    })
+    assert.deepEqual(verified.problems, [])
+    assert.equal(report.damaged_segments, 1)
+    assert.deepEqual(offsetsOf(records[0]), [0, 1, 2, 3, 4, 10, 11, 12, 13, 14])
+  })
+
+  test('does not propose to delete the archive where it is also the target', async () => {
+    const { parts } = await imported([{ segments: [plain(1)] }])
+    await assert.rejects(importOso(parts, never), { help: /kafka-backup delete/ })
+    const objects = new Map(parts.from.objects)
+    await assert.rejects(importOso({ ...parts, to: parts.from }, never), (error: { code: string; help: string }) => {
+      assert.deepEqual([error.code, /delete/.test(error.help)], ['STORAGE_EXISTS', false])
+      return true
+    })
+    assert.deepEqual(parts.from.objects, objects)
+  })
+
+  for (const [name, topics, message] of [
+    ['a topic twice', ['t', 't'], /lists topic t twice/],
+    ['a topic with the name of a parent folder', ['..'], /topics\.0\.name/],
+  ] as const) {
+    test(`refuses a manifest that lists ${name}, and writes nothing`, async () => {
+      const { parts } = await imported([{ segments: [plain(1)] }])
+      const document = { backup_id: 'b1', created_at: 1, topics: topics.map(one => ({ name: one, partitions: [] })) }
+      parts.from.objects.set('b1/manifest.json', Buffer.from(JSON.stringify(document)))
+      const to = openMemoryStorage()
+      await assert.rejects(importOso({ ...parts, to }, never), { code: 'ARCHIVE_DAMAGED', message })
+      assert.equal(to.objects.size, 0)
+    })
+  }
+
+  test('refuses a manifest that lists a partition twice, because one would replace the other', async () => {
+    const { parts } = await imported([{ segments: [plain(1)] }, { segments: [plain(1)] }])
+    const text = String(parts.from.objects.get('b1/manifest.json')).replace('"partition_id":1', '"partition_id":0')
+    parts.from.objects.set('b1/manifest.json', Buffer.from(text))
+    await assert.rejects(importOso({ ...parts, to: openMemoryStorage() }, never), {
+      code: 'ARCHIVE_DAMAGED',
+      message: /of topic orders partition 0 twice/,
+    })
+  })
+
   test('refuses a target that has something under the name, and a manifest that is not one', async () => {
     const { parts } = await imported([{ segments: [plain(1)] }])
     const before = parts.to.objects.size
