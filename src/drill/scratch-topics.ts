@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { assertDeletable, deleteTopic } from '../kafka/topic-deletion.ts'
+import { assertDeletable, deleteTopic, deleteTopicNamed } from '../kafka/topic-deletion.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { ScratchTopic } from './journal.ts'
 
@@ -28,7 +28,8 @@ const POLL_MS = 200
 
 /**
  * Deletes the topics that a drill created, by their IDs. One whose creation got no answer is found by its name, which has
- * the random run in it. Anything else that has the name or the ID is left alone. Not interrupted, and never fails.
+ * the random run in it. Anything else that has the name or the ID is left alone. A topic that is not listed is deleted as well, because
+ * a broker lists a new topic only some time after its creation. Not interrupted, and never fails.
  */
 export async function removeScratch(
   { cluster, clock }: { cluster: Cluster; clock: Clock },
@@ -39,9 +40,13 @@ export async function removeScratch(
   const result: CleanUp = { removed: [], left: [] }
   try {
     const found = await cluster.metadata({ topics: null }, stop.signal)
-    const { gone, own, foreign } = planRemoval(run, topics, found.topics)
-    result.removed.push(...gone)
+    const { own, unseen, foreign } = planRemoval(run, topics, found.topics)
     result.left.push(...foreign)
+    for (const name of unseen) {
+      await deleteTopicNamed(cluster, name, stop.signal).catch(error =>
+        result.left.push({ name, id: null, reason: reasonFor(error) }),
+      )
+    }
     const asked: { name: string; id: string }[] = []
     for (const topic of own) {
       await deleteTopic(cluster, topic, stop.signal).then(
@@ -66,8 +71,8 @@ export async function removeScratch(
 
 interface Removal {
   own: { name: string; id: string }[]
-  /** Created, and deleted by someone else since. */
-  gone: { name: string; id: string }[]
+  /** Names of topics that are not listed, and whose creation got no answer: the cluster may be creating them. */
+  unseen: string[]
   foreign: CleanUp['left']
 }
 
@@ -77,14 +82,14 @@ export function planRemoval(
   topics: readonly ScratchTopic[],
   found: readonly { name: string; id: string }[],
 ): Removal {
-  const removal: Removal = { own: [], gone: [], foreign: [] }
+  const removal: Removal = { own: [], unseen: [], foreign: [] }
   for (const { name, id } of topics) {
     const actual = found.find(topic => topic.name === name)
     if (!name.includes(`${run}.`)) {
       removal.foreign.push({ name, id, reason: `its name does not belong to the drill ${run}` })
     } else if (!actual) {
-      // Without an ID nothing shows that it was ever created.
-      if (id !== null) removal.gone.push({ name, id })
+      if (id === null) removal.unseen.push(name)
+      else removal.own.push({ name, id })
     } else if (id !== null && actual.id !== id) {
       removal.foreign.push({ name, id, reason: `another client has created the topic again, with ID ${actual.id}` })
     } else {
