@@ -92,8 +92,8 @@ export const drillCommand: CommandSpec = {
     },
     {
       command:
-        'kafka-backup drill --path /backups --backup-id orders --target kafka:9092 --evidence /drills --sample 5 --newest 24h',
-      meaning: 'restore 5% of the records of the last day',
+        'kafka-backup drill --path /backups --backup-id orders --target kafka:9092 --evidence /drills --newest 24h',
+      meaning: 'restore the records of the last day before the commit',
     },
     {
       command:

@@ -69,7 +69,7 @@ export function planDrill(
   )
   return {
     generation: manifest.generation,
-    description: describeScope(scope, wanted),
+    description: describeScope(scope, { ...wanted, timeWindow: options.timeWindow }),
     topics: planned,
     options: {
       topics: wanted.topics,
@@ -114,10 +114,12 @@ function describeScope({ newestMs, samplePercent }: DrillScope, options: Restore
   const all = include.length === 1 && include[0] === '*' && exclude.length === 0
   const without = exclude.length > 0 ? ` without ${exclude.join(', ')}` : ''
   const topics = all ? 'all topics' : `topics ${include.join(', ')}${without}`
-  const isCut = options.partitions.size + options.offsetRanges.size > 0 || options.timeWindow.end !== undefined
+  const { start, end } = options.timeWindow
+  const isCut = options.partitions.size + options.offsetRanges.size > 0 || start !== undefined || end !== undefined
+  const sampled = samplePercent === undefined ? '' : ', and of these offsets only records'
   return [
     ...(samplePercent === undefined ? [] : [`${samplePercent}% of every partition of`]),
-    topics,
+    newestMs === undefined ? topics : `${topics}${sampled}`,
     ...(newestMs === undefined ? [] : [`in the last ${formatDuration(newestMs)} before the commit`]),
     ...(isCut || options.filter ? ['as the job selects'] : []),
   ].join(' ')

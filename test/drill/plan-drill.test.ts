@@ -60,6 +60,18 @@ describe('planDrill', () => {
     assert.equal(start(0n), committedAt - 3_600_000n)
   })
 
+  test('describes every limit of the part, because evidence is signed with it', () => {
+    const describeAll = (timeWindow: { start?: bigint; end?: bigint }, scope = {}) =>
+      planDrill(manifest, plainOptions({ timeWindow }), { topics: [], ...scope }, parts()).description
+    assert.equal(describeAll({}), 'all topics')
+    assert.equal(describeAll({ start: 5n }), 'all topics as the job selects')
+    assert.equal(describeAll({ end: 5n }), 'all topics as the job selects')
+    assert.equal(
+      describeAll({}, { samplePercent: 5, newestMs: 3_600_000 }),
+      '5% of every partition of all topics, and of these offsets only records in the last 1h 00m before the commit',
+    )
+  })
+
   test('refuses a topic that the backup does not have', () => {
     assert.throws(() => planDrill(manifest, plainOptions(), { topics: ['ordres'] }, parts()), {
       code: 'RESTORE_REFUSED',
@@ -100,12 +112,13 @@ describe('planRemoval', () => {
     assert.match(foreign[0]?.reason ?? '', /does not belong to the drill/)
   })
 
-  test('counts a topic that is not there as removed only if it was created', () => {
+  test('deletes a topic that is not listed yet, by its ID or else by its name', () => {
     const topics = [
       { name: own, id: 'A' },
       { name: `${own}2`, id: null },
     ]
-    assert.deepEqual(planRemoval(run, topics, []).gone, [{ name: own, id: 'A' }])
+    const { own: removed, unseen, foreign } = planRemoval(run, topics, [])
+    assert.deepEqual([removed, unseen, foreign], [[{ name: own, id: 'A' }], [`${own}2`], []])
   })
 })
 
