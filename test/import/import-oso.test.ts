@@ -153,7 +153,7 @@ describe('import of an archive of OSO kafka-backup', () => {
     })
   }
 
-  const offsetsOf = (records: readonly { offset: bigint }[] = []) => records.map(({ offset }) => Number(offset))
+  const offsetsOf = (records: readonly { offset?: bigint }[] = []) => records.map(({ offset }) => Number(offset))
 
   test('imports from another segment what a damaged segment also held', async () => {
     const { report, verified, manifest, records } = await imported(
