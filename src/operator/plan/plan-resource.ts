@@ -43,12 +43,12 @@ function planFrom(facts: Facts, decision: Decision): Plan {
 
 const POLL_MS = 15_000
 const NAMESPACE_POLL_MS = 60_000
-/** Nothing depends on a license. */
-const LICENSE_POLL_MS = 5 * 60_000
+/** No run waits for it. */
+const UNCERTAIN_POLL_MS = 5 * 60_000
 
 /** When to reconcile again without a change. Changes of the resource, Jobs and pods are watched. */
 function recheckAt(facts: Facts, decision: Decision): number | undefined {
-  const { nowMs, resource, isLicenseMissing, licenseTrouble } = facts
+  const { nowMs, resource } = facts
   const { runs, starts, main, verify, wait, deletion } = decision
   const isPolled = wait?.isPolled || deletion?.isPolled || verify?.isBlocked
   const { startingDeadlineSeconds } = resource.spec ?? {}
@@ -67,9 +67,15 @@ function recheckAt(facts: Facts, decision: Decision): number | undefined {
     runs.live.some(isQuiet) ? nowMs + POLL_MS : undefined,
     ...recheckForLost(facts.jobs),
     ...recheckForRounds(facts, runs),
-    isLicenseMissing || licenseTrouble !== undefined ? nowMs + LICENSE_POLL_MS : undefined,
+    isUncertain(facts) ? nowMs + UNCERTAIN_POLL_MS : undefined,
   ].filter(ms => ms !== undefined && ms > nowMs)
   return times.length > 0 ? Math.min(...times.map(Number)) : undefined
+}
+
+/** A condition reports a secret as missing or unknown, and secrets are not watched. */
+function isUncertain({ isLicenseMissing, licenseTrouble, missingSecrets, secretsTrouble }: Facts): boolean {
+  const isTrouble = licenseTrouble !== undefined || secretsTrouble !== undefined
+  return isLicenseMissing || isTrouble || missingSecrets.length > 0
 }
 
 /** No pod runs, and the cause is not known yet. */

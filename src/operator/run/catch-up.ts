@@ -4,6 +4,7 @@ import type { SecretUse } from '../job/job-pod.ts'
 import { type Job, jobKind } from '../job/kube-job.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import type { ObjectRef, ResourceKind } from '../kube/object.ts'
+import type { SecretCheck } from '../plan/plan.ts'
 import type { Store } from '../watch/store.ts'
 import { isNamespaceTerminating } from './namespace.ts'
 import type { Planner } from './planner.ts'
@@ -13,6 +14,8 @@ import { noteSeen, type ResourceMemory, withLatestStatus } from './resource-memo
 /** After this lag the API server is asked. */
 const MAX_LAG_MS = 10_000
 const LICENSE_MS = 60_000
+/** The API server may allow a denied check later. */
+const DENIED_MS = 60_000
 /** A little less than the plan waits before it asks again. */
 const MISSING_MS = 10_000
 /** A cache does not lag for this long: it is listed again more often. */
@@ -92,7 +95,7 @@ async function lookForSecrets(
   const { metadata, spec } = stored
   const { generation = 0, namespace, deletionTimestamp } = metadata
   const { secrets } = memory
-  const isSettled = secrets?.check.missing.length === 0 || nowMs - (secrets?.sinceMs ?? 0) < MISSING_MS
+  const isSettled = secrets !== undefined && nowMs - secrets.sinceMs < validMs(secrets.check)
   const isScheduled = kind.kind === 'KafkaBackup' && spec.schedule !== undefined && spec.backup?.continuous !== true
   if (!isScheduled || deletionTimestamp !== undefined || (secrets?.generation === generation && isSettled)) return
   let uses: readonly SecretUse[] = []
@@ -102,6 +105,12 @@ async function lookForSecrets(
   if (problem !== undefined) return
   const check = await checkSecrets(api, namespace, uses, signal)
   memory.secrets = { generation, check, sinceMs: nowMs }
+}
+
+/** Secrets that were found are checked again when a run starts. */
+function validMs({ missing, trouble }: SecretCheck): number {
+  if (missing.length > 0) return MISSING_MS
+  return trouble === undefined ? Number.POSITIVE_INFINITY : DENIED_MS
 }
 
 async function lookForLicense(

@@ -89,6 +89,8 @@ export class Reconciler {
     const fresh = await api.get(kind, refOf(stored), signal)
     if (fresh.metadata.uid !== memory.uid) return {}
     noteRead(memory, fresh, stored, clock.monotonic())
+    // A start checks them again, and its result must not be hidden by an older one.
+    if (startsOf(plan).length > 0) memory.secrets = undefined
     const latest = this.#observe(fresh, memory)
     try {
       return await this.#execute(latest, memory, await prepareStarts(latest, api, planner, signal), signal)

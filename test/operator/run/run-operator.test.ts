@@ -335,6 +335,44 @@ test('a scheduled backup reports a missing secret when it is accepted, before a 
   await operator.stop()
 })
 
+test('a scheduled backup reports its secrets as found once the check is allowed, also with a run in between', async () => {
+  for (const schedule of ['0 2 * * *', '* * * * *']) {
+    const model = new OperatorModel()
+    let isDenied = true
+    const operator = model.start({
+      planner: createPlanner('kafka-backup.dev', { image: 'kafka-backup:1', serviceAccountName: 'default' }),
+      around: (verb, act, _, { kind }) => {
+        const isCheck = verb === 'getMetadata' && kind === 'Secret'
+        if (isCheck && isDenied) throw new KubeError('KUBE_DENIED', 'no secrets for you')
+        return act()
+      },
+    })
+    const found = () => model.get('nightly').status?.conditions?.find(({ type }) => type === 'SecretsFound')?.status
+    putSecret(model, 'login')
+    model.put('backup', 'nightly', { ...s3Spec, schedule })
+    await model.time.pass(1000)
+    assert.equal(found(), 'Unknown')
+    isDenied = false
+    await model.time.pass(schedule === '* * * * *' ? 61_000 : 6 * 60_000)
+    assert.deepEqual([found(), model.jobs.length], ['True', schedule === '* * * * *' ? 1 : 0])
+    await operator.stop()
+  }
+})
+
+test('a suspended backup reports its secrets as found once they exist', async () => {
+  const model = new OperatorModel()
+  const planner = createPlanner('kafka-backup.dev', { image: 'kafka-backup:1', serviceAccountName: 'default' })
+  const operator = model.start({ planner })
+  const found = () => model.get('nightly').status?.conditions?.find(({ type }) => type === 'SecretsFound')?.status
+  model.put('backup', 'nightly', { ...s3Spec, schedule: '0 2 * * *', suspend: true })
+  await model.time.pass(1000)
+  assert.equal(found(), 'False')
+  putSecret(model, 'login')
+  await model.time.pass(6 * 60_000)
+  assert.equal(found(), 'True')
+  await operator.stop()
+})
+
 const s3Spec = {
   kafkaCluster: { bootstrapServers: ['kafka:9092'] },
   topics: { include: ['*'] },
