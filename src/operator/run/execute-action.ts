@@ -4,13 +4,13 @@ import type { KubeApi } from '../kube/kube-api.ts'
 import type { ResourceKind } from '../kube/object.ts'
 import { finalizerName } from '../plan/facts.ts'
 import type { Action, Situation } from '../plan/plan.ts'
-import { noteRead } from './catch-up.ts'
 import { removeJob, startJob, stopJob } from './change-jobs.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { addFinalizer, removeFinalizer } from './finalizer.ts'
 import { knownJobs } from './observe-resource.ts'
 import type { Planner, StartAction, StepObjects } from './planner.ts'
 import type { ResourceMemory } from './resource-memory.ts'
+import { noteFinalizers } from './write-status.ts'
 
 interface ActionParts {
   api: KubeApi
@@ -44,7 +44,7 @@ export async function executeAction(action: Action, parts: ActionParts, signal: 
 }
 
 function noteChange(changed: Resource, { memory, situation, clock }: ActionParts): void {
-  noteRead(memory, changed, situation.resource, clock.monotonic())
+  noteFinalizers(changed, situation.resource, memory, clock.monotonic())
 }
 
 async function start(action: StartAction, parts: ActionParts, signal: AbortSignal): Promise<void> {

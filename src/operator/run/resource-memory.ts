@@ -65,9 +65,13 @@ export function noteSeen(memory: ResourceMemory, resource: Resource): void {
   if (written?.resource.metadata.resourceVersion === resource.metadata.resourceVersion && written) written.isSeen = true
 }
 
-/** The resource with the last written status, which only the operator writes, and the version of that write. */
+/**
+ * The resource with the last written status, which only the operator writes, and the version of that write. Where the cache
+ * lacks the spec of that version too, it is the resource as it was read: a status must not describe an older spec.
+ */
 export function withLatestStatus(resource: Resource, { written }: ResourceMemory): Resource {
   if (written === undefined || written.isSeen) return resource
+  if ((written.resource.metadata.generation ?? 0) > (resource.metadata.generation ?? 0)) return written.resource
   const { status: _, metadata, ...rest } = resource
   const { resourceVersion } = written.resource.metadata
   const latest = { ...rest, metadata: { ...metadata, ...(resourceVersion !== undefined && { resourceVersion }) } }

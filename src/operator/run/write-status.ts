@@ -69,6 +69,18 @@ async function readAfter(
   throw new StatusOutdated(error)
 }
 
+/**
+ * Remembers the resource after a change of its finalizers, which gives it another version. Throws StatusOutdated if its status
+ * or spec is not what the plan is based on, because the status of the plan would be accepted for that version.
+ */
+export function noteFinalizers(changed: Resource, resource: Resource, memory: ResourceMemory, nowMs: number): void {
+  noteRead(memory, changed, resource, nowMs)
+  const isSameSpec = changed.metadata.generation === resource.metadata.generation
+  const isSameStatus = isDeepStrictEqual(plain(changed.status ?? {}), plain(resource.status ?? {}))
+  const isGoing = resource.metadata.deletionTimestamp !== undefined
+  if (!isGoing && !(isSameSpec && isSameStatus)) throw new StatusOutdated(undefined)
+}
+
 /** As it travels: without fields that are undefined. */
 export function plain(status: ResourceStatus): ResourceStatus {
   return JSON.parse(JSON.stringify(status)) as ResourceStatus

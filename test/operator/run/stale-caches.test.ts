@@ -182,3 +182,45 @@ test('a status that is based on an old version does not overwrite a newer one', 
   assert.deepEqual([countCreates(model), model.told.includes('reconciled orders badly')], [1, false])
   await operator.stop()
 })
+
+test('a status that follows a conflict describes the spec that it is written over', async () => {
+  const model = new OperatorModel()
+  const { held, isHeld } = openHold()
+  const operator = model.start({ planner, isHeld })
+  model.put('backup', 'orders', spec)
+  await model.time.pass(1000)
+  held.add('KafkaBackup')
+  model.kube.put(kinds.backup, { ...model.get('orders'), spec: { ...spec, backupId: 'other' } } as never)
+  model.startPod(model.jobs[0] as never)
+  await model.time.pass(5000)
+  const { observedGeneration, phase } = model.get('orders').status ?? {}
+  assert.deepEqual([observedGeneration, phase], [2, 'Running'])
+  await operator.stop()
+})
+
+test('a finalizer that was set over a newer status does not let an older one replace it', async () => {
+  const model = new OperatorModel()
+  let isLate = true
+  const operator = model.start({
+    planner,
+    around: async (verb, act, _, { kind }) => {
+      if (verb === 'apply' && kind === 'KafkaBackup' && isLate) {
+        isLate = false
+        const ended = { run: 'other', purpose: 'main', job: 'other', phase: 'Completed' } as const
+        const history = [{ ...ended, startTime: '1970-01-01T00:00:00Z', completionTime: '1970-01-01T00:00:00Z' }]
+        const { resourceVersion: _, ...metadata } = model.get('orders').metadata
+        model.kube.applyStatus(kinds.backup, { ...model.get('orders'), metadata, status: { history } } as never)
+      }
+      return act()
+    },
+  })
+  model.put('backup', 'orders', { ...spec, schedule: '0 2 * * *' })
+  await model.time.pass(1000)
+  const given = model.get('orders')
+  model.kube.put(kinds.backup, { ...given, spec: { ...given.spec, deletionPolicy: 'Delete' } } as never)
+  await model.time.pass(5000)
+  const { metadata, status } = model.get('orders')
+  assert.deepEqual([metadata.finalizers?.length, status?.history?.map(({ run }) => run)], [1, ['other']])
+  assert.equal(model.told.includes('reconciled orders badly'), false)
+  await operator.stop()
+})
