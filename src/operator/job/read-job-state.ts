@@ -67,7 +67,7 @@ function readEnd(job: Job, attempts: readonly Attempt[], nowMs: number): JobEnd 
   const totals = sumTotals(attempts)
   if (complete) {
     const completedMs = timeOf(job.status?.completionTime) ?? timeOf(complete.lastTransitionTime) ?? 0
-    if (isPodUnseen(job, attempts, nowMs - completedMs)) return undefined
+    if (isSuccessUnseen(job, attempts, nowMs - completedMs)) return undefined
     const hidden = explainFailure(findGapFailure(attempts))
     return { isSuccess: !hidden, isStillTrying: false, completedMs, ...hidden, totals }
   }
@@ -101,6 +101,16 @@ function isPodUnseen({ status = {} }: Job, attempts: readonly Attempt[], sinceMs
   const { succeeded = 0, failed = 0 } = status
   const ended = attempts.filter(isEnded).length
   return Math.abs(sinceMs) < MAX_LAG_MS && (ended < attempts.length || ended < succeeded + failed)
+}
+
+/**
+ * A pod is replaced only after it has ended, so the end of its successor is seen later than its own. A failed pod that is
+ * missing then was removed, as by a drain, and is not waited for.
+ */
+function isSuccessUnseen({ status = {} }: Job, attempts: readonly Attempt[], sinceMs: number): boolean {
+  const succeeded = attempts.filter(({ ended }) => ended?.isSuccess).length
+  const isUnseen = attempts.some(({ ended }) => !ended) || succeeded < (status.succeeded ?? 0)
+  return Math.abs(sinceMs) < MAX_LAG_MS && isUnseen
 }
 
 const MAX_LAG_MS = 30_000

@@ -127,6 +127,7 @@ export function recoveryPointVerdict(facts: Facts, { runs }: Decision): Verdict 
   if (isContinuous && !isSuspended && nowMs - succeededMs > roundLimitMs(resource)) {
     return no('RoundOverdue', overdueMessage(facts))
   }
+  if (isContinuous && isSuspended) return yes('Available', `The latest recovery point is of ${time}.`)
   if (isContinuous) return yes('Available', 'Rounds succeed; see lastSuccessfulTime.')
   if (last?.phase !== 'Failed') return yes('Available', `The latest recovery point is of ${time}.`)
   return no('LastRunFailed', `The last run failed. The latest recovery point is of ${time}.`)

@@ -164,6 +164,12 @@ describe('a finished Job whose pod is not visible yet', () => {
     assert.equal(overAt(1, failed, running).failedPods, undefined)
   })
 
+  test('is complete at once although a failed pod was removed before', () => {
+    const drained = sampleJob({ conditions: conditions.complete, completionTime, succeeded: 1, failed: 1 })
+    assert.equal(overAt(1, drained).end, undefined)
+    assert.equal(overAt(1, drained, samplePod({ status: ended(0, result) })).end?.totals.records, 10)
+  })
+
   test('is finished after a while without the pod', () => {
     const unseen = sampleJob({ conditions: conditions.complete, completionTime, succeeded: 1 })
     assert.equal(overAt(31, unseen).end?.isSuccess, true)
