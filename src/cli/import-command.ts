@@ -28,6 +28,7 @@ export const importCommand: CommandSpec = {
       meaning: 'import one archive',
     },
   ],
-  exits: '3 if the archive has no readable manifest; 4 if segments were missing or damaged, and the rest is imported',
+  exits:
+    '1 also if there is no such archive; 3 if its manifest cannot be read; 4 if segments were missing or damaged, and the rest is imported',
   onInterrupt: 'No backup was committed. `kafka-backup delete` removes what was written.',
 }

@@ -4,12 +4,12 @@ import { backupPrefix, leasesPrefix, manifestCopyKey } from '../archive/layout.t
 import type { Manifest, ManifestTopic, Segment } from '../archive/manifest.ts'
 import { renewCopies } from '../archive/newest-copies.ts'
 import { totalsOf } from '../archive/summary.ts'
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { describeLosses, type ImportCounts } from './describe-losses.ts'
 import { type ImportPlaces, importPartition } from './import-partition.ts'
-import { isOurs, type OsoManifest, parseOsoManifest, tryJson } from './oso-manifest.ts'
+import { isOurs, MANIFEST_HELP, type OsoManifest, parseOsoManifest, tryJson } from './oso-manifest.ts'
 import { topicOf } from './topic-entry.ts'
 
 export interface ImportParts {
@@ -44,7 +44,7 @@ export interface ImportReport {
 export async function importOso(parts: ImportParts, signal: AbortSignal): Promise<ImportReport> {
   const { from, to, backupId, run, now } = parts
   const key = manifestCopyKey(backupId)
-  const source = parseOsoManifest(await from.read(key, signal), key)
+  const source = parseOsoManifest(await readManifest(from, key, signal), key)
   await refuseExisting(to, backupId, signal)
   const startedAt = now()
   const counts: ImportCounts = {
@@ -84,6 +84,18 @@ async function refuseExisting(to: Storage, backupId: string, signal: AbortSignal
       ? `Nothing was written. Pass another --to: ${copy} belongs to an archive of another program, which this import must not replace.`
       : 'Nothing was written. Pass another --to; `kafka-backup delete` removes what an interrupted import left.'
     throw new KafkaBackupError('STORAGE_EXISTS', `${to.location} already has ${key}`, { help })
+  }
+}
+
+async function readManifest(from: Storage, key: string, signal: AbortSignal): Promise<Buffer> {
+  try {
+    return await from.read(key, signal)
+  } catch (cause) {
+    if (!hasCode(cause, 'STORAGE_NOT_FOUND')) throw cause
+    throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is no archive of OSO kafka-backup: ${cause.message}`, {
+      help: MANIFEST_HELP,
+      cause,
+    })
   }
 }
 

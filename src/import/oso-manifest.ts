@@ -53,6 +53,8 @@ export type OsoTopic = OsoManifest['topics'][number]
 export type OsoPartition = OsoTopic['partitions'][number]
 export type OsoSegment = OsoPartition['segments'][number]
 
+export const MANIFEST_HELP = 'Check --from and --backup-id; the manifest is `<from>/<backup_id>/manifest.json`.'
+
 /** Throws where the document is not one of OSO kafka-backup, naming the field. */
 export function parseOsoManifest(bytes: Buffer, key: string): OsoManifest {
   const document = tryJson(bytes)
@@ -66,12 +68,12 @@ export function parseOsoManifest(bytes: Buffer, key: string): OsoManifest {
     refuseRepeatsIn(parsed.data, key)
     return parsed.data
   }
-  const [issue] = parsed.error.issues
+  const [issue] = document === undefined ? [] : parsed.error.issues
   const where = issue && issue.path.length > 0 ? `${issue.path.join('.')}: ` : ''
   throw new KafkaBackupError(
     'ARCHIVE_DAMAGED',
     `${key} is not a manifest of OSO kafka-backup: ${where}${issue?.message ?? 'it is not JSON'}`,
-    { help: 'Check --from and --backup-id; the manifest is `<from>/<backup_id>/manifest.json`.' },
+    { help: MANIFEST_HELP },
   )
 }
 

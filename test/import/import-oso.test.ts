@@ -260,6 +260,13 @@ describe('import of an archive of OSO kafka-backup', () => {
       code: 'USAGE',
       message: /is a backup of this program already/,
     })
+    parts.from.objects.set('b1/manifest.json', Buffer.from('{bad'))
+    await assert.rejects(importOso({ ...parts, to: openMemoryStorage() }, never), { message: /: it is not JSON$/ })
+    await assert.rejects(importOso({ ...parts, backupId: 'other', to: openMemoryStorage() }, never), {
+      code: 'STORAGE_NOT_FOUND',
+      message: /^there is no archive of OSO kafka-backup: .*other\/manifest\.json/,
+      help: /Check --from and --backup-id/,
+    })
     parts.from.objects.set(
       'b1/manifest.json',
       Buffer.from('{"backup_id":"b1","created_at":1,"topics":[{"name":"../x","partitions":[]}]}'),
