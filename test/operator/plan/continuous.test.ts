@@ -148,6 +148,15 @@ test('a run that waits for a Job on a lost node is not ready', () => {
   assert.deepEqual(readyOf(story.plan(startMs + 11 * minuteMs, [going])), ['False', 'NodeLost'])
 })
 
+test('a suspended continuous backup names its recovery point, and reports no rounds', () => {
+  const story = new Story(resourceOf(continuous))
+  story.plan(startMs)
+  story.plan(startMs + minuteMs, [run()], { lastRoundMs: startMs + minuteMs })
+  story.resource.spec.suspend = true
+  const { status, message } = conditionOf(story.plan(startMs + 24 * hourMs), 'RecoveryPoint')
+  assert.deepEqual([status, message.startsWith('The latest recovery point is of ')], ['True', true])
+})
+
 function conditionOf({ status }: Plan, type: ConditionType) {
   const found = status.conditions?.find(condition => condition.type === type)
   assert.ok(found, `there is no condition ${type}`)
