@@ -131,7 +131,7 @@ describe('names of backups', () => {
       await main(['completion', 'names', '--', 'describe', '-p', '/b', ''], io, { ...fakeActions(), openLocation }),
       0,
     )
-    assert.deepEqual([io.stdout.text, io.stderr.text], ['\n', ''])
+    assert.deepEqual([io.stdout.text, io.stderr.text], ['', ''])
   })
 })
 

@@ -11,6 +11,8 @@ const safeName = /^[A-Za-z0-9._][A-Za-z0-9._-]*$/
 export async function completeNames(session: Session): Promise<number> {
   const line = readUnfinished(session.options.word, commandTable)
   const names = (await findNames(session, line)).filter(name => safeName.test(name))
+  // A shell would offer an empty line as a name.
+  if (names.length === 0 && session.options.format !== 'json') return 0
   session.print(
     () => names,
     () => ({ names }),
