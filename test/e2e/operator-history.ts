@@ -6,6 +6,7 @@ import { endedRun, type Sample, sampleResource } from '../operator/metrics/sampl
 
 const HOUR_MS = 3_600_000
 const notReady = { type: 'Ready', status: 'False', reason: 'x', message: '', lastTransitionTime: '' } as const
+const outdated = { ...notReady, type: 'RecoveryPoint', reason: 'LastRunFailed' } as const
 
 /** A backup that runs for two hours already, had a good run three hours ago, and was never verified in the last days. */
 const orders: Sample = {
@@ -13,7 +14,7 @@ const orders: Sample = {
   spec: { schedule: '@hourly', verify: { schedule: '@daily' } },
   status: {
     phase: 'Running',
-    conditions: [notReady],
+    conditions: [notReady, outdated],
     lastSuccessfulTime: ago(4),
     lastVerifyTime: ago(80),
     active: [{ run: 'scheduled-3', purpose: 'main', job: 'j3', startTime: ago(2) }],
