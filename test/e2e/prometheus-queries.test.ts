@@ -20,7 +20,7 @@ describe('a real Prometheus that scrapes the metrics of an operator', () => {
   let second: Prometheus
 
   before(async () => {
-    const metrics = new OperatorMetrics({ version: '1.2.3', clock: systemClock, holdMs: 2500 })
+    const metrics = new OperatorMetrics({ version: '1.2.3', clock: systemClock, holdMs: 6000 })
     const page = async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.format() })
     listener = await openHttpListener({ host: '127.0.0.1', port: 0, field: 'metrics' }, { '/metrics': page })
     const options = { scrapeConfigs: [scrapeConfig(listener.address)], ruleFiles: [alertsFile] }
