@@ -35,6 +35,8 @@ export const realActions = {
     (await config()).loadJob(path, { ...options, mode: 'backup' }),
   parseBackupJob: async (text: string, options: Omit<JobOptions, 'mode'> & { source: string }): Promise<BackupJob> =>
     (await config()).parseJob(text, { ...options, mode: 'backup' }),
+  parseRestoreJob: async (text: string, options: Omit<JobOptions, 'mode'> & { source: string }): Promise<RestoreJob> =>
+    (await config()).parseJob(text, { ...options, mode: 'restore' }),
   loadRestoreJob: async (path: string, options: JobOptions): Promise<RestoreJob> =>
     (await config()).loadJob(path, { ...options, mode: 'restore' }),
   /** For what does not contact Kafka; a job of another mode than the given one is refused. */
@@ -73,6 +75,11 @@ export const realActions = {
   readConnectionFile: lazy(
     () => import('../init/read-connection.ts'),
     one => one.readConnectionFile,
+  ),
+  /** Undefined for a file that is no job of OSO kafka-backup. */
+  readOsoJobFile: lazy(
+    () => import('../init/read-connection.ts'),
+    one => one.readOsoJobFile,
   ),
   surveyCluster: lazy(
     () => import('../jobs/survey-cluster.ts'),

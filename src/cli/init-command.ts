@@ -14,7 +14,7 @@ const connectionOptions: readonly OptionSpec[] = [
     name: 'from',
     value: file,
     description:
-      'read the connection from `client.properties` of the Java clients, a configuration of kcat, or a `Kafka` resource of Strimzi (also with its `KafkaUser`)',
+      'read the connection from `client.properties` of the Java clients, a configuration of kcat, or a `Kafka` resource of Strimzi (also with its `KafkaUser`), or translate a job file of OSO kafka-backup',
   },
   { name: 'listener', value: text('name'), description: 'the listener of the Strimzi resource' },
   {
@@ -48,7 +48,7 @@ export const initCommand: CommandSpec = {
   name: 'init',
   summary: 'write a job file for a backup, step by step',
   description:
-    'Connect to a cluster, show its topics with sizes and missing permissions, propose what to back up, where and how often, check the job, and write a commented job file. On a terminal it asks for what the options leave open, with a proposal for each answer. Without a terminal, or with `--yes`, it takes the proposals; `--bootstrap-server` or `--from`, and `--path`, are then required. The file never holds a secret: it refers to environment variables, and the command shows which to set. An existing file is not replaced without `--overwrite`.',
+    'Connect to a cluster, show its topics with sizes and missing permissions, propose what to back up, where and how often, check the job, and write a commented job file. On a terminal it asks for what the options leave open, with a proposal for each answer. Without a terminal, or with `--yes`, it takes the proposals; `--bootstrap-server` or `--from`, and `--path`, are then required. A job file of OSO kafka-backup is translated to one of this program, and every field that has no counterpart is listed. The file never holds a secret: it refers to environment variables, and the command shows which to set. An existing file is not replaced without `--overwrite`.',
   options: [
     ...connectionOptions,
     {
@@ -74,8 +74,8 @@ export const initCommand: CommandSpec = {
     {
       name: 'out',
       value: file,
-      description: 'the job file to write; `-` prints it instead',
-      fallback: 'backup.yaml',
+      description:
+        'the job file to write; `-` prints it instead. Default: `backup.yaml`, or `restore.yaml` for a restore',
     },
     { name: 'overwrite', description: 'replace an existing file' },
     { name: 'no-check', description: 'write the file without connecting to the cluster and the storage' },
@@ -86,6 +86,10 @@ export const initCommand: CommandSpec = {
     {
       command: 'kafka-backup init --from client.properties --path s3://backups/kafka --yes',
       meaning: 'take the connection from a client and every proposal',
+    },
+    {
+      command: 'kafka-backup init --from oso-backup.yaml --no-check --out -',
+      meaning: 'translate a job of OSO kafka-backup and print it',
     },
     {
       command:

@@ -79,6 +79,11 @@ export class Session {
     return this.#load(() => this.actions.parseBackupJob(text, { source, env }))
   }
 
+  async parseRestoreJob(text: string, source: string, known: Record<string, string>): Promise<RestoreJob> {
+    const env = { ...known, ...this.#io.env }
+    return this.#load(() => this.actions.parseRestoreJob(text, { source, env }))
+  }
+
   /** Texts that appear in no line from now on. */
   hide(secrets: readonly string[]): void {
     this.#redactor.add(secrets)

@@ -13,14 +13,26 @@ export interface PlannedJob {
   schedule: Schedule
   /** Those that are taken; undefined where the cluster was not asked. */
   taken?: readonly SurveyedTopic[] | undefined
+  /** The job of another program that this one is translated from. */
+  origin?: JobOrigin
+}
+
+export interface JobOrigin {
+  file: string
+  /** Fields that have no counterpart or another meaning. */
+  notes: readonly string[]
+  /** More fields of the section `backup` or `restore`. */
+  options: Record<string, unknown>
+  metrics?: Record<string, unknown> | undefined
 }
 
 /** Pure. The job file as text, with a comment for each decision. It holds the names of secrets, and no secret. */
 export function formatJob(job: PlannedJob): string {
-  const { backupId, connection, topics, storage, schedule } = job
+  const { backupId, connection, topics, storage, schedule, origin } = job
   return [
     ...comment(`Backup job of kafka-backup, written by \`kafka-backup init\`.${describeTaken(job.taken)}`),
     ...comment('docs/configuration.md explains all fields. After a change, run: kafka-backup check <this file>'),
+    ...formatOrigin(origin),
     ...yaml({ mode: 'backup' }),
     ...comment('A backup continues under its name. Another name begins another backup.'),
     ...yaml({ backup_id: backupId }),
@@ -34,7 +46,8 @@ export function formatJob(job: PlannedJob): string {
     ...comment('Where the backup is stored. Credentials of buckets come from the environment: docs/storage.md.'),
     ...yaml({ storage }),
     '',
-    ...formatSchedule(schedule),
+    ...formatSchedule(schedule, origin?.options ?? {}),
+    ...(origin?.metrics ? yaml({ metrics: origin.metrics }) : []),
     ...formatMonitoring(schedule),
     ...suggestions,
     '',
@@ -48,7 +61,7 @@ function describeTaken(taken: readonly SurveyedTopic[] | undefined): string {
   return ` At that time: ${formatCount(taken.length)} topic${taken.length === 1 ? '' : 's'}${size}.`
 }
 
-function formatSecurity({ security, secrets, notes }: Connection): string[] {
+export function formatSecurity({ security, secrets, notes }: Connection): string[] {
   return [
     ...notes.flatMap(note => comment(note, 1)),
     ...secrets.flatMap(({ variable, origin }) => comment(`Set ${variable}: ${origin}.`, 1)),
@@ -71,17 +84,19 @@ function formatTopics({ include, exclude, reasons = [] }: PlannedJob['topics']):
   ]
 }
 
-function formatSchedule({ continuous, cron, text }: Schedule): string[] {
+function formatSchedule({ continuous, cron, text }: Schedule, options: Record<string, unknown>): string[] {
   if (continuous) {
     return [
       ...comment('The backup follows the cluster until it is stopped, and commits every commit_interval.'),
-      ...yaml({ backup: { continuous: true, commit_interval: '1m' } }),
+      ...yaml({ backup: { continuous: true, commit_interval: '1m', ...options } }),
     ]
   }
-  if (cron === undefined) return comment('Each run copies what is new. No schedule was chosen.')
+  const own = Object.keys(options).length > 0 ? yaml({ backup: options }) : []
+  if (cron === undefined) return [...comment('Each run copies what is new. No schedule was chosen.'), ...own]
   return [
     ...comment(`Each run copies what is new. Schedule (${text}), as a line for crontab:`),
     ...comment(`  ${cron} kafka-backup backup <this file>`),
+    ...own,
   ]
 }
 
@@ -111,12 +126,22 @@ const suggestions = [
   '#     url: http://registry:8081',
 ]
 
+/** What the job that was translated says and this one does not. */
+export function formatOrigin(origin: JobOrigin | undefined): string[] {
+  if (!origin) return []
+  const { file, notes } = origin
+  return [
+    ...comment(`Translated from ${file}, a job of OSO kafka-backup. Check each of these fields:`),
+    ...notes.flatMap(note => comment(`- ${note}`)),
+  ]
+}
+
 /** Names from files and clusters stay on their line. */
-function comment(text: string, depth = 0): string[] {
+export function comment(text: string, depth = 0): string[] {
   return text.split(/[\r\n]+/).map(line => `${'  '.repeat(depth)}# ${line}`)
 }
 
-function yaml(tree: unknown, depth = 0): string[] {
+export function yaml(tree: unknown, depth = 0): string[] {
   const text = stringify(tree, { lineWidth: 0, defaultStringType: 'PLAIN', flowCollectionPadding: false })
   return text
     .trimEnd()

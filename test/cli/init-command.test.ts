@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
+import { readOsoJob } from '../../src/init/oso-job.ts'
 import { assertFree, writeJobFile } from '../../src/init/write-job-file.ts'
 import { checkReport, fakeActions } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
@@ -168,4 +169,74 @@ test('a file that exists is replaced only with --overwrite', async () => {
   } finally {
     await rm(folder, { recursive: true })
   }
+})
+
+describe('init with a job file of OSO kafka-backup', () => {
+  const text = (mode: string, topic = 'orders') => `mode: ${mode}
+backup_id: daily
+${mode === 'backup' ? 'source' : 'target'}: { bootstrap_servers: [kafka:9092], topics: { include: ['${topic}'] } }
+storage: { backend: s3, bucket: acme, prefix: prod, access_key: AKIA1, secret_key: open-sesame }
+${mode}: { max_concurrent_partitions: 3 }
+`
+  const from = (file: string) => ({ readOsoJobFile: async () => readOsoJob(file, 'oso.yaml') })
+
+  test('takes its topics, storage and name, and lists what has no counterpart', async () => {
+    const {
+      code,
+      out,
+      err,
+      file,
+      text: job,
+      calls,
+    } = await run(['--from', 'oso.yaml'], { actions: from(text('backup')) })
+    assert.equal(code, 0, err)
+    assert.equal(file, 'backup.yaml')
+    assert.match(err, /oso\.yaml: backup\.max_concurrent_partitions: not translated/)
+    assert.match(job ?? '', /# - backup\.max_concurrent_partitions: not translated/)
+    assert.match(job ?? '', /backup_id: daily[\s\S]*- orders\n[\s\S]*bucket: acme[\s\S]*prefix: prod\/kafka-backup/)
+    assert.doesNotMatch(`${job}${out}${err}`, /open-sesame/)
+    assert.match(out, /export AWS_SECRET_ACCESS_KEY=…/)
+    const [checked] = calls.checkJob as [{ storage: { secretAccessKey: string } }]
+    assert.equal(checked.storage.secretAccessKey, 'open-sesame')
+  })
+
+  test('replaces its storage with --path, and needs its credentials no more', async () => {
+    const { out, err, text: job } = await run(['--from', 'oso.yaml', '-p', '/b'], { actions: from(text('backup')) })
+    assert.match(err, /storage: replaced by \/b/)
+    assert.match(job ?? '', /backend: filesystem\n {2}path: \/b\n/)
+    assert.doesNotMatch(`${job}${out}`, /AWS_/)
+  })
+
+  test('writes the job of a restore, and the command that imports its archive', async () => {
+    const {
+      code,
+      out,
+      err,
+      file,
+      text: job,
+      calls,
+    } = await run(['--from', 'oso.yaml'], { actions: from(text('restore')) })
+    assert.equal(code, 0, err)
+    assert.equal(file, 'restore.yaml')
+    assert.deepEqual([calls.surveyCluster, calls.checkJob], [undefined, undefined])
+    assert.match(out, /kafka-backup import --from s3:\/\/acme\/prod --backup-id daily --to s3:\/\/acme\/prod\/imported/)
+    assert.match(job ?? '', /prefix: prod\/imported[\s\S]*topics:\n {4}include:\n {6}- orders/)
+    const json = await run(['--from', 'oso.yaml', '--format', 'json'], { actions: from(text('restore')) })
+    assert.equal(JSON.parse(json.out).file, 'restore.yaml')
+  })
+
+  test('refuses a regular expression and options that do not apply, and writes nothing', async () => {
+    const refused = await run(['--from', 'oso.yaml'], { actions: from(text('restore', '~pay.*')) })
+    assert.deepEqual([refused.code, refused.file], [2, undefined])
+    assert.match(
+      refused.err,
+      /target\.topics\.include: the regular expression ~pay\.\* has no counterpart; pass --include/,
+    )
+    const replaced = await run(['--from', 'oso.yaml', '--include', 'pay*'], {
+      actions: from(text('restore', '~pay.*')),
+    })
+    assert.equal(replaced.code, 0, replaced.err)
+    const scheduled = await run(['--from', 'oso.yaml', '--schedule', 'daily'], { actions: from(text('restore')) })
+    assert.deepEqual([scheduled.code, scheduled.file], [2, undefined])
+  })
 })

@@ -1,6 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
 import type { Connection } from '../../init/connection.ts'
 import type { PlannedJob } from '../../init/format-job.ts'
+import type { PlannedRestore } from '../../init/format-restore-job.ts'
 import type { SurveyedTopic } from '../../init/propose-topics.ts'
 import type { ClusterSurvey } from '../../jobs/survey-cluster.ts'
 import { shellQuote } from '../../lib/shell.ts'
@@ -76,10 +77,40 @@ export function printInit(session: Session, { job, text, file, survey, report }:
       topics: (job.taken ?? []).map(({ name, partitions, bytes, missing }) => ({ name, partitions, bytes, missing })),
       schedule: job.schedule.text,
       variables: job.connection.secrets.map(({ variable, origin }) => ({ variable, origin })),
-      notes: job.connection.notes,
+      notes: job.origin?.notes ?? job.connection.notes,
       ok: report?.ok ?? null,
       checks: report?.checks ?? [],
       next: next.map(({ command }) => command),
+    }),
+  )
+}
+
+export interface RestoreResult {
+  plan: PlannedRestore
+  text: string
+  file: string | undefined
+  importCommand: string
+}
+
+/** The same for the job of a restore, which nothing was checked for. */
+export function printRestore(session: Session, { plan, text, file, importCommand }: RestoreResult): void {
+  const name = shellQuote(file ?? 'restore.yaml')
+  const next = [
+    ...exportsOf(plan.connection),
+    { command: importCommand, meaning: 'import the archive; the new job restores the imported backup' },
+    { command: `kafka-backup check ${name}`, meaning: 'check connectivity and permissions' },
+    { command: `kafka-backup restore ${name} --dry-run`, meaning: 'show what it would do, and every blocker' },
+    { command: `kafka-backup restore ${name}`, meaning: 'restore' },
+  ]
+  session.print(
+    () =>
+      file === undefined
+        ? [text.trimEnd()]
+        : [`Wrote ${printable(file)}, unchecked. Next:`, ...formatNext(next, session.style)],
+    () => ({
+      ...{ file: file ?? null, job: text, cluster_id: null, topics: [], schedule: null },
+      variables: plan.connection.secrets.map(({ variable, origin }) => ({ variable, origin })),
+      ...{ notes: plan.origin.notes, ok: null, checks: [], next: next.map(({ command }) => command) },
     }),
   )
 }
@@ -91,10 +122,6 @@ interface NextStep {
 
 function nextSteps({ connection, schedule }: PlannedJob, file: string | undefined, report?: CheckReport): NextStep[] {
   const name = shellQuote(file ?? 'backup.yaml')
-  const exports = connection.secrets.map(({ variable, origin }) => ({
-    command: `export ${variable}=…`,
-    meaning: `set it to ${origin}`,
-  }))
   const check = { command: `kafka-backup check ${name}`, meaning: 'check connectivity and permissions' }
   const acls = { command: `kafka-backup check ${name} --acls kafka-acls`, meaning: 'print the permissions to grant' }
   const backup = {
@@ -108,7 +135,11 @@ function nextSteps({ connection, schedule }: PlannedJob, file: string | undefine
   const verify = { command: `kafka-backup verify --config ${name} --deep`, meaning: 'read every byte of it' }
   const status = { command: `kafka-backup status --config ${name}`, meaning: 'show its age, proofs and growth' }
   const first = report?.ok ? [] : report ? [acls, check] : [check]
-  return [...exports, ...first, backup, verify, ...(cron ? [cron] : []), status]
+  return [...exportsOf(connection), ...first, backup, verify, ...(cron ? [cron] : []), status]
+}
+
+function exportsOf({ secrets }: Connection): NextStep[] {
+  return secrets.map(({ variable, origin }) => ({ command: `export ${variable}=…`, meaning: `set it to ${origin}` }))
 }
 
 /**
