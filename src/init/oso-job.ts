@@ -23,6 +23,8 @@ export interface OsoJob {
   notes: readonly string[]
 }
 
+// The other program replaces variables before it parses the file.
+const YAML_HELP = `In a copy of the file, put quotes around \${NAME} in lists and maps in brackets.`
 const HELP = 'docs/import.md explains which job files are translated.'
 
 /** Whether the text is a job file of OSO kafka-backup: those of this program name the protocol `protocol`. */
@@ -77,7 +79,7 @@ function whyNot(name: string): string {
 function parseJob(text: string, source: string): Section {
   const document = parseDocument(text, { merge: true })
   const [error] = document.errors
-  if (error) throw unreadable(source, `it is not valid YAML: ${error.message.split('\n')[0]}`, HELP)
+  if (error) throw unreadable(source, `it is not valid YAML: ${error.message.split('\n')[0]}`, YAML_HELP)
   const tree: unknown = document.toJS({ maxAliasCount: 100 })
   if (isTooDeep(tree)) throw unreadable(source, 'it is nested too deep', HELP)
   const job = sectionOf(tree)
