@@ -97,7 +97,7 @@ describe('a backup job of OSO kafka-backup', () => {
         ['AWS_SECRET_ACCESS_KEY', 'storage.secret_key in oso.yaml', 's3cr3t'],
       ],
     )
-    const referring = read(backup.replace('opensesame', '${MY_PASSWORD}').replace('kafka-1:9093', '"${BROKER}:9093"'))
+    const referring = read(backup.replace('opensesame', `\${MY_PASSWORD}`).replace('kafka-1:9093', `"\${BROKER}:9093"`))
     assert.deepEqual(
       referring.connection.secrets.map(({ variable, value }) => [variable, value]),
       [
