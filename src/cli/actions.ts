@@ -76,7 +76,7 @@ export const realActions = {
     () => import('../init/read-connection.ts'),
     one => one.readConnectionFile,
   ),
-  /** Undefined for a file that is no job of OSO kafka-backup. */
+  /** Undefined for a file that is not a job of OSO kafka-backup. */
   readOsoJobFile: lazy(
     () => import('../init/read-connection.ts'),
     one => one.readOsoJobFile,

@@ -1,4 +1,4 @@
-import { parseDocument } from 'yaml'
+import { LineCounter, parseDocument } from 'yaml'
 import { isTooDeep } from '../lib/json.ts'
 import { type Connection, type SecretVariable, secretOf, unreadable } from './connection.ts'
 import { type Section, sectionOf, textOr, translateBackup, translateRestore } from './oso-options.ts'
@@ -77,9 +77,14 @@ function whyNot(name: string): string {
 }
 
 function parseJob(text: string, source: string): Section {
-  const document = parseDocument(text, { merge: true })
+  const lineCounter = new LineCounter()
+  // Pretty errors quote the file, which may hold secrets.
+  const document = parseDocument(text, { merge: true, prettyErrors: false, lineCounter })
   const [error] = document.errors
-  if (error) throw unreadable(source, `it is not valid YAML: ${error.message.split('\n')[0]}`, YAML_HELP)
+  if (error) {
+    const { line } = lineCounter.linePos(error.pos[0])
+    throw unreadable(source, `line ${line}: it is not valid YAML: ${error.message}`, YAML_HELP)
+  }
   const tree: unknown = document.toJS({ maxAliasCount: 100 })
   if (isTooDeep(tree)) throw unreadable(source, 'it is nested too deep', HELP)
   const job = sectionOf(tree)
@@ -149,7 +154,7 @@ function readSecurity(
   return { protocol, ...(Object.keys(tls).length > 0 && { tls }), ...(sasl && { sasl }) }
 }
 
-/** A job without its login would connect as somebody else or not at all: such a file is refused. */
+/** A job without its login could not connect, or would connect as another user: such a file is refused. */
 function loginOf(login: Section, at: string, source: string, secrets: SecretVariable[]): Section {
   // `SCRAM-SHA256` and `SCRAM-SHA-256` are the same there.
   const mechanism = textOr(login.sasl_mechanism, 'none').replace(/^SCRAM-SHA-?(256|512)$/, 'SCRAM-SHA-$1')

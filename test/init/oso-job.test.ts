@@ -110,7 +110,7 @@ describe('a backup job of OSO kafka-backup', () => {
   test('is refused with the field that no job could replace', () => {
     const kerberos = backup.replace('SCRAM-SHA512', 'GSSAPI')
     assert.throws(() => read(kerberos), /oso\.yaml: source\.security\.sasl_mechanism: GSSAPI cannot be translated/)
-    assert.throws(() => read('mode: backup\nstorage: {a: [}'), /oso\.yaml: it is not valid YAML/)
+    assert.throws(() => read('mode: backup\nstorage: {a: [}'), /oso\.yaml: line 2: it is not valid YAML/)
     const own = 'mode: backup\nsource: {security: {protocol: SSL}}\nstorage: {backend: filesystem, path: /b}'
     assert.throws(() => read(own), /a job file of this program already/)
   })
