@@ -36,7 +36,8 @@ export function formatNotification(
   if (format === 'slack') {
     const where = location === undefined ? '' : ` at ${location}`
     const next = help === undefined ? '' : `\n${help}`
-    return JSON.stringify({ text: redactor.text(`kafka-backup: ${event} of ${backupId}${where}: ${message}${next}`) })
+    const text = redactor.text(`kafka-backup: ${event} of ${backupId}${where}: ${message}${next}`)
+    return JSON.stringify({ text: escapeSlack(text) })
   }
   const document = {
     ...{ source: 'kafka-backup', version, time, event, backup_id: backupId },
@@ -46,6 +47,11 @@ export function formatNotification(
     ...(help !== undefined && { help }),
   }
   return JSON.stringify(redactor.value(document))
+}
+
+/** Slack reads `<…>` as a link or a mention, such as `<!channel>`. */
+function escapeSlack(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
 export interface WebhookParts {

@@ -78,6 +78,9 @@ describe('webhooks', () => {
     )
     assert.match(bodies[0] ?? '', /failure of orders at s3:\/\/backups\/kafka: the login/)
     assert.doesNotMatch(formatNotification('slack', notification, parts()), /hunter2/)
+    const hostile = { ...notification, message: 'topic <!channel> & <https://x|y>' }
+    const { text } = JSON.parse(formatNotification('slack', hostile, parts()))
+    assert.match(text, /topic &lt;!channel&gt; &amp; &lt;https:\/\/x\|y&gt;/, 'no mention and no link')
   })
 
   test('try again after a failure of the server, and not after a refusal', async () => {
