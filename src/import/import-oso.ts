@@ -40,12 +40,21 @@ export interface ImportReport {
   losses: string[]
 }
 
-/** Copies an archive of OSO kafka-backup to a new backup with one generation. The archive is only read. */
-export async function importOso(parts: ImportParts, signal: AbortSignal): Promise<ImportReport> {
-  const { from, to, backupId, run, now } = parts
+/** Reads what is to be imported, and refuses a place that is taken. Writes nothing, not even a lease. */
+export async function prepareImport(
+  { from, to, backupId }: Pick<ImportParts, 'from' | 'to' | 'backupId'>,
+  signal: AbortSignal,
+): Promise<OsoManifest> {
   const key = manifestCopyKey(backupId)
   const source = parseOsoManifest(await readManifest(from, key, signal), key)
   await refuseExisting(to, backupId, signal)
+  return source
+}
+
+/** Copies an archive of OSO kafka-backup to a new backup with one generation. The archive is only read. */
+export async function importOso(parts: ImportParts, signal: AbortSignal): Promise<ImportReport> {
+  const { from, to, backupId, run, now } = parts
+  const source = await prepareImport(parts, signal)
   const startedAt = now()
   const counts: ImportCounts = {
     ...{ records: 0, addedHeaders: 0, duplicates: 0, holes: new Map(), damaged: [] },

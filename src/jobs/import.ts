@@ -1,5 +1,5 @@
 import { withLease } from '../archive/writer-lease.ts'
-import { type ImportReport, importOso } from '../import/import-oso.ts'
+import { type ImportReport, importOso, prepareImport } from '../import/import-oso.ts'
 import { formatUtc, systemClock } from '../lib/clock.ts'
 import { parseLocation } from '../storage/location.ts'
 import { openStorage } from '../storage/open-storage.ts'
@@ -21,6 +21,8 @@ export async function importJob(request: ImportRequest, hooks: Hooks, signal: Ab
   const to = openStorage(parseLocation(request.to))
   try {
     const parts = { from, to, backupId, run: newRun(), toolVersion: version, now: () => formatUtc(systemClock.now()) }
+    // Before the lease, which would leave an empty folder behind.
+    await prepareImport(parts, signal)
     const claim = { backupId, role: 'writer', kind: 'import' } as const
     return await withLease(leaseParts(to, hooks), claim, signal, () =>
       importOso({ ...parts, onProgress: hooks.onProgress }, signal),
