@@ -64,6 +64,8 @@ export interface StatusFacts {
   generations: readonly GenerationSummary[]
   /** Of an option or a job. */
   expected?: ExpectedInterval | undefined
+  /** The options of a command that name the location, such as `--path /backups`. */
+  at?: string
 }
 
 type Readable = Exclude<BackupSummary, { error: string }>
@@ -80,16 +82,17 @@ const HISTORY_COMMITS = 4
 const PROOF_DAYS = 30
 
 /** Pure. What is known of a backup, judged at a time. */
-export function judgeBackup({ summary, generations, expected: stated }: StatusFacts, nowMs: number): BackupStatus {
-  if ('error' in summary) return unreadable(summary)
+export function judgeBackup({ summary, generations, expected: stated, at }: StatusFacts, nowMs: number): BackupStatus {
+  const command = (name: string) => `\`kafka-backup ${[name, summary.backup_id, at].filter(part => part).join(' ')}\``
+  if ('error' in summary) return unreadable(summary, command)
   const read = generations.filter((one): one is ReadGeneration => 'created_at' in one)
   const expected = stated ?? usualInterval(read)
   const ageMs = Math.max(0, nowMs - Date.parse(summary.created_at))
   const newGaps = countNewGaps(summary, read)
   const findings = [
-    ...judgeProofs(summary, nowMs),
+    ...judgeProofs(summary, nowMs, command),
     ...judgeAge(summary, ageMs, expected),
-    ...judgeContent(summary, newGaps),
+    ...judgeContent(summary, newGaps, command),
   ]
   const { last_verification: verified, last_drill: drilled } = summary
   return {
@@ -112,11 +115,17 @@ export function judgeBackup({ summary, generations, expected: stated }: StatusFa
   }
 }
 
-function unreadable({ backup_id, error, code }: Extract<BackupSummary, { error: string }>): BackupStatus {
+/** The text of a command about the backup, with its location. */
+type CommandText = (name: string) => string
+
+function unreadable(
+  { backup_id, error, code }: Extract<BackupSummary, { error: string }>,
+  command: CommandText,
+): BackupStatus {
   const isLocked = code === 'ENCRYPTION_KEY'
   const finding: StatusFinding = isLocked
     ? { level: 'warning', kind: 'locked', message: 'it is encrypted and there is no key', action: 'pass --key-file' }
-    : { level: 'critical', kind: 'unreadable', message: error, action: `run \`kafka-backup verify ${backup_id}\`` }
+    : { level: 'critical', kind: 'unreadable', message: error, action: `run ${command('verify')}` }
   return nothingKnown(backup_id, finding)
 }
 
@@ -176,7 +185,7 @@ function judgeAge({ backup_id }: Readable, ageMs: number, expected: ExpectedInte
   return [{ level, kind: isStale ? 'stale' : 'late', message, action }]
 }
 
-function judgeContent({ backup_id, complete }: Readable, newGaps: number): StatusFinding[] {
+function judgeContent({ backup_id, complete }: Readable, newGaps: number, command: CommandText): StatusFinding[] {
   const incomplete: StatusFinding = {
     level: 'warning',
     kind: 'incomplete',
@@ -187,13 +196,13 @@ function judgeContent({ backup_id, complete }: Readable, newGaps: number): Statu
     level: 'warning',
     kind: 'new_gaps',
     message: `${formatCount(newGaps)} new ${newGaps === 1 ? 'gap' : 'gaps'}: the source lost records before they were read`,
-    action: `run \`kafka-backup describe ${backup_id}\`, and run the backup more often than records expire`,
+    action: `run ${command('describe')}, and run the backup more often than records expire`,
   }
   return [...(complete ? [] : [incomplete]), ...(newGaps > 0 ? [gaps] : [])]
 }
 
-function judgeProofs(summary: Readable, nowMs: number): StatusFinding[] {
-  const { backup_id, last_deep_verification: deep, last_proven_drill: proven } = summary
+function judgeProofs(summary: Readable, nowMs: number, command: CommandText): StatusFinding[] {
+  const { last_deep_verification: deep, last_proven_drill: proven } = summary
   const damage = damageOf(summary)
   const failed = failedDrillOf(summary)
   const isOld = (time: string) => nowMs - Date.parse(time) > PROOF_DAYS * DAY_MS
@@ -204,7 +213,7 @@ function judgeProofs(summary: Readable, nowMs: number): StatusFinding[] {
       level: 'critical',
       kind: 'damaged',
       message,
-      action: `run \`kafka-backup verify ${backup_id} --deep\``,
+      action: `run ${command('verify --deep')}`,
     })
   } else if (!deep || ('finished_at' in deep && isOld(deep.finished_at))) {
     const message = deep ? `no byte was read for ${PROOF_DAYS} days` : 'its bytes were never verified'
@@ -212,15 +221,26 @@ function judgeProofs(summary: Readable, nowMs: number): StatusFinding[] {
       level: 'notice',
       kind: 'not_verified',
       message,
-      action: `run \`kafka-backup verify ${backup_id} --deep\``,
+      action: `run ${command('verify --deep')}`,
     })
   }
   if (failed) {
-    const message = `the last drill, ${formatAgo(failed.finished_at, nowMs)}, did not prove the backup`
-    findings.push({ level: 'critical', kind: 'drill_failed', message, action: 'read its report' })
+    const which = failed === summary.last_drill ? 'the last drill' : 'a drill whose part no later one has proven'
+    const message = `${which}, ${formatAgo(failed.finished_at, nowMs)}, did not prove the backup (${failed.scope})`
+    findings.push({
+      level: 'critical',
+      kind: 'drill_failed',
+      message,
+      action: `${command('describe')} shows it; read the report in its evidence`,
+    })
   } else if (!proven || ('finished_at' in proven && isOld(proven.finished_at))) {
     const message = proven ? `no restore was tried for ${PROOF_DAYS} days` : 'no restore of it was ever tried'
-    findings.push({ level: 'notice', kind: 'not_drilled', message, action: 'run `kafka-backup drill`' })
+    findings.push({
+      level: 'notice',
+      kind: 'not_drilled',
+      message,
+      action: 'run `kafka-backup drill` with a target cluster',
+    })
   }
   return findings
 }

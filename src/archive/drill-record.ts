@@ -16,6 +16,12 @@ export const drillRecordSchema = z.strictObject({
   proven: z.boolean(),
   /** What was restored, such as `all topics` or `5% of every partition`. */
   scope: z.string(),
+  /** Which topics, such as `all topics`. */
+  selection: z.string().exactOptional(),
+  /** Only a part of the records of these topics was restored. */
+  limited: z.boolean().exactOptional(),
+  /** The restored records differ, or the backup is damaged: only a restore of this part proves that it is not any more. */
+  damaged: z.boolean().exactOptional(),
   topics: z.int().nonnegative(),
   records: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
@@ -34,16 +40,20 @@ export const drillRecordSchema = z.strictObject({
 export type DrillRecord = Omit<z.output<typeof drillRecordSchema>, 'checksum'>
 
 /** What a listing shows of a drill. */
-export type DrillFacts = Pick<
-  DrillRecord,
-  'generation' | 'proven' | 'scope' | 'records' | 'recovery_ms' | 'started_at' | 'finished_at'
->
+export type DrillFacts = Pick<DrillRecord, (typeof shownFields)[number]>
+
+const shownFields = [
+  ...(['generation', 'proven', 'scope', 'selection', 'limited', 'damaged', 'records'] as const),
+  ...(['recovery_ms', 'started_at', 'finished_at'] as const),
+] as const
 
 export interface LastDrills {
   /** Null before the first drill; with an `error` where the record cannot be read. */
   last_drill: LastRecord<DrillFacts>
   /** The last one that proved that the backup can be restored. */
   last_proven_drill: LastRecord<DrillFacts>
+  /** The last one that failed, if no later one has proven its part. */
+  last_failed_drill: LastRecord<DrillFacts>
 }
 
 const drills: RecordKind<DrillFacts> = {
@@ -55,12 +65,27 @@ const drills: RecordKind<DrillFacts> = {
   parse: (bytes, { backupId, key, isStrong }) => {
     const record = parseSealed(drillRecordSchema, bytes, key)
     if (record.backup_id !== backupId || record.proven !== isStrong) throw damaged(key, 'does not belong to its key')
-    const { generation, proven, scope, records, recovery_ms, started_at, finished_at } = record
-    return { generation, proven, scope, records, recovery_ms, started_at, finished_at }
+    return Object.fromEntries(
+      shownFields.filter(name => record[name] !== undefined).map(name => [name, record[name]]),
+    ) as unknown as DrillFacts
   },
+  settles,
 }
 
-/** Stores the result of a drill; see `storeRecord`. A drill that proved the backup supersedes all earlier ones. */
+/**
+ * Pure. Whether a drill stands for an earlier one that failed: all records of its topics were restored, or the same part, unless that was
+ * found to be damaged, because a sample is of other records each time. A drill that failed for another reason shows nothing about damage.
+ */
+function settles(newer: DrillFacts, failed: DrillFacts): boolean {
+  const { scope, selection = scope, limited = scope !== 'all topics' } = newer
+  const { selection: failedTopics = failed.scope } = failed
+  const isAll = !limited && (selection === 'all topics' || selection === failedTopics)
+  const isDamaged = failed.damaged !== false
+  if (newer.proven) return isAll || (!isDamaged && scope === failed.scope)
+  return (isAll || scope === failed.scope) && (!isDamaged || newer.damaged !== false)
+}
+
+/** Stores the result of a drill; see `storeRecord`. One that proved the backup supersedes earlier ones, and failed ones of its part. */
 export function recordDrill(
   storage: Storage,
   record: DrillRecord,
@@ -74,21 +99,22 @@ export function recordDrill(
 
 /** What is known of the last drills. A record that cannot be read must not hide the backup. */
 export async function readLastDrills(storage: Storage, backupId: string, signal: AbortSignal): Promise<LastDrills> {
-  const { last, lastStrong } = await readLastRecords(storage, drills, backupId, signal)
-  return { last_drill: last, last_proven_drill: lastStrong }
+  const { last, lastStrong, lastOpen } = await readLastRecords(storage, drills, backupId, signal)
+  return { last_drill: last, last_proven_drill: lastStrong, last_failed_drill: lastOpen }
 }
 
-/** Pure. The last drill, if it did not prove the backup. */
-export function failedDrillOf({ last_drill: last }: LastDrills): DrillFacts | undefined {
-  return last && 'proven' in last && !last.proven ? last : undefined
+/** Pure. The last drill that failed, unless a later one has proven its part. */
+export function failedDrillOf({ last_failed_drill: failed }: LastDrills): DrillFacts | undefined {
+  return failed && 'proven' in failed ? failed : undefined
 }
 
 /** Pure. `3 d ago, generation 17, proven: 5% of every partition, 1,200 records in 12 s`. */
-export function describeDrills({ last_drill: last, last_proven_drill: proven }: LastDrills, nowMs: number): string {
+export function describeDrills(drilled: LastDrills, nowMs: number): string {
+  const { last_drill: last, last_proven_drill: proven, last_failed_drill: failed } = drilled
   if (!last) return 'never'
   if ('error' in last) return `unknown: ${last.error}`
-  if (last.proven) return describeOne(last, nowMs)
-  const earlier = proven && 'proven' in proven ? `; before that ${describeOne(proven, nowMs)}` : ''
+  const other = last.proven ? failed : proven
+  const earlier = other && 'proven' in other ? `; before that ${describeOne(other, nowMs)}` : ''
   return `${describeOne(last, nowMs)}${earlier}`
 }
 

@@ -10,6 +10,8 @@ export interface RecordKind<F> {
   parseKey(backupId: string, key: string): { name: string; isStrong: boolean } | undefined
   /** Throws ARCHIVE_DAMAGED for a record that cannot be read, or that does not belong to its key. */
   parse(bytes: Buffer, place: { backupId: string; key: string; isStrong: boolean }): F
+  /** Whether a record makes an earlier weak one void; without it, it always does. */
+  settles?(newer: F, earlier: F): boolean
 }
 
 /** Null before the first one; with an `error` where the record cannot be read. */
@@ -19,6 +21,8 @@ export interface LastRecords<F> {
   last: LastRecord<F>
   /** The last strong one: a weaker one that follows does not supersede it. */
   lastStrong: LastRecord<F>
+  /** The last weak one that no later strong one settles; null where all are settled. */
+  lastOpen: LastRecord<F>
 }
 
 /**
@@ -39,7 +43,7 @@ export async function storeRecord<F>(
   }
   const records = await listRecords(storage, kind, backupId, signal)
   const own = records.findIndex(one => one.key === key)
-  const superseded = own < 0 ? [] : records.slice(own + 1).filter(one => records[own]?.isStrong || !one.isStrong)
+  const superseded = own < 0 ? [] : await findSuperseded({ storage, kind, backupId }, records.slice(own), signal)
   for (const { key: old } of superseded) {
     try {
       await storage.remove(old, signal)
@@ -50,6 +54,42 @@ export async function storeRecord<F>(
     }
   }
   return key
+}
+
+interface RecordsPlace<F> {
+  storage: Storage
+  kind: RecordKind<F>
+  backupId: string
+}
+
+/** Of the newest record and those before it, the newest first: those that it makes void. */
+async function findSuperseded<F>(
+  { storage, kind, backupId }: RecordsPlace<F>,
+  [newest, ...older]: readonly RecordObject[],
+  signal: AbortSignal,
+): Promise<RecordObject[]> {
+  if (!newest) return []
+  const candidates = older.filter(one => newest.isStrong || !one.isStrong)
+  if (!kind.settles) return candidates
+  const facts = await readRecord(storage, kind, backupId, newest, signal)
+  const superseded: RecordObject[] = []
+  for (const one of candidates) {
+    const earlier = one.isStrong ? undefined : await readRecord(storage, kind, backupId, one, signal)
+    if (isSettled(kind, facts, earlier)) superseded.push(one)
+  }
+  return superseded
+}
+
+/** A record that is gone or cannot be read says nothing that could be settled. */
+function isSettled<F>(kind: RecordKind<F>, newer: MaybeRecord<F>, earlier: MaybeRecord<F>): boolean {
+  if (!isReadable(earlier)) return true
+  return isReadable(newer) && (kind.settles?.(newer, earlier) ?? true)
+}
+
+type MaybeRecord<F> = LastRecord<F> | undefined
+
+function isReadable<F>(record: MaybeRecord<F>): record is F {
+  return record !== null && record !== undefined && !(typeof record === 'object' && 'error' in record)
 }
 
 async function isGone(storage: Storage, backupId: string, signal: AbortSignal): Promise<boolean> {
@@ -69,10 +109,10 @@ export async function readLastRecords<F>(
   try {
     // A later run may have removed what was listed: its own record is in the next listing.
     const read = () => readNewest(storage, kind, backupId, signal)
-    return (await read()) ?? (await read()) ?? { last: null, lastStrong: null }
+    return (await read()) ?? (await read()) ?? { last: null, lastStrong: null, lastOpen: null }
   } catch (error) {
     const failed = failureOf(error, signal)
-    return { last: failed, lastStrong: failed }
+    return { last: failed, lastStrong: failed, lastOpen: null }
   }
 }
 
@@ -88,8 +128,29 @@ async function readNewest<F>(
   const read = (one: RecordObject | undefined) => (one ? readRecord(storage, kind, backupId, one, signal) : null)
   const last = await read(newest)
   const lastStrong = newest === newestStrong ? last : await read(newestStrong)
-  return last === undefined || lastStrong === undefined ? undefined : { last, lastStrong }
+  if (last === undefined || lastStrong === undefined) return undefined
+  const lastOpen = kind.settles ? await findOpen({ storage, kind, backupId }, records, signal) : null
+  return { last, lastStrong, lastOpen }
 }
+
+/** The newest weak record that no later strong one settles. There are few records, as each removes what it settles. */
+async function findOpen<F>(
+  { storage, kind, backupId }: RecordsPlace<F>,
+  records: readonly RecordObject[],
+  signal: AbortSignal,
+): Promise<LastRecord<F>> {
+  const later: MaybeRecord<F>[] = []
+  for (const object of records.slice(0, MAX_READ)) {
+    const record = await readRecord(storage, kind, backupId, object, signal)
+    if (object.isStrong) later.push(record)
+    else if (isReadable(record) && !later.some(strong => isReadable(strong) && isSettled(kind, strong, record)))
+      return record
+  }
+  return null
+}
+
+/** A store that lets nothing be removed keeps them all. */
+const MAX_READ = 20
 
 interface RecordObject extends StoredObject {
   name: string

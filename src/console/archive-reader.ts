@@ -99,7 +99,11 @@ export class ArchiveReader {
     const read = await this.#recently(`drilled/${at}/${backupId}`, signal, own =>
       readLastDrills(storage, backupId, own),
     )
-    return { last_drill: this.#shown(read.last_drill), last_proven_drill: this.#shown(read.last_proven_drill) }
+    return {
+      last_drill: this.#shown(read.last_drill),
+      last_proven_drill: this.#shown(read.last_proven_drill),
+      last_failed_drill: this.#shown(read.last_failed_drill),
+    }
   }
 
   #shown<F extends object>(last: LastRecord<F>): LastRecord<F> {

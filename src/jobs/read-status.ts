@@ -9,13 +9,17 @@ import type { Storage } from '../storage/storage.ts'
 const GENERATIONS = 20
 const CONCURRENCY = 4
 
-/** How often the backups of a location are expected to commit. */
-export type ExpectedIntervals = (backupId: string) => ExpectedInterval | undefined
+export interface StatusRequest {
+  /** How often a backup of the location is expected to commit. */
+  expectedOf(backupId: string): ExpectedInterval | undefined
+  /** The options of a command that name the location. */
+  at: string
+}
 
 /** The status of every backup at a location. */
 export async function readStatus(
   storage: Storage,
-  expectedOf: ExpectedIntervals,
+  { expectedOf, at }: StatusRequest,
   nowMs: number,
   signal: AbortSignal,
 ): Promise<BackupStatus[]> {
@@ -23,7 +27,7 @@ export async function readStatus(
   return runPool(summaries, CONCURRENCY, async summary => {
     const { backup_id } = summary
     const generations = 'error' in summary ? [] : await readGenerations(storage, backup_id, signal)
-    return judgeBackup({ summary, generations, expected: expectedOf(backup_id) }, nowMs)
+    return judgeBackup({ summary, generations, expected: expectedOf(backup_id), at }, nowMs)
   })
 }
 

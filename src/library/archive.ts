@@ -181,8 +181,12 @@ function verifications({ last_verification: last, last_deep_verification: lastDe
   return { lastVerification: last && camelKeys(last), lastDeepVerification: lastDeep && camelKeys(lastDeep) }
 }
 
-function drills({ last_drill: last, last_proven_drill: lastProven }: LastDrills) {
-  return { lastDrill: last && camelKeys(last), lastProvenDrill: lastProven && camelKeys(lastProven) }
+function drills({ last_drill: last, last_proven_drill: lastProven, last_failed_drill: lastFailed }: LastDrills) {
+  return {
+    lastDrill: last && camelKeys(last),
+    lastProvenDrill: lastProven && camelKeys(lastProven),
+    lastFailedDrill: lastFailed && camelKeys(lastFailed),
+  }
 }
 
 function verified(report: RecordedReport) {

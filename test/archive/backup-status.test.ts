@@ -20,6 +20,7 @@ const healthy = {
   last_deep_verification: verified,
   last_drill: drilled,
   last_proven_drill: drilled,
+  last_failed_drill: null,
 }
 
 function generation(ageHours: number, more: Partial<Readable> = {}): GenerationSummary {
@@ -96,9 +97,21 @@ describe('the content of a backup', () => {
   })
 })
 
+test('actions name the location, so that they can be run as they are', () => {
+  const none = { last_deep_verification: null, last_proven_drill: null, last_drill: null }
+  const [action] = judge({ summary: { ...healthy, ...none }, at: '--path /backups' }).findings.map(one => one.action)
+  assert.equal(action, 'run `kafka-backup verify --deep orders --path /backups`')
+})
+
 describe('proofs of a backup', () => {
   test('that are missing or a month old are notices', () => {
-    const none = { last_verification: null, last_deep_verification: null, last_drill: null, last_proven_drill: null }
+    const none = {
+      last_verification: null,
+      last_deep_verification: null,
+      last_drill: null,
+      last_proven_drill: null,
+      last_failed_drill: null,
+    }
     const status = judge({ summary: { ...healthy, ...none } })
     assert.deepEqual([status.level, status.kinds], ['ok', ['not_verified', 'not_drilled']])
     assert.deepEqual(judge({}, 24 * 31).kinds, ['not_verified', 'not_drilled'])
@@ -109,7 +122,7 @@ describe('proofs of a backup', () => {
     const damage = { ...verified, problems: 2 }
     assert.deepEqual(judge({ summary: { ...healthy, last_verification: damage } }).kinds, ['damaged'])
     const failed = { ...drilled, proven: false }
-    const status = judge({ summary: { ...healthy, last_drill: failed } })
+    const status = judge({ summary: { ...healthy, last_drill: failed, last_failed_drill: failed } })
     assert.deepEqual([status.level, status.kinds], ['critical', ['drill_failed']])
   })
 })

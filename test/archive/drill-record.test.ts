@@ -41,7 +41,7 @@ const last = (world: World) => readLastDrills(world.storage, 'a', never)
 describe('records of drills', () => {
   test('list and describe show the last drill and the last proven one', async () => {
     const world = await oneBackup()
-    assert.deepEqual(await last(world), { last_drill: null, last_proven_drill: null })
+    assert.deepEqual(await last(world), { last_drill: null, last_proven_drill: null, last_failed_drill: null })
     await record(world)
     await record(world, { proven: false, differences: 3 })
     const read = await last(world)
@@ -71,6 +71,37 @@ describe('records of drills', () => {
         .sort(),
       ['failed', 'proven'],
     )
+  })
+
+  test('a proven drill of a part does not hide a failed one of another part, until that is proven', async () => {
+    const world = await oneBackup()
+    const all = { scope: 'all topics', selection: 'all topics', limited: false }
+    const sample = { scope: '5% of every partition of all topics', selection: 'all topics', limited: true }
+    const one = { scope: 'topics audit', selection: 'topics audit', limited: false, damaged: false }
+    await record(world, { ...all, proven: false, damaged: true })
+    await record(world, { ...sample, damaged: false })
+    const read = await last(world)
+    assert.equal(read.last_drill && 'proven' in read.last_drill && read.last_drill.proven, true)
+    assert.equal(failedDrillOf(read)?.scope, 'all topics')
+    assert.match(describeDrills(read, world.clock.now()), /proven: 5% of .*; before that .*FAILED: all topics/)
+    await record(world, one)
+    assert.equal(failedDrillOf(await last(world))?.scope, 'all topics', 'only one topic is proven')
+    await record(world, { ...all, damaged: false })
+    assert.deepEqual([failedDrillOf(await last(world)), world.keys('a/reports/').length], [undefined, 1])
+  })
+
+  test('the same drill settles one that failed because of the target, and not one that found damage', async () => {
+    const world = await oneBackup()
+    const sample = { scope: '5% of every partition of all topics', selection: 'all topics', limited: true }
+    await record(world, { ...sample, proven: false, damaged: false })
+    await record(world, { ...sample, damaged: false })
+    assert.equal(failedDrillOf(await last(world)), undefined)
+    await record(world, { ...sample, proven: false, damaged: true })
+    await record(world, { ...sample, proven: false, damaged: false })
+    await record(world, { ...sample, damaged: false })
+    assert.equal(failedDrillOf(await last(world))?.damaged, true, 'another sample is of other records')
+    for (let i = 0; i < 5; i++) await record(world, { ...sample, proven: false, damaged: true })
+    assert.equal(world.keys('a/reports/').length, 2, 'the newest failed one stands for the others')
   })
 
   test('a damaged record is reported and does not hide the backup', async () => {

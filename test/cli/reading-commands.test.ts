@@ -67,11 +67,13 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
       ...{ generation: 3, proven: false, scope: 'all topics', records: 7, recovery_ms: 900 },
       ...{ started_at: '2025-11-12T00:00:00.000Z', finished_at: '2025-11-12T00:00:00.000Z' },
     }
-    const { code, out } = await run(['list', ...at], { listBackups: async () => [{ ...orders, last_drill }] })
+    const { code, out } = await run(['list', ...at], {
+      listBackups: async () => [{ ...orders, last_drill, last_failed_drill: last_drill }],
+    })
     assert.equal(code, 0)
     assert.match(
       out,
-      /orders: the last drill did not prove the backup \(3 d ago, generation 3, FAILED: all topics, 7 records in 900 ms\)/,
+      /orders: a drill did not prove the backup \(3 d ago, generation 3, FAILED: all topics, 7 records in 900 ms\)/,
     )
   })
 

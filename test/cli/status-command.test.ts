@@ -103,7 +103,8 @@ describe('status', () => {
   test('expects the interval of the option, or that of the job for its own backup', async () => {
     const expected = async (argv: string[]) => {
       const { calls } = await run(argv, { loadClusterlessJob: async () => watched })
-      const [, expectedOf] = calls.readStatus as [unknown, (id: string) => unknown]
+      const [, { expectedOf, at }] = calls.readStatus as [unknown, { expectedOf: (id: string) => unknown; at: string }]
+      assert.equal(at, '--config job.yaml')
       return [expectedOf('orders'), expectedOf('other')]
     }
     assert.deepEqual(await expected(['-c', 'job.yaml']), [{ ms: 3_600_000, source: 'job' }, undefined])
@@ -141,6 +142,17 @@ describe('status --nagios', () => {
     const bad = await run(['/backups', '--nagios'], returning(stale))
     assert.equal(bad.code, 2)
     assert.match(bad.out, /^KAFKA_BACKUP CRITICAL - 1 backup; orders: the last commit is 3 d old \| /)
+  })
+
+  test('keeps backups of the same name at two locations apart', async () => {
+    const { out } = await run(['/a', '/b', '--nagios'], {
+      openLocation: async path => ({ location: path, close: async () => undefined }) as never,
+      readStatus: async storage => (storage.location === '/b' ? [stale, damaged] : [orders]),
+    })
+    assert.match(out, /; orders@\/b: the last commit is 3 d old; audit: /)
+    const labels = [...out.matchAll(/'([^']+)'=/g)].map(([, label]) => label)
+    assert.deepEqual([labels.length, new Set(labels).size], [9, 9])
+    assert.ok(labels.includes('orders@/a_age') && labels.includes('audit_age'), out)
   })
 
   test('is UNKNOWN where a location or a job file cannot be read', async () => {

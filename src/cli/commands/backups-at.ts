@@ -40,7 +40,7 @@ export async function withBackupsAt<T>(
     const job = await session.loadClusterlessJob(config)
     return withOpen(await open.ofJob(job), storage => work(storage, job))
   }
-  if (path === undefined) throw usageError('pass --path or --config')
+  if (path === undefined) throw usageError('pass --path or --config, or set KAFKA_BACKUP_LOCATION')
   return withOpen(await open.ofPath(path), storage => work(storage, undefined))
 }
 

@@ -110,7 +110,7 @@ function isNotProven(row: Row): row is Readable & { location: string } {
 }
 
 function describeFailedDrill(row: Readable, nowMs: number): string {
-  return `the last drill did not prove the backup (${printable(describeDrills(row, nowMs))})`
+  return `a drill did not prove the backup (${printable(describeDrills(row, nowMs))})`
 }
 
 function describeDamage(row: Readable, nowMs: number): string {

@@ -9,22 +9,35 @@ export const NAGIOS_UNKNOWN = 3
 
 /** Pure. One line: `KAFKA_BACKUP WARNING - 2 backups: orders: … | orders_age=120s;…`. */
 export function formatNagios(found: readonly LocationStatus[]): string {
-  const backups = found.flatMap(one => ('error' in one ? [] : one.backups))
+  const all = found.flatMap(one =>
+    'error' in one ? [] : one.backups.map(backup => ({ ...backup, location: one.location })),
+  )
+  const isAmbiguous = (id: string) => all.filter(({ backup_id }) => backup_id === id).length > 1
+  const backups = all.map(backup => {
+    const { backup_id, location } = backup
+    return { ...backup, name: isAmbiguous(backup_id) ? `${backup_id}@${location}` : backup_id }
+  })
   const unread = found.flatMap(one => ('error' in one ? [`${one.location}: ${one.error}`] : []))
   const empty = found.flatMap(one =>
     'backups' in one && one.backups.length === 0 ? [`no backups at ${one.location}`] : [],
   )
-  const troubles = backups.flatMap(({ backup_id, findings }) =>
-    findings.filter(({ level }) => level !== 'notice').map(({ message }) => `${backup_id}: ${message}`),
+  const troubles = backups.flatMap(({ name, findings }) =>
+    findings.filter(({ level }) => level !== 'notice').map(({ message }) => `${name}: ${message}`),
   )
   const state = unread.length > 0 ? 'UNKNOWN' : worst(found.map(({ level }) => level)).toUpperCase()
   const text = [plural(backups.length, 'backup'), ...unread, ...empty, ...troubles].map(inOneLine).join('; ')
-  const data = backups.flatMap(({ backup_id, age_seconds, stored_bytes, gaps }) =>
-    age_seconds === null
+  const data = backups.flatMap(({ name, age_seconds, stored_bytes, gaps }) => {
+    const label = labelOf(name)
+    return age_seconds === null
       ? []
-      : [`'${backup_id}_age'=${age_seconds}s`, `'${backup_id}_stored'=${stored_bytes}B`, `'${backup_id}_gaps'=${gaps}`],
-  )
+      : [`'${label}_age'=${age_seconds}s`, `'${label}_stored'=${stored_bytes}B`, `'${label}_gaps'=${gaps}`]
+  })
   return `KAFKA_BACKUP ${state} - ${text}${data.length === 0 ? '' : ` | ${data.join(' ')}`}`
+}
+
+/** Plugins allow no equals sign in a label, and a quote only as two. */
+function labelOf(name: string): string {
+  return inOneLine(name).replaceAll('=', '_').replaceAll("'", "''")
 }
 
 /** Pure. Where nothing is known of any backup. */

@@ -10,6 +10,7 @@ import { errorTable } from '../../error-table.ts'
 import { KafkaBackupError, usageError } from '../../errors.ts'
 import { formatUtc } from '../../lib/clock.ts'
 import { largest } from '../../lib/largest.ts'
+import { shellQuote } from '../../lib/shell.ts'
 import { parseDurationMs } from '../../lib/units.ts'
 import type { Session } from '../session.ts'
 import { withOpen } from './backups-at.ts'
@@ -95,7 +96,8 @@ async function readPlace(session: Session, { name, expected, job }: Place): Prom
     const keys = session.givenKeys()
     const storage = await (job ? actions.openJobStorage(job, keys, signal) : actions.openLocation(name, keys, signal))
     return await withOpen(storage, async opened => {
-      const found = await actions.readStatus(opened, expectedOf, session.clock.now(), signal)
+      const at = `${job ? '--config' : '--path'} ${shellQuote(name)}`
+      const found = await actions.readStatus(opened, { expectedOf, at }, session.clock.now(), signal)
       const backups = withBackupOf(job, found)
       return { location: opened.location, level: levelOf(backups), backups }
     })
