@@ -1,19 +1,9 @@
 import { exportFormats } from '../export/export-format.ts'
 import { showings } from '../inspect/show-record.ts'
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
+import { chosenState } from './location-options.ts'
 import { backupIdOperand, topicOperand } from './operands.ts'
-import {
-  asOf,
-  backupId,
-  config,
-  generation,
-  keyFile,
-  type OptionSpec,
-  partition,
-  set,
-  topic,
-  usualPath,
-} from './option-specs.ts'
+import { backupId, config, type OptionSpec, partition, topic, usualPath } from './option-specs.ts'
 
 const showing = { kind: 'choice', label: 'form', choices: showings } as const
 
@@ -85,10 +75,7 @@ const placeOptions: readonly OptionSpec[] = [
   usualPath,
   backupId,
   { ...config, description: 'the job file (YAML), instead of `--path` and `--backup-id`' },
-  set,
-  keyFile,
-  generation,
-  asOf,
+  ...chosenState,
 ]
 
 const print: OptionSpec = {

@@ -1,19 +1,12 @@
 import { type CommandSpec, NOTHING_CHANGED } from './command-spec.ts'
+import { shownLocations } from './location-options.ts'
 import { locationsOperand } from './operands.ts'
-import { config, keyFile, listen, type OptionSpec, path, set, usualPath } from './option-specs.ts'
+import { listen, type OptionSpec } from './option-specs.ts'
 
 export const TOKEN_VARIABLE = 'KAFKA_BACKUP_CONSOLE_TOKEN'
 
 const options: readonly OptionSpec[] = [
-  { ...usualPath, description: `${path.description}; repeatable`, isRepeatable: true, plural: 'paths' },
-  {
-    ...config,
-    description: 'a job file (YAML) whose location is shown, instead of `--path`; repeatable',
-    isRepeatable: true,
-    plural: 'configs',
-  },
-  set,
-  keyFile,
+  ...shownLocations,
   { ...listen, fallback: '127.0.0.1:8088' },
   {
     name: 'token-env',

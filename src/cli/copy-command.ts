@@ -1,17 +1,9 @@
 import type { CommandSpec } from './command-spec.ts'
+import { locationOption } from './location-options.ts'
 import { backupId, dryRun, keyFile, type OptionSpec } from './option-specs.ts'
 
-const from: OptionSpec = {
-  name: 'from',
-  value: { kind: 'folder', label: 'location' },
-  description: 'source location: a folder, or a `file:///`, `s3://`, `az://` or `gs://` URL',
-}
-
-const to: OptionSpec = {
-  name: 'to',
-  value: { kind: 'folder', label: 'location' },
-  description: 'target location: a folder, or a `file:///`, `s3://`, `az://` or `gs://` URL',
-}
+const from = locationOption('from', location => `source location: ${location}`)
+const to = locationOption('to', location => `target location: ${location}`)
 
 const fromConfig: OptionSpec = {
   name: 'from-config',

@@ -1,6 +1,6 @@
 import type { CommandSpec } from './command-spec.ts'
+import { shownLocations } from './location-options.ts'
 import { locationsOperand } from './operands.ts'
-import { config, keyFile, path, set, usualPath } from './option-specs.ts'
 
 export const statusCommand: CommandSpec = {
   name: 'status',
@@ -9,15 +9,7 @@ export const statusCommand: CommandSpec = {
     'Show one row for each backup at the locations: its age against the expected interval, the last verification and drill, gaps, size and growth, and what to do next. The expected interval is `--interval`, `monitoring.expected_interval` of the job, or else the usual time between its commits. A commit is late after 1.25 times and stale after twice this time. It reads only, except with `--notify`.',
   operands: [locationsOperand],
   options: [
-    { ...usualPath, description: `${path.description}; repeatable`, isRepeatable: true, plural: 'paths' },
-    {
-      ...config,
-      description: 'a job file (YAML) whose location is shown, instead of `--path`; repeatable',
-      isRepeatable: true,
-      plural: 'configs',
-    },
-    set,
-    keyFile,
+    ...shownLocations,
     {
       name: 'interval',
       value: { kind: 'text', label: 'duration' },
