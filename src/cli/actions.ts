@@ -186,6 +186,10 @@ export const realActions = {
     () => import('../jobs/verify-drill.ts'),
     one => one.verifyEvidenceAt,
   ),
+  verifyNewestEvidence: lazy(
+    () => import('../jobs/verify-drill.ts'),
+    one => one.verifyNewestEvidence,
+  ),
   plainRestoreJob: lazy(comparison, one => one.plainRestoreJob),
   compareJob: lazy(comparison, one => one.compareJob),
   planTopicsJob: lazy(comparison, one => one.planTopicsJob),

@@ -1,16 +1,6 @@
 import type { CommandSpec } from './command-spec.ts'
-import {
-  asOf,
-  backupId,
-  config,
-  generation,
-  keyFile,
-  type OptionSpec,
-  set,
-  target,
-  topic,
-  usualPath,
-} from './option-specs.ts'
+import { chosenState, locationOption } from './location-options.ts'
+import { backupId, config, type OptionSpec, target, topic, usualPath } from './option-specs.ts'
 
 export const DEFAULT_SCRATCH_PREFIX = 'kafka-backup-drill.'
 
@@ -19,13 +9,11 @@ const job: OptionSpec = {
   description: 'the job file (YAML) of a restore, instead of `--path`, `--backup-id` and `--target`',
 }
 
-const evidence: OptionSpec = {
-  name: 'evidence',
-  value: { kind: 'folder', label: 'location' },
-  isRequired: true,
-  description:
-    'location that the evidence is written to, other than that of the backup: a folder, or a `file:///`, `s3://`, `az://` or `gs://` URL; for `verify`, the folder of one drill',
-}
+const evidence = locationOption(
+  'evidence',
+  location =>
+    `location that the evidence is written to, other than that of the backup: ${location}; default: the folder of the backup; for \`verify\`, the folder of one drill; default: the newest one in the folder of the backup`,
+)
 
 const topics: OptionSpec = {
   ...topic,
@@ -37,7 +25,8 @@ const topics: OptionSpec = {
 const sample: OptionSpec = {
   name: 'sample',
   value: { kind: 'text', label: 'percent' },
-  description: 'only this share of the offsets of every partition, in one stretch at a random place, such as `5`',
+  description:
+    'only this share of the offsets of every partition, in one stretch at a random place, such as `5`; not with `--newest`',
 }
 
 const newest: OptionSpec = {
@@ -82,7 +71,7 @@ export const drillCommand: CommandSpec = {
     'Restore a part of a backup to new topics of a cluster, compare every record, measure the recovery time, delete these topics by their IDs, and write evidence: a JSON document, a text and an HTML report, and a signature. Topics that the drill did not create are never touched. Schemas go to a registry in memory. `drill verify` checks the signature and the reports of a drill.',
   argument: { name: 'action', choices: ['run', 'verify'], description: 'the action', fallback: 'run' },
   options: [
-    ...[job, set, usualPath, backupId, target, generation, asOf, keyFile],
+    ...[job, usualPath, backupId, target, ...chosenState],
     ...[evidence, topics, sample, newest, scratchPrefix, signingKey, publicKey, noSchemas, noRecord],
   ],
   examples: [
@@ -94,6 +83,10 @@ export const drillCommand: CommandSpec = {
       command:
         'kafka-backup drill --path /backups --backup-id orders --target kafka:9092 --evidence /drills --newest 24h',
       meaning: 'restore the records of the last day before the commit',
+    },
+    {
+      command: 'kafka-backup drill verify --config restore.yaml --public-key drill.pub',
+      meaning: 'check the newest evidence in the folder of the backup',
     },
     {
       command:

@@ -144,18 +144,24 @@ function recoveryFacts({ recovery, totals }: Evidence): [string, string][] {
 
 const TOPIC_HEAD = ['Topic', 'Restored as', 'Topic ID', 'Partitions', 'Records', 'Compared', 'Differences']
 
-function topicRow({ source, scratch, id, partitions, records }: EvidenceTopic): string[] {
-  const compared = partitions.reduce((sum, one) => sum + one.compared, 0)
-  const differences = partitions.reduce((sum, one) => sum + one.differences.length, 0)
+function topicRow({ source, scratch, id, partitions, mixed_partitions, records }: EvidenceTopic): string[] {
+  const both = [...partitions, ...mixed_partitions]
+  const compared = both.reduce((sum, one) => sum + (one.compared ?? 0), 0)
+  const differences = both.reduce((sum, one) => sum + one.differences.length, 0)
   return [source, scratch, id ?? '-', `${partitions.length}`, `${records}`, `${compared}`, `${differences}`]
 }
 
 const DIFFERENCE_HEAD = ['Topic', 'Partition', 'Kind', 'Source offset', 'Target offset', 'Fields']
 
-function differenceRows({ source, partitions }: EvidenceTopic): string[][] {
-  return partitions.flatMap(({ partition, differences }) =>
-    differences.map(({ kind, source_offset, target_offset, fields }) => [
-      ...[source, `${partition}`, kind, `${source_offset ?? '-'}`, `${target_offset ?? '-'}`, fields.join(', ')],
-    ]),
+/** The partition is that of the source; a record that is not in the backup has only one of the target. */
+function differenceRows({ source, partitions, mixed_partitions }: EvidenceTopic): string[][] {
+  const own = partitions.flatMap(({ partition, differences }) =>
+    differences.map(one => ({ ...one, place: `${partition}` })),
   )
+  const mixed = mixed_partitions.flatMap(({ partition, differences }) =>
+    differences.map(one => ({ ...one, place: one.source_partition?.toString() ?? `target ${partition}` })),
+  )
+  return [...own, ...mixed].map(({ place, kind, source_offset, target_offset, fields }) => [
+    ...[source, place, kind, `${source_offset ?? '-'}`, `${target_offset ?? '-'}`, fields.join(', ')],
+  ])
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { KafkaBackupError } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
+import type { PartitionComparison } from '../restore/compare.ts'
 import type { BackupRestoreReport } from '../restore/restore-backup.ts'
 import type { DrillPlan } from './plan-drill.ts'
 import type { CleanUp } from './scratch-topics.ts'
@@ -61,17 +62,33 @@ export interface EvidenceTopic {
   id: string | null
   records: number
   bytes: number
+  /** Of the source. */
   partitions: EvidencePartition[]
+  /** Partitions of the target whose records come from several of the source (`repartition: by_key`); empty otherwise. */
+  mixed_partitions: EvidenceComparison[]
 }
 
-interface EvidencePartition {
-  partition: number
+interface EvidencePartition extends Omit<EvidenceComparison, 'compared'> {
   /** Offsets of the source in [from, to). */
   from: bigint
   to: bigint
+  /** Null where the records were compared by partitions of the target: see `mixed_partitions`. */
+  compared: number | null
+}
+
+export interface EvidenceComparison {
+  partition: number
   /** Records that were read back from the target and are equal. */
   compared: number
-  differences: { kind: string; source_offset?: bigint; target_offset?: bigint; fields: string[] }[]
+  differences: EvidenceDifference[]
+}
+
+interface EvidenceDifference {
+  kind: string
+  source_partition?: number
+  source_offset?: bigint
+  target_offset?: bigint
+  fields: string[]
 }
 
 /** The document with the hashes of the reports that are made of it. */
@@ -152,7 +169,8 @@ function describeTopic(
   report: BackupRestoreReport | undefined,
 ): EvidenceTopic {
   const written = report?.topics.find(({ target }) => target === scratch)
-  const compared = report?.verification?.topics.find(({ target }) => target === scratch)
+  const compared = report?.verification?.topics.find(({ target }) => target === scratch)?.partitions ?? []
+  const mixed = compared.filter(({ sourcePartition }) => sourcePartition === null)
   return {
     source,
     scratch,
@@ -160,22 +178,28 @@ function describeTopic(
     records: written?.records ?? 0,
     bytes: written?.bytes ?? 0,
     partitions: partitions.map(({ partition, from, to }) => {
-      const found = compared?.partitions.filter(one => (one.sourcePartition ?? one.partition) === partition) ?? []
+      const found = compared.filter(one => one.sourcePartition === partition)
       return {
         ...{ partition, from, to },
-        compared: found.reduce((sum, { records }) => sum + records, 0),
-        // Where they are, and not what is in them: evidence is shown to others.
-        differences: found.flatMap(({ differences }) =>
-          differences.map(({ kind, sourceOffset, targetOffset, fields }) => ({
-            kind,
-            ...(sourceOffset !== undefined && { source_offset: sourceOffset }),
-            ...(targetOffset !== undefined && { target_offset: targetOffset }),
-            fields,
-          })),
-        ),
+        compared: mixed.length > 0 ? null : found.reduce((sum, { records }) => sum + records, 0),
+        differences: found.flatMap(describeDifferences),
       }
     }),
+    mixed_partitions: mixed.map(one => ({
+      ...{ partition: one.partition, compared: one.records, differences: describeDifferences(one) },
+    })),
   }
+}
+
+/** Where they are, and not what is in them: evidence is shown to others. */
+function describeDifferences({ sourcePartition, differences }: PartitionComparison): EvidenceDifference[] {
+  return differences.map(one => ({
+    kind: one.kind,
+    ...(sourcePartition === null && one.sourcePartition !== undefined && { source_partition: one.sourcePartition }),
+    ...(one.sourceOffset !== undefined && { source_offset: one.sourceOffset }),
+    ...(one.targetOffset !== undefined && { target_offset: one.targetOffset }),
+    fields: one.fields,
+  }))
 }
 
 /** Pure. The bytes that are signed. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Manifest } from '../archive/manifest.ts'
+import { usageError } from '../errors.ts'
 import { formatDuration } from '../lib/units.ts'
 import { planRestore } from '../restore/plan.ts'
 import type { RegistryStores } from '../restore/registry-topics.ts'
@@ -19,6 +20,10 @@ export interface DrillPlan {
   generation: number
   /** For people: `5% of every partition of all topics`. */
   description: string
+  /** The topics of it. */
+  selection: string
+  /** Not all records of these topics. */
+  isLimited: boolean
   topics: DrilledTopic[]
   /** What a restore of this plan is asked instead of what the job says. */
   options: Pick<RestoreOptions, 'topics' | 'topicMapping' | 'offsetRanges' | 'timeWindow'>
@@ -38,6 +43,24 @@ export interface DrillNames {
   prefix: string
   /** Random: no other topic has it in its name. */
   run: string
+}
+
+/**
+ * Pure. Throws USAGE for a sample of a time window: a random stretch of all offsets seldom has records of it, and a drill without
+ * records proves nothing.
+ */
+export function assertScope({ samplePercent, newestMs }: DrillScope, window: RestoreOptions['timeWindow']): void {
+  if (samplePercent === undefined) return
+  const other =
+    newestMs !== undefined
+      ? '--newest'
+      : window.start !== undefined || window.end !== undefined
+        ? 'a time window of the job'
+        : undefined
+  if (other === undefined) return
+  throw usageError(
+    `--sample cannot be combined with ${other}: a random part of all offsets seldom has records of that time. Use one of the two`,
+  )
 }
 
 /** Pure. What of which topics is restored under which names. Throws RESTORE_REFUSED where the selection does not fit the backup. */
@@ -69,7 +92,7 @@ export function planDrill(
   )
   return {
     generation: manifest.generation,
-    description: describeScope(scope, { ...wanted, timeWindow: options.timeWindow }),
+    ...describeScope(scope, { ...wanted, timeWindow: options.timeWindow }),
     topics: planned,
     options: {
       topics: wanted.topics,
@@ -86,10 +109,14 @@ function laterOf(start: bigint, { start: own }: RestoreOptions['timeWindow']): b
 
 const MAX_NAME = 249
 
-/** Pure. Names of topics have at most 249 characters; a longer one ends with a hash in place of its end. */
+/**
+ * Pure. A name that a topic cannot have, such as that of an older incarnation (`orders@ID`), and one that is too long end with a hash
+ * of it: two topics of a backup never share a scratch topic.
+ */
 export function scratchName({ prefix, run }: DrillNames, label: string): string {
-  const name = `${prefix}${run}.${label.replaceAll(/[^\w.-]/g, '_')}`
-  if (name.length <= MAX_NAME) return name
+  const plain = label.replaceAll(/[^\w.-]/g, '_')
+  const name = `${prefix}${run}.${plain}`
+  if (plain === label && name.length <= MAX_NAME) return name
   const hash = createHash('sha256').update(label).digest('hex').slice(0, 16)
   return `${name.slice(0, MAX_NAME - hash.length - 1)}-${hash}`
 }
@@ -109,18 +136,23 @@ function sampleOf(
 }
 
 /** Pure. */
-function describeScope({ newestMs, samplePercent }: DrillScope, options: RestoreOptions): string {
+function describeScope(
+  { newestMs, samplePercent }: DrillScope,
+  options: RestoreOptions,
+): Pick<DrillPlan, 'description' | 'selection' | 'isLimited'> {
   const { include, exclude } = options.topics
   const all = include.length === 1 && include[0] === '*' && exclude.length === 0
   const without = exclude.length > 0 ? ` without ${exclude.join(', ')}` : ''
-  const topics = all ? 'all topics' : `topics ${include.join(', ')}${without}`
+  const selection = all ? 'all topics' : `topics ${include.join(', ')}${without}`
   const { start, end } = options.timeWindow
-  const isCut = options.partitions.size + options.offsetRanges.size > 0 || start !== undefined || end !== undefined
-  const sampled = samplePercent === undefined ? '' : ', and of these offsets only records'
-  return [
+  const isWindowed = start !== undefined || end !== undefined
+  const isCut = options.partitions.size + options.offsetRanges.size > 0 || isWindowed || options.filter !== undefined
+  const limits = [samplePercent, newestMs].filter(limit => limit !== undefined)
+  const description = [
     ...(samplePercent === undefined ? [] : [`${samplePercent}% of every partition of`]),
-    newestMs === undefined ? topics : `${topics}${sampled}`,
+    selection,
     ...(newestMs === undefined ? [] : [`in the last ${formatDuration(newestMs)} before the commit`]),
-    ...(isCut || options.filter ? ['as the job selects'] : []),
+    ...(isCut ? ['as the job selects'] : []),
   ].join(' ')
+  return { description, selection, isLimited: isCut || limits.length > 0 }
 }

@@ -6,7 +6,7 @@ import { withLease } from '../archive/writer-lease.ts'
 import { describeOutcome, EVIDENCE_FORMAT, type Evidence, encodeEvidence, sha256 } from '../drill/evidence.ts'
 import { formatHtmlReport, formatTextReport } from '../drill/evidence-report.ts'
 import { drillFolder } from '../drill/journal.ts'
-import { type DrillPlan, type DrillScope, planDrill } from '../drill/plan-drill.ts'
+import { assertScope, type DrillPlan, type DrillScope, planDrill } from '../drill/plan-drill.ts'
 import { assertScratch } from '../drill/scratch-topics.ts'
 import { readSigningKey, signBytes, signerOf } from '../drill/sign-evidence.ts'
 import { EVIDENCE_FILES } from '../drill/verify-evidence.ts'
@@ -16,16 +16,19 @@ import { parseLocation } from '../storage/location.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
 import { version } from '../version.ts'
+import { type EvidencePlace, evidenceElsewhere, evidenceInBackup } from './drill-place.ts'
 import { type DrillRun, removeLeftovers, restoreScratch } from './drill-scratch.ts'
 import { leaseParts } from './leases.ts'
 import { type Hooks, type Parts, withParts } from './parts.ts'
 import { restoreOptions } from './restore.ts'
 import type { LocatedRestoreJob } from './schema-target.ts'
 
+const DAMAGED = 3
+
 export interface DrillRequest {
   scope: DrillScope
-  /** The location that the evidence and the journal of the drill are written to. */
-  evidence: string
+  /** The location that the evidence and the journal of the drill are written to; undefined for the folder of the backup. */
+  evidence?: string | undefined
   /** The begin of the names of all topics that the drill creates. */
   scratchPrefix: string
   /** An ed25519 private key in PEM form. */
@@ -56,61 +59,79 @@ export async function runDrillJob(
   signal: AbortSignal,
 ): Promise<DrillReport> {
   const names = { prefix: checkPrefix(request.scratchPrefix), run: randomBytes(8).toString('hex') }
+  assertScope(request.scope, restoreOptions(job).timeWindow)
   const key = request.signingKey === undefined ? undefined : await readSigningKey(request.signingKey)
-  const evidenceAt = openStorage(parseLocation(request.evidence))
+  const given = request.evidence === undefined ? undefined : openStorage(parseLocation(request.evidence))
   try {
     return await withParts({ ...job, source: job.target }, hooks, signal, async parts => {
-      refuseSameLocation(evidenceAt, parts.storage)
+      const { storage } = parts
+      const place = given ? evidenceElsewhere(given, storage) : evidenceInBackup(storage, job.backupId)
       const { manifest, plan } = await readPlan(job, request.scope, names, parts, signal)
       const claim = {
         ...({ backupId: job.backupId, role: 'writer', kind: 'drill' } as const),
-        where: `the drills of backup ${job.backupId} at ${evidenceAt.location}`,
+        where: `the drills of backup ${job.backupId} at ${place.locate(`${job.backupId}/drills`)}`,
         help: 'Wait until the other drill has ended, or pass another --evidence location.',
       }
-      return withLease(leaseParts(evidenceAt, hooks), claim, signal, async () => {
-        await removeLeftovers({ job, evidenceAt, hooks, cluster: parts.cluster }, signal)
-        await assertScratch(
-          parts.cluster,
-          plan.topics.map(({ scratch }) => scratch),
-          signal,
-        )
-        const { clusterId } = await parts.cluster.metadata({ topics: [] }, signal)
-        const startedAt = formatUtc(systemClock.now())
-        const folder = drillFolder(job.backupId, `${startedAt.replaceAll(/[-:.]/g, '').toLowerCase()}-${names.run}`)
-        const run: DrillRun = { job, plan, manifest, run: names.run, folder, clusterId, startedAt, evidenceAt, hooks }
-        const { outcome, cleanUp } = await restoreScratch(run, { schemas: request.schemas }, signal)
-        const evidence: Evidence = {
-          ...{ format: EVIDENCE_FORMAT, format_version: 1, run: names.run },
-          ...describeOutcome({ plan, ...outcome }),
-          ...describePlaces(manifest, parts.storage, clusterId),
-          ...{ started_at: startedAt, finished_at: formatUtc(systemClock.now()), clean_up: cleanUp },
-          ...{ tool: { name: 'kafka-backup', version, node: process.version }, host: hostname() },
-          signer: key ? signerOf(key) : null,
-        }
-        const written = await writeEvidence(evidenceAt, folder, evidence, key, signal)
-        const record = request.record
-          ? await keepRecord(parts.storage, evidence, written.sha256, signal)
-          : { not_recorded: 'not requested' }
-        return { evidence, location: `${evidenceAt.location}/${folder}`, files: written.files, record }
-      })
+      return withLease(leaseParts(place.storage, hooks), claim, signal, () =>
+        drillUnderLease({ job, request, names, key, manifest, plan, place, parts, hooks }, signal),
+      )
     })
   } finally {
-    await evidenceAt.close()
+    await given?.close()
   }
 }
+
+interface PlannedDrill {
+  job: LocatedRestoreJob
+  request: DrillRequest
+  names: { run: string }
+  key: SigningKey | undefined
+  manifest: Manifest
+  plan: DrillPlan
+  place: EvidencePlace
+  parts: Parts
+  hooks: Hooks
+}
+
+async function drillUnderLease(
+  { job, request, names, key, manifest, plan, place, parts, hooks }: PlannedDrill,
+  signal: AbortSignal,
+): Promise<DrillReport> {
+  const { storage: evidenceAt } = place
+  await removeLeftovers({ job, evidenceAt, hooks, cluster: parts.cluster }, signal)
+  await assertScratch(
+    parts.cluster,
+    plan.topics.map(({ scratch }) => scratch),
+    signal,
+  )
+  const { clusterId } = await parts.cluster.metadata({ topics: [] }, signal)
+  const startedAt = formatUtc(systemClock.now())
+  const folder = drillFolder(job.backupId, `${startedAt.replaceAll(/[-:.]/g, '').toLowerCase()}-${names.run}`)
+  const run: DrillRun = { job, plan, manifest, run: names.run, folder, clusterId, startedAt, evidenceAt, hooks }
+  const { outcome, cleanUp } = await restoreScratch(run, { schemas: request.schemas }, signal)
+  const evidence: Evidence = {
+    ...{ format: EVIDENCE_FORMAT, format_version: 1, run: names.run },
+    ...describeOutcome({ plan, ...outcome }),
+    ...describePlaces(manifest, parts.storage, clusterId),
+    ...{ started_at: startedAt, finished_at: formatUtc(systemClock.now()), clean_up: cleanUp },
+    ...{ tool: { name: 'kafka-backup', version, node: process.version }, host: hostname() },
+    signer: key ? signerOf(key) : null,
+  }
+  // The backup itself failed, and not the target or the connection to it.
+  const damaged = outcome.error?.exitCode === DAMAGED || evidence.failure?.code === 'DIFFERENT'
+  const written = await writeEvidence(evidenceAt, folder, evidence, key, signal)
+  const record = request.record
+    ? await keepRecord(parts.storage, { evidence, plan, sha256: written.sha256, damaged }, signal)
+    : { not_recorded: 'not requested' }
+  return { evidence, location: place.locate(folder), files: written.files, record }
+}
+
+type SigningKey = Awaited<ReturnType<typeof readSigningKey>>
 
 function checkPrefix(prefix: string): string {
   if (/^[\w.-]{1,100}$/.test(prefix)) return prefix
   throw usageError(
     `--scratch-prefix ${JSON.stringify(prefix)} cannot begin the name of a topic: use 1 to 100 letters, digits, ., _ and -`,
-  )
-}
-
-/** A prune removes what no backup names. */
-function refuseSameLocation(evidenceAt: Storage, backupAt: Storage): void {
-  if (evidenceAt.location !== backupAt.location) return
-  throw usageError(
-    `--evidence ${evidenceAt.location} is the location of the backup: pass another one, because prune removes unknown objects`,
   )
 }
 
@@ -145,7 +166,7 @@ async function writeEvidence(
   storage: Storage,
   folder: string,
   evidence: Evidence,
-  key: Awaited<ReturnType<typeof readSigningKey>> | undefined,
+  key: SigningKey | undefined,
   signal: AbortSignal,
 ): Promise<{ files: string[]; sha256: string }> {
   const reports = { text: formatTextReport(evidence), html: formatHtmlReport(evidence) }
@@ -160,20 +181,27 @@ async function writeEvidence(
   return { files: bodies.map(([name]) => name), sha256: sha256(bytes) }
 }
 
+interface DrillResult {
+  evidence: Evidence
+  plan: DrillPlan
+  sha256: string
+  damaged: boolean
+}
+
 /** Never fails: the drill has its result without it. */
 async function keepRecord(
   storage: Storage,
-  { backup, totals, result, scope, recovery, run, ...evidence }: Evidence,
-  evidenceSha256: string,
+  { evidence, plan, sha256: evidence_sha256, damaged }: DrillResult,
   signal: AbortSignal,
 ): Promise<DrillReport['record']> {
-  const { topics, records, bytes, differences } = totals
-  const { started_at, finished_at, host } = evidence
+  const { backup, result, scope, recovery, run, started_at, finished_at, host } = evidence
+  const { topics, records, bytes, differences } = evidence.totals
   const record = {
     ...({ format: 'kafka-backup-drill', format_version: 1, backup_id: backup.id } as const),
     ...{ generation: backup.generation, proven: result === 'proven', scope, topics, records, bytes, differences },
+    ...{ selection: plan.selection, limited: plan.isLimited, damaged },
     recovery_ms: Math.round((recovery?.total ?? 0) * 1000),
-    ...{ started_at, finished_at, evidence_sha256: evidenceSha256, host, tool_version: version },
+    ...{ started_at, finished_at, evidence_sha256, host, tool_version: version },
   }
   try {
     const key = await recordDrill(storage, record, run, signal)

@@ -81,6 +81,21 @@ describe('drill', () => {
     })
   }
 
+  test('keeps the evidence in the folder of the backup unless another location is given', async () => {
+    let request: DrillRequest | undefined
+    const runDrillJob: Actions['runDrillJob'] = async (_, asked) => {
+      request = asked
+      return drillReport
+    }
+    const { code } = await run(['drill', ...at.slice(0, -2)], { plainRestoreJob, runDrillJob })
+    assert.deepEqual([code, request?.evidence], [0, undefined])
+    const actions = fakeActions({})
+    const io = new FakeIo()
+    const place = ['--path', '/backups', '--backup-id', 'orders']
+    assert.equal(await main(['drill', 'verify', ...place, '--public-key', 'k'], io, actions), 0)
+    assert.deepEqual(actions.calls.verifyNewestEvidence?.[1], { backupId: 'orders', publicKey: 'k' })
+  })
+
   test('verify reports who signed, or what is wrong', async () => {
     const args = ['drill', 'verify', '--evidence', '/drills/x', '--public-key', 'k']
     const good = await run(args)

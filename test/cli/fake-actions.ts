@@ -189,6 +189,7 @@ const verified = {
   last_deep_verification: verification,
   last_drill: null,
   last_proven_drill: null,
+  last_failed_drill: null,
 }
 
 export const summaries: BackupSummary[] = [
@@ -549,6 +550,7 @@ export const drillEvidence: Evidence = {
       ...{ source: 'orders', scratch: 'kafka-backup-drill.0123456789abcdef.orders', id: 'dG9waWMtb25lLWlkLTE' },
       ...{ records: 7, bytes: 419_430_400 },
       partitions: [{ partition: 0, from: 0n, to: 7n, compared: 7, differences: [] }],
+      mixed_partitions: [],
     },
   ],
   ...{ gaps: [], schemas: { registry: 'embedded', versions: 2 }, warnings: [] },
@@ -597,6 +599,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     importJob: answer('importJob', importReport),
     runDrillJob: answer('runDrillJob', drillReport),
     verifyEvidenceAt: answer('verifyEvidenceAt', verifiedEvidence),
+    verifyNewestEvidence: answer('verifyNewestEvidence', verifiedEvidence),
     openBareStorage: answer('openBareStorage', storage),
     loadJob: answer('loadJob', job),
     loadBackupJob: answer('loadBackupJob', job),

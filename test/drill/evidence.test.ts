@@ -18,7 +18,7 @@ const never = new AbortController().signal
 const keys = generateKeyPairSync('ed25519')
 
 const plan: DrillPlan = {
-  ...{ generation: 3, description: 'all topics' },
+  ...{ generation: 3, description: 'all topics', selection: 'all topics', isLimited: false },
   topics: [{ source: 'orders', scratch: 'drill.1.orders', partitions: [{ partition: 0, from: 0n, to: 7n }] }],
   options: {
     topics: { include: ['*'], exclude: [] },
@@ -83,6 +83,32 @@ describe('the outcome of a drill', () => {
       assert.deepEqual([outcome.result, outcome.failure?.code], ['failed', code])
     })
   }
+
+  test('names partitions of the target where records of several were mixed by their keys', () => {
+    const report = reportOf(7, 6, 1)
+    const [topic = assert.fail()] = report.verification?.topics ?? []
+    const [only = assert.fail()] = topic.partitions
+    topic.partitions = [
+      { ...only, sourcePartition: null, partition: 0, records: 2, differences: [] },
+      { ...only, sourcePartition: null, partition: 5, records: 4 },
+    ]
+    const [described = assert.fail()] = outcomeOf(report).topics
+    assert.deepEqual(described.partitions, [{ partition: 0, from: 0n, to: 7n, compared: null, differences: [] }])
+    const difference = {
+      kind: 'different',
+      source_partition: 0,
+      source_offset: 0n,
+      target_offset: 0n,
+      fields: ['value'],
+    }
+    assert.deepEqual(described.mixed_partitions, [
+      { partition: 0, compared: 2, differences: [] },
+      { partition: 5, compared: 4, differences: [difference] },
+    ])
+    const text = formatTextReport({ ...drillEvidence, ...outcomeOf(report) })
+    assert.match(text, /^orders +drill\.1\.orders +ID +1 +7 +6 +1$/m, 'all partitions count')
+    assert.match(text, /^orders +0 +different +0 +0 +value$/m)
+  })
 
   test('names the offsets of differences, and not what is in the records', () => {
     const text = JSON.stringify(outcomeOf(reportOf(7, 6, 1)), (_, value) =>

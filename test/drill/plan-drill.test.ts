@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { planDrill, scratchName } from '../../src/drill/plan-drill.ts'
+import { assertScope, planDrill, scratchName } from '../../src/drill/plan-drill.ts'
 import { assertScratch, planRemoval } from '../../src/drill/scratch-topics.ts'
 import type { Cluster } from '../../src/kafka/cluster.ts'
 import { plainOptions } from '../restore/plain-options.ts'
@@ -66,10 +66,15 @@ describe('planDrill', () => {
     assert.equal(describeAll({}), 'all topics')
     assert.equal(describeAll({ start: 5n }), 'all topics as the job selects')
     assert.equal(describeAll({ end: 5n }), 'all topics as the job selects')
-    assert.equal(
-      describeAll({}, { samplePercent: 5, newestMs: 3_600_000 }),
-      '5% of every partition of all topics, and of these offsets only records in the last 1h 00m before the commit',
-    )
+    assert.equal(describeAll({}, { samplePercent: 5 }), '5% of every partition of all topics')
+    assert.equal(describeAll({}, { newestMs: 3_600_000 }), 'all topics in the last 1h 00m before the commit')
+  })
+
+  test('tells a part of the records from all of them, because only all of them prove a part that failed', () => {
+    const limited = (scope: object, options = {}) =>
+      planDrill(manifest, plainOptions(options), { topics: ['orders'], ...scope }, parts()).isLimited
+    assert.deepEqual([limited({}), limited({ samplePercent: 5 }), limited({ newestMs: 5 })], [false, true, true])
+    assert.equal(limited({}, { timeWindow: { end: 5n } }), true)
   })
 
   test('refuses a topic that the backup does not have', () => {
@@ -83,7 +88,27 @@ describe('planDrill', () => {
     const long = 'x'.repeat(248)
     const [a, b] = [scratchName(names, `${long}a`), scratchName(names, `${long}b`)]
     assert.deepEqual([a.length, b.length, a === b], [249, 249, false])
-    assert.match(scratchName(names, 'orders@dG9waWM'), /\.orders_dG9waWM$/)
+    assert.match(scratchName(names, 'orders@dG9waWM'), /\.orders_dG9waWM-[0-9a-f]{16}$/)
+  })
+
+  test('keeps an older incarnation apart from a topic whose name looks like it', () => {
+    assert.notEqual(scratchName(names, 'orders@x'), scratchName(names, 'orders_x'))
+    assert.equal(scratchName(names, 'orders_x'), `drill.${run}.orders_x`)
+  })
+
+  test('refuses a sample of a time window, which often has no records', () => {
+    for (const [scope, window, other] of [
+      [{ newestMs: 1 }, {}, /--newest/],
+      [{}, { start: 5n }, /time window of the job/],
+      [{}, { end: 5n }, /time window of the job/],
+    ] as const) {
+      assert.throws(() => assertScope({ topics: [], samplePercent: 5, ...scope }, window), {
+        code: 'USAGE',
+        message: other,
+      })
+    }
+    assert.doesNotThrow(() => assertScope({ topics: [], samplePercent: 5 }, {}))
+    assert.doesNotThrow(() => assertScope({ topics: [], newestMs: 5 }, { start: 5n }))
   })
 })
 

@@ -10,6 +10,7 @@ import { drillFacts } from '../result/drill-facts.ts'
 import type { Session } from '../session.ts'
 import { formatText } from '../table.ts'
 import { printable } from '../text.ts'
+import { withBackup } from './backups-at.ts'
 import { withChoice } from './generation-choice.ts'
 import { durationOption } from './option-values.ts'
 import { restoreJobOf } from './restore-job-of.ts'
@@ -40,7 +41,16 @@ async function runDrill(session: Session): Promise<number> {
 }
 
 function requestOf(options: CommandOptions): DrillRequest {
-  const { topics, sample, newest, scratchPrefix = DEFAULT_SCRATCH_PREFIX, signingKey, record, schemas } = options
+  const {
+    topics,
+    sample,
+    newest,
+    evidence,
+    scratchPrefix = DEFAULT_SCRATCH_PREFIX,
+    signingKey,
+    record,
+    schemas,
+  } = options
   const newestMs = durationOption('newest', newest)
   const samplePercent = percentOption(sample)
   return {
@@ -49,13 +59,8 @@ function requestOf(options: CommandOptions): DrillRequest {
       ...(newestMs !== undefined && { newestMs }),
       ...(samplePercent !== undefined && { samplePercent }),
     },
-    ...{ evidence: evidenceOf(options), scratchPrefix, signingKey, record, schemas },
+    ...{ evidence, scratchPrefix, signingKey, record, schemas },
   }
-}
-
-function evidenceOf({ evidence }: CommandOptions): string {
-  if (evidence === undefined) throw usageError('pass --evidence')
-  return evidence
 }
 
 function percentOption(text: string | undefined): number | undefined {
@@ -89,13 +94,20 @@ async function runVerify(session: Session): Promise<number> {
       'pass --public-key: the key inside the evidence proves nothing, because anyone who changes it can sign it again',
     )
   }
-  const location = evidenceOf(session.options)
-  const verified = await session.actions.verifyEvidenceAt({ location, publicKey }, session.signal)
+  const verified = await verifiedOf(session, publicKey)
   session.print(
     () => formatVerified(verified, session.style),
     () => verified,
   )
   return verified.ok ? 0 : DIFFERS
+}
+
+async function verifiedOf(session: Session, publicKey: string): Promise<VerifiedEvidence> {
+  const { actions, signal, options } = session
+  if (options.evidence !== undefined) return actions.verifyEvidenceAt({ location: options.evidence, publicKey }, signal)
+  return withBackup(session, (storage, backupId) =>
+    actions.verifyNewestEvidence(storage, { backupId, publicKey }, signal),
+  )
 }
 
 function formatVerified({ ok, problems, missing, key_id, evidence }: VerifiedEvidence, style: OutputStyle): string[] {

@@ -1,8 +1,12 @@
+import type { Evidence } from '../../drill/evidence.ts'
+import { errorTable } from '../../error-table.ts'
+import type { ErrorCode } from '../../errors.ts'
 import type { DrillReport } from '../../jobs/drill.ts'
 import type { Facts } from './result-builder.ts'
 
-export function drillFacts({ evidence }: DrillReport): Facts {
-  const { backup, totals, recovery, clean_up, failure, gaps } = evidence
+export function drillFacts({ evidence, location }: DrillReport): Facts {
+  const { backup, totals, recovery, clean_up, gaps } = evidence
+  const problem = problemOf(evidence)
   return {
     generation: backup.generation,
     totals: {
@@ -11,6 +15,16 @@ export function drillFacts({ evidence }: DrillReport): Facts {
       topics_left: clean_up.left.length,
     },
     gaps: gaps.length,
-    ...(failure && { problem: { message: failure.message } }),
+    report: location,
+    ...(problem && { problem }),
   }
+}
+
+function problemOf({ failure, clean_up: { left } }: Evidence): Facts['problem'] {
+  if (failure) {
+    return { message: failure.message, ...(failure.code in errorTable && { code: failure.code as ErrorCode }) }
+  }
+  if (left.length === 0) return undefined
+  const named = left.map(({ name, reason }) => `${name} (${reason})`).join(', ')
+  return { message: `everything is proven, but topics of the drill are left on the target: ${named}` }
 }
