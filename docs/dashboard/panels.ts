@@ -234,6 +234,58 @@ const backupRow: PanelRow = {
         { from: 691_200, colour: 'yellow' },
       ],
     },
+    {
+      title: 'Last drill',
+      description: 'Result of the last drill of each backup.',
+      type: 'stat',
+      width: 8,
+      unit: 'short',
+      noValue: 'no drill yet',
+      words: ['failed', 'proven'],
+      queries: [
+        {
+          expr: `min by (namespace, backup_name) (kafka_backup_last_drill_status{${backups}})`,
+          legend: backupLegend,
+        },
+      ],
+      steps: [
+        { from: 0, colour: 'red' },
+        { from: 1, colour: 'green' },
+      ],
+    },
+    {
+      title: 'Time since last successful drill',
+      description: 'Time since a drill last proved that the backup can be restored.',
+      type: 'stat',
+      width: 8,
+      unit: 's',
+      noValue: 'no drill yet',
+      queries: [
+        {
+          expr: `time() - max by (namespace, backup_name) (kafka_backup_last_successful_drill_timestamp{${backups}})`,
+          legend: backupLegend,
+        },
+      ],
+      steps: [
+        { from: 0, colour: 'green' },
+        { from: 2_764_800, colour: 'yellow' },
+      ],
+    },
+    {
+      title: 'Recovery time of the last drill',
+      description: 'Time in which the last successful drill restored its part of the backup, without the comparison.',
+      type: 'stat',
+      width: 8,
+      unit: 's',
+      noValue: 'no drill yet',
+      queries: [
+        {
+          expr: `max by (namespace, backup_name) (kafka_backup_drill_recovery_seconds{${backups}})`,
+          legend: backupLegend,
+        },
+      ],
+      steps: [{ from: 0, colour: 'green' }],
+    },
   ],
 }
 

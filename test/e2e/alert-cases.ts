@@ -21,6 +21,9 @@ const created = `kafka_backup_backup_created_timestamp{${orders},pod="a"}`
 const gaps = `kafka_backup_gaps_total{${orders},pod="a"}`
 const verifyFailures = `kafka_backup_verify_failures_total{${orders},pod="a"}`
 const verifyStatus = `kafka_backup_last_verify_status{${orders},pod="a"}`
+const drillFailures = `kafka_backup_drill_failures_total{${orders},pod="a"}`
+const drillStatus = `kafka_backup_last_drill_status{${orders},pod="a"}`
+const lastDrill = `kafka_backup_last_successful_drill_timestamp{${orders},pod="a"}`
 const lastVerify = `kafka_backup_last_verify_timestamp{${orders},pod="a"}`
 const expected = (purpose: string) => `kafka_backup_expected_interval_seconds{${orders},purpose="${purpose}",pod="a"}`
 const restores = (outcome: string) =>
@@ -564,6 +567,58 @@ const content: AlertCase[] = [
   },
 ]
 
+const drilled: AlertCase[] = [
+  {
+    alert: 'KafkaBackupDrillFailed',
+    name: 'fires until a drill proves the backup, also after the hour and a restart',
+    series: { [drillFailures]: '0x20 1x300', [drillStatus]: '1x20 0x200 1x100' },
+    labels: ofOrders,
+    states: [
+      ['10m', 'quiet'],
+      ['10m30s', 'firing'],
+      ['90m', 'firing'],
+      ['111m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupDrillFailed',
+    name: 'stays quiet while drills prove the backup, and before the first',
+    series: { [drillFailures]: '0x300', [drillStatus]: '_x100 1x200' },
+    labels: ofOrders,
+    states: [
+      ['30m', 'quiet'],
+      ['2h', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupDrillOverdue',
+    name: 'is held, fires a day after a drill was due, and resolves with the next',
+    series: { [lastDrill]: '-86400x159 4800x60', [created]: '-90000x220', [expected('drill')]: '3600x220' },
+    labels: ofOrders,
+    states: [
+      ['60m', 'quiet'],
+      ['61m', 'pending'],
+      ['65m30s', 'firing'],
+      ['79m', 'firing'],
+      ['80m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupDrillOverdue',
+    name: 'fires for a backup that was never drilled, and stays quiet for one without drills',
+    series: {
+      [created]: '-86400x200',
+      [expected('drill')]: '3600x200',
+      [created.replace('orders', 'plain')]: '-1000000x200',
+    },
+    labels: ofOrders,
+    states: [
+      ['60m', 'quiet'],
+      ['66m', 'firing'],
+    ],
+  },
+]
+
 export const alertCases: AlertCase[] = [
   ...failed,
   ...missing,
@@ -576,4 +631,5 @@ export const alertCases: AlertCase[] = [
   ...restore,
   ...schedule,
   ...content,
+  ...drilled,
 ]

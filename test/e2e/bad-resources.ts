@@ -43,6 +43,41 @@ const schedules: BadResource[] = [
   ),
   bad(
     'KafkaBackup',
+    'a schedule of drills in words',
+    { drill: { schedule: 'weekly', kafkaCluster: cluster } },
+    /spec\.drill\.schedule: .*five cron fields/,
+  ),
+  bad(
+    'KafkaBackup',
+    'a drill without a cluster',
+    { drill: { schedule: '@daily' } },
+    /spec\.drill\.kafkaCluster: Required/,
+  ),
+  bad(
+    'KafkaBackup',
+    'a drill of a sample of the newest records',
+    { drill: { schedule: '@daily', kafkaCluster: cluster, samplePercent: 5, newest: '6h' } },
+    /spec\.drill\.samplePercent: .*cannot be combined with newest/,
+  ),
+  bad(
+    'KafkaBackup',
+    'a drill of nothing',
+    { drill: { schedule: '@daily', kafkaCluster: cluster, samplePercent: 0 } },
+    /spec\.drill\.samplePercent: .*greater than or equal to/,
+  ),
+  bad(
+    'KafkaBackup',
+    'a drill with a password without TLS',
+    {
+      drill: {
+        schedule: '@daily',
+        kafkaCluster: { ...cluster, security: { protocol: 'SASL_SSL' } },
+      },
+    },
+    /spec\.drill\.kafkaCluster\.security/,
+  ),
+  bad(
+    'KafkaBackup',
     'a time zone that is none',
     { schedule: '@daily', timeZone: 'Europe/Wien' },
     /spec\.timeZone: .*IANA database, such as Europe\/Vienna/,

@@ -190,7 +190,10 @@ test('another API group applies to all CRDs', async () => {
 test('values set the thresholds of alerts, and can change or disable an alert', async () => {
   const prometheusRule = {
     enabled: true,
-    thresholds: { missingSeconds: 90_001, slowSeconds: 14_400, overdueSeconds: 1801, verifyOverdueSeconds: 3601 },
+    thresholds: {
+      ...{ missingSeconds: 90_001, slowSeconds: 14_400, overdueSeconds: 1801 },
+      ...{ verifyOverdueSeconds: 3601, drillOverdueSeconds: 3602 },
+    },
     alerts: {
       KafkaBackupOperatorErrors: { enabled: false },
       KafkaRestoreFailed: { severity: 'page', for: '1m', labels: { team: 'data' } },
@@ -212,6 +215,7 @@ test('values set the thresholds of alerts, and can change or disable an alert', 
   put('KafkaBackupOverdue', 7200, 1801)
   put('KafkaBackupNeverSucceeded', 7200, 1801)
   put('KafkaBackupVerifyOld', 86_400, 3601)
+  put('KafkaBackupDrillOverdue', 86_400, 3602)
   const failed = after.get('KafkaRestoreFailed')
   assert.deepEqual([failed?.for, failed?.labels], ['1m', { severity: 'page', team: 'data' }])
 })

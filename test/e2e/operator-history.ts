@@ -11,12 +11,13 @@ const outdated = { ...notReady, type: 'RecoveryPoint', reason: 'LastRunFailed' }
 /** A backup that runs for two hours already, had a good run three hours ago, and was never verified in the last days. */
 const orders: Sample = {
   createdAt: ago(90 * 24),
-  spec: { schedule: '@hourly', verify: { schedule: '@daily' } },
+  spec: { schedule: '@hourly', verify: { schedule: '@daily' }, drill: { schedule: '@daily' } },
   status: {
     phase: 'Running',
     conditions: [notReady, outdated],
     lastSuccessfulTime: ago(4),
     lastVerifyTime: ago(80),
+    drill: { lastTime: ago(30), result: 'Failed', lastProvenTime: ago(80), recoverySeconds: 42.5 },
     active: [{ run: 'scheduled-3', purpose: 'main', job: 'j3', startTime: ago(2) }],
     history: [
       endedRun({ run: 'verify-1', purpose: 'verify', phase: 'Failed', startTime: ago(81), completionTime: ago(80) }),
@@ -70,6 +71,7 @@ export class OperatorHistory {
     this.#end('backup', orders, { ...slow, run: 'scheduled-3' })
     this.#end('backup', orders, { ...slow, run: 'scheduled-4', phase: 'Failed' })
     this.#end('backup', orders, { run: 'verify-2', purpose: 'verify', phase: 'Failed' })
+    this.#end('backup', orders, { run: 'drill-1', purpose: 'drill', phase: 'Failed' })
     this.#end('restore', {}, { ...slow, phase: 'Failed' })
     this.#end('offset_reset', { spec: { strategy: 'timestamp' } }, slow)
     this.#end('offset_rollback', { spec: { operation: 'rollback' } }, slow)

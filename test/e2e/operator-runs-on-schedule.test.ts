@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
-import { readdir } from 'node:fs/promises'
+import { generateKeyPairSync } from 'node:crypto'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import { waitFor } from '../servers/use-kube.ts'
 import { trigger, useOperatorWorld } from './operator-world.ts'
+import { openCluster } from './raw-produce.ts'
+import { runCli } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
 const isolation = 'read_committed'
@@ -79,6 +83,42 @@ describe('the operator runs backups on schedule', () => {
     assert.equal(status.conditions?.find(({ type }) => type === 'Verified')?.status, 'True')
     const at = Date.parse(status.lastVerifyTime ?? '') / 1000
     await operator.untilSample('kafka_backup_last_verify_timestamp', { backup_name: 'verified' }, at)
+  })
+
+  test('drills prove on schedule that a backup can be restored, and report one that cannot', async () => {
+    const { stage, operator } = world
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+    await stage.secret('drill', { key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() })
+    const { bootstrapServers } = kafka.server
+    const signingKeySecret = { name: 'drill', key: 'key' }
+    const drill = { schedule: '* * * * *', kafkaCluster: { bootstrapServers }, signingKeySecret }
+    const drilled = (suspend: boolean) => spec({ schedule: yearly, suspend, drill })
+    const good = await stage.apply('backup', 'drilled', drilled(true))
+    const damaged = await stage.apply('backup', 'undrillable', drilled(true))
+    for (const ref of [good, damaged]) assert.equal((await trigger(world, ref, 'now')).phase, 'Completed')
+    await flipByte(join(path, 'undrillable/kafka/events/0'))
+    const topics = await topicsOf(bootstrapServers)
+    for (const name of ['drilled', 'undrillable']) await stage.apply('backup', name, drilled(false))
+    const [proven, failed] = await Promise.all(
+      [good, damaged].map(ref => stage.until(ref, 'drilled', status => status.drill?.result !== undefined, 150_000)),
+    )
+    assert.deepEqual([proven?.drill?.result, proven?.drill?.records], ['Proven', proven?.records])
+    const { recoverySeconds = 0, lastProvenTime = '' } = proven?.drill ?? {}
+    await operator.untilSample('kafka_backup_drill_recovery_seconds', { backup_name: 'drilled' }, recoverySeconds)
+    const at = Date.parse(lastProvenTime) / 1000
+    await operator.untilSample('kafka_backup_last_successful_drill_timestamp', { backup_name: 'drilled' }, at)
+    await operator.untilSample('kafka_backup_last_drill_status', { backup_name: 'undrillable' }, 0)
+    assert.equal(failed?.drill?.result, 'Failed')
+    assert.match(failed?.drill?.reason ?? '', /^(ARCHIVE_DAMAGED|BATCH_INVALID)$/)
+    assert.equal(failed?.conditions?.find(({ type }) => type === 'Drilled')?.status, 'False')
+    assert.ok((await stage.events(damaged)).some(({ reason }) => reason === 'DrillFailed'))
+    for (const name of ['drilled', 'undrillable']) await stage.apply('backup', name, drilled(true))
+    for (const ref of [good, damaged]) await stage.until(ref, 'idle', ({ active }) => active === undefined)
+    assert.deepEqual(await topicsOf(bootstrapServers), topics, 'scratch topics are deleted')
+    const verifying = join(path, '../drill.pub')
+    await writeFile(verifying, publicKey.export({ type: 'spki', format: 'pem' }))
+    const verified = await runCli(['drill', 'verify', '--path', path, '-b', 'drilled', '--public-key', verifying])
+    assert.match(verified.stdout, /^Authentic: .*\n {2}drill of backup drilled, generation 1: proven, all topics/)
   })
 
   test('full backups have separate names, and expired ones are removed', async () => {
@@ -162,3 +202,21 @@ describe('the operator runs backups on schedule', () => {
     await waitFor('no series', async () => !(await operator.metrics()).includes('"removed"'))
   })
 })
+
+async function topicsOf(bootstrapServers: string[]): Promise<string[]> {
+  const cluster = await openCluster({ bootstrapServers })
+  try {
+    const { topics } = await cluster.metadata({ topics: null }, new AbortController().signal)
+    return topics.map(({ name }) => name).sort()
+  } finally {
+    cluster.close()
+  }
+}
+
+async function flipByte(folder: string): Promise<void> {
+  const name = (await readdir(folder)).find(file => /\.log(\.zst)?$/.test(file)) ?? assert.fail('no segment')
+  const bytes = await readFile(join(folder, name))
+  const at = bytes.length >> 1
+  bytes[at] = (bytes[at] ?? 0) ^ 0xff
+  await writeFile(join(folder, name), bytes)
+}

@@ -32,6 +32,7 @@ export interface ResourceSpec {
   /** Pods that share the work of a run. */
   parallelism?: number
   verify?: { schedule?: string; deep?: boolean }
+  drill?: DrillSpec
   dryRun?: boolean
   /** What a restore measures to estimate its time. */
   probe?: 'store' | 'target'
@@ -47,6 +48,19 @@ export interface ResourceSpec {
   resources?: ResourceNeeds
   podTemplate?: PodTemplate
   [field: string]: unknown
+}
+
+/** What a drill restores, to which cluster; `kafkaCluster` and `restore` are read as those of a KafkaRestore. */
+export interface DrillSpec {
+  schedule?: string
+  kafkaCluster?: unknown
+  topics?: string[]
+  samplePercent?: number
+  newest?: string
+  schemas?: boolean
+  signingKeySecret?: { name: string; key: string }
+  scratchPrefix?: string
+  restore?: unknown
 }
 
 export interface JobLimits {

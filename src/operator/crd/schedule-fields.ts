@@ -17,7 +17,7 @@ const dayOfWeek = cronField('(?:[0-7]|SUN|MON|TUE|WED|THU|FRI|SAT)', '[1-7]')
 /** Five fields, or one of the names. Case does not matter. */
 export const schedulePattern = `^(?i:${cronNames.join('|')}|${[minute, hour, dayOfMonth, month, dayOfWeek].join(' +')})$`
 
-function scheduleField(description: string): FieldSchema {
+export function scheduleField(description: string): FieldSchema {
   return {
     description: `${description} Cron of five fields (minute, hour, day of month, month, day of week) or ${cronNames.join(', ')}.`,
     type: 'string',
@@ -133,8 +133,8 @@ export const scheduleFields: FieldGroup = {
   required: [],
   rules: [
     {
-      rule: '!has(self.timeZone) || has(self.schedule) || (has(self.verify) && has(self.verify.schedule))',
-      message: 'timeZone has no effect without a schedule: add schedule or verify.schedule, or remove timeZone',
+      rule: '!has(self.timeZone) || has(self.schedule) || (has(self.verify) && has(self.verify.schedule)) || has(self.drill)',
+      message: 'timeZone has no effect without a schedule: add schedule, verify.schedule or drill, or remove timeZone',
       fieldPath: '.timeZone',
     },
     {

@@ -1,3 +1,4 @@
+import { drillFields } from './drill-fields.ts'
 import { type FieldGroup, type FieldSchema, mergeGroups, textOrNumberRule } from './field-schema.ts'
 import { podTemplateField } from './pod-template-fields.ts'
 import type { Controller } from './resource.ts'
@@ -13,7 +14,7 @@ export function specFields(controller: Controller): FieldGroup {
 }
 
 function ownFields(controller: Controller): FieldGroup[] {
-  if (controller === 'backup') return [scheduleFields]
+  if (controller === 'backup') return [scheduleFields, drillFields()]
   return controller === 'restore' ? [restoreFields] : []
 }
 

@@ -20,11 +20,13 @@ export type ConditionType =
   /** Of a resource with a schedule; False while it is suspended. */
   | 'Scheduled'
   | 'Verified'
+  /** Of a backup with drills: the last one proved that it can be restored. */
+  | 'Drilled'
   /** Of a resource with a license secret. */
   | 'LicenseFound'
 
 /** What a run is for; the name of its label value. */
-export type RunPurpose = 'main' | 'verify' | 'delete'
+export type RunPurpose = 'main' | 'verify' | 'drill' | 'delete'
 
 /** The schema of a field together with the type of its value. */
 interface Typed<T> extends FieldSchema {
@@ -91,7 +93,7 @@ const estimateField = {
 
 const activeFields = {
   run: text('The name of the run, unique in this resource.'),
-  purpose: text<RunPurpose>('The purpose of the run: `main`, `verify` or `delete`.'),
+  purpose: text<RunPurpose>('The purpose of the run: `main`, `verify`, `drill` or `delete`.'),
   job: text('The Job of the run.'),
   startTime: time('When the run started.'),
   backupId: text('The backup that the run writes, reads or deletes.'),
@@ -112,12 +114,25 @@ const ended = object(
     gaps: count('Gaps that the run found.'),
     mayHoldDeletedKeys: count('Partitions of the backup that may contain keys that were deleted at the source.'),
     estimate: estimateField,
+    recoverySeconds: number('Time in which a drill restored its part, without the comparison.'),
     snapshotId: text('The snapshot that the run took.'),
     report: text('The key of the full report in the store.'),
     dryRun: { description: 'Whether it was a dry run, which changes nothing.', type: 'boolean' } as Typed<boolean>,
   },
   ['run', 'purpose', 'job', 'startTime', 'phase', 'completionTime'],
 )
+
+const drill = object({
+  lastTime: time('When the last drill ended.'),
+  result: choice('Whether the last drill proved that the backup can be restored.', ['Proven', 'Failed']),
+  reason: text('The cause of a failed or blocked drill, in one word.'),
+  message: text('What the last drill found, or what blocks the next one, with what to do.'),
+  records: count('Records that the last drill restored and compared.'),
+  recoverySeconds: number('Recovery time of the last drill that proved the backup, without the comparison.'),
+  lastProvenTime: time('When a drill last proved that the backup can be restored.'),
+  evidence: text('Where the evidence of the last drill is stored.'),
+  nextTime: time('When the next drill is due.'),
+})
 
 /**
  * The status that the operator writes completely, with server-side apply. Times are RFC 3339 in UTC, to the second. Only a
@@ -134,7 +149,7 @@ export const statusSchema = {
     observedGeneration: count('The generation of the spec that this status describes.'),
     conditions: {
       ...list(
-        'Ready, Reconciling, Stalled, Progressing, Succeeded, RecoveryPoint, SecretsFound, Scheduled, Verified, LicenseFound.',
+        'Ready, Reconciling, Stalled, Progressing, Succeeded, RecoveryPoint, SecretsFound, Scheduled, Verified, Drilled, LicenseFound.',
         condition,
       ),
       'x-kubernetes-list-type': 'map',
@@ -158,6 +173,7 @@ export const statusSchema = {
     nextScheduleTime: time('When the next run is due.'),
     lastVerifyTime: time('When the backup was last verified successfully.'),
     nextVerifyTime: time('When the next verification is due.'),
+    drill: { description: 'What the drills of the backup found.', ...drill } as typeof drill,
     lastTrigger: text('The value of the trigger annotation that last started a run.'),
     progress: { description: 'Progress of the active run.', ...progress },
     active: list('Active runs.', active),
@@ -169,6 +185,7 @@ export type ResourceStatus = TypeOf<typeof statusSchema>
 export type Condition = TypeOf<typeof condition>
 export type RunProgress = TypeOf<typeof progress>
 export type TopicProgress = TypeOf<typeof topicProgress>
+export type DrillStatus = TypeOf<typeof drill>
 export type RunEstimate = TypeOf<typeof estimate>
 export type ActiveRun = TypeOf<typeof active>
 export type EndedRun = TypeOf<typeof ended>

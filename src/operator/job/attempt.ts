@@ -100,6 +100,7 @@ export function sumTotals(attempts: readonly Attempt[]): JobTotals {
     ...given('storedBytes', last.findLast(one => one?.storedBytes !== undefined)?.storedBytes),
     ...given('mayHoldDeletedKeys', last.findLast(one => one?.mayHoldDeletedKeys !== undefined)?.mayHoldDeletedKeys),
     ...given('estimate', last.findLast(one => one?.estimate !== undefined)?.estimate),
+    ...given('recoverySeconds', last.findLast(one => one?.recoverySeconds !== undefined)?.recoverySeconds),
     ...given('groups', sum(all.map(({ result }) => result.groups))),
     ...given('gaps', sum([...gapsOf.values()])),
     ...given('snapshotId', snapshotOf(all.map(({ result }) => result))),

@@ -48,7 +48,8 @@ function explainAttempt(attempt: EndedAttempt): Explanation {
   if (exitCode === PARTLY_DONE)
     return { reason: 'Partial', message: sentences('The run is only partially done', cause) }
   const found = command === 'offsets verify' ? 'DifferenceFound' : 'DamageFound'
-  return { reason: code ?? (exitCode === DAMAGED ? found : 'PodFailed'), message: cause }
+  const failed = command.startsWith('drill') ? 'NotProven' : 'PodFailed'
+  return { reason: code ?? (exitCode === DAMAGED ? found : failed), message: cause }
 }
 
 /** The operator makes the job file and what is mounted in a pod: the reader of a status knows only the resource. */

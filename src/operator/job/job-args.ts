@@ -1,4 +1,5 @@
 import type { Controller, ResourceSpec } from '../crd/resource.ts'
+import { drillOptions } from './drill-document.ts'
 import { type JobStep, jobFilePath } from './job-pod.ts'
 
 /**
@@ -32,6 +33,7 @@ function commandOf(controller: Controller, spec: ResourceSpec, step: JobStep): C
 
 function backupCommand(spec: ResourceSpec, { purpose, stage, backupId }: JobStep): CommandLine {
   if (purpose === 'verify') return [['verify'], spec.verify?.deep ? ['--deep'] : []]
+  if (purpose === 'drill') return [['drill', 'run'], drillOptions(spec)]
   if (purpose === 'delete') {
     return [['delete'], spec.mode === 'full' ? ['--match', anyFullBackup(backupId), '--yes'] : ['--yes']]
   }

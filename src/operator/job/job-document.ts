@@ -1,6 +1,7 @@
 import { isMap } from '../../config/problem.ts'
 import { type Layout, layoutOf } from '../crd/layout.ts'
 import type { Controller, Resource, ResourceSpec } from '../crd/resource.ts'
+import { writeDrillDocument } from './drill-document.ts'
 import { anyFullBackup } from './job-args.ts'
 import type { JobNeeds } from './job-needs.ts'
 import { type JobStep, jobPort } from './job-pod.ts'
@@ -12,6 +13,7 @@ const MAX_BACKUP_ID = 200
 
 /** The job file of a step as plain data. `needs` collects what it needs from the pod. */
 export function writeDocument(controller: Controller, resource: Resource, step: JobStep, needs: JobNeeds): Fields {
+  if (step.purpose === 'drill') return writeDrillDocument(resource, step, needs)
   const layout = layoutOf(controller)
   const spec = step.purpose === 'delete' ? storageOnly(resource.spec) : withDefaults(resource)
   const document: Fields = { mode: layout.mode, backup_id: escapeReferences(backupIdOf(resource, step)) }
@@ -55,5 +57,5 @@ function setAt(document: Fields, [key = '', ...rest]: Layout['parts'][number]['p
 
 /** Long runs report progress. All pods have the variable. */
 function servesProgress(controller: Controller, { purpose }: JobStep): boolean {
-  return (controller === 'backup' && purpose !== 'delete') || controller === 'restore'
+  return (controller === 'backup' && purpose !== 'delete' && purpose !== 'drill') || controller === 'restore'
 }

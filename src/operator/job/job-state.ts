@@ -53,6 +53,8 @@ export interface JobTotals {
   estimate?: RunEstimate
   groups?: number
   gaps?: number
+  /** Of a drill. */
+  recoverySeconds?: number
   /** From the first pod that reported one: a retry takes its snapshot after the reset. */
   snapshotId?: string
   report?: string

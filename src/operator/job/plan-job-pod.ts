@@ -20,7 +20,7 @@ export function planJobPod(controller: Controller, resource: Resource, step: Job
   const document = writeDocument(controller, resource, step, needs)
   const problems = [
     ...checkOffsetFields(controller, resource.spec),
-    ...checkDocument(controller, resource, document, needs),
+    ...checkDocument({ controller, resource, step }, document, needs),
   ]
   if (problems.length > 0) throw refuse(problems, resource, step)
   return {
@@ -34,13 +34,29 @@ export function planJobPod(controller: Controller, resource: Resource, step: Job
 }
 
 /** The check that the pod makes when it starts, but for what the values of secrets are. */
-function checkDocument(controller: Controller, resource: Resource, document: unknown, needs: JobNeeds): Problem[] {
-  const layout = layoutOf(controller)
+function checkDocument({ controller, resource, step }: PodRequest, document: unknown, needs: JobNeeds): Problem[] {
+  const isDrill = step.purpose === 'drill'
+  const layout = layoutOf(isDrill ? 'restore' : controller)
   const env = Object.fromEntries(needs.env.map(({ name }) => [name, 'a secret']))
   const found = findJobProblems(document, { env: { POD_IP: '127.0.0.1', ...env }, mode: layout.mode })
   return found
     .filter(({ about, path }) => about === 'field' || !needs.isVariable(path))
-    .map(problem => inSpec(problem, specPathOf(layout, problem.path, resource)))
+    .map(problem => {
+      const path = specPathOf(layout, problem.path, resource)
+      return inSpec(problem, isDrill ? drillPathOf(path) : path)
+    })
+}
+
+interface PodRequest {
+  controller: Controller
+  resource: Resource
+  step: JobStep
+}
+
+/** The cluster and the settings of the restore are those of `spec.drill`. */
+function drillPathOf(path: FieldPath): FieldPath {
+  const [spec = 'spec', name, ...rest] = path
+  return name === 'kafkaCluster' || name === 'restore' ? [spec, 'drill', name, ...rest] : path
 }
 
 function inSpec({ wrong, allowed, near, or, ...problem }: Problem, path: FieldPath): Problem {

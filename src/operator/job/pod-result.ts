@@ -21,6 +21,8 @@ export interface PodResult {
   estimate: RunEstimate | undefined
   /** Groups whose committed offsets were set, kept or compared. */
   groups: number | undefined
+  /** Of a drill. */
+  recoverySeconds: number | undefined
   snapshotId: string | undefined
   report: string | undefined
 }
@@ -56,6 +58,7 @@ export function parsePodResult(message: string | undefined): PodResult | undefin
     mayHoldDeletedKeys: count(asObject(totals.backup)?.may_hold_deleted_keys),
     estimate: parseEstimate(asObject(totals.estimate)),
     groups: groupsDone(command, totals),
+    recoverySeconds: command.startsWith('drill') ? duration(totals.recovery_seconds) : undefined,
     snapshotId: name(totals.snapshot_id),
     report: name(result.report),
   }

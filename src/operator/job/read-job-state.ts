@@ -60,7 +60,7 @@ function isContinuous({ metadata }: Job): boolean {
   return metadata.annotations?.[`${groupOf(metadata)}/continuous`] === 'true'
 }
 
-const purposes: readonly RunPurpose[] = ['main', 'verify', 'delete']
+const purposes: readonly RunPurpose[] = ['main', 'verify', 'drill', 'delete']
 
 function readEnd(job: Job, attempts: readonly Attempt[], nowMs: number): JobEnd | undefined {
   const complete = isTrue(job, 'Complete')

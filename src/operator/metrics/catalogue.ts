@@ -92,7 +92,7 @@ export const operatorMetrics = {
   },
   kafka_backup_expected_interval_seconds: {
     type: 'gauge',
-    help: 'Maximum time between two successes, by purpose (backup, verify): the longest pause of the schedule, or the maximum time of a continuous backup without a successful round. 0 for a backup that runs once or has an invalid schedule; absent while suspended.',
+    help: 'Maximum time between two successes, by purpose (backup, verify, drill): the longest pause of the schedule, or the maximum time of a continuous backup without a successful round. 0 for a backup that runs once or has an invalid schedule; absent while suspended.',
     labels: ['backup_name', 'namespace', 'purpose'],
   },
   kafka_backup_backup_restarts: {
@@ -118,6 +118,26 @@ export const operatorMetrics = {
   kafka_backup_verify_failures_total: {
     type: 'counter',
     help: 'Verifications that found damage or failed.',
+    labels: backup,
+  },
+  kafka_backup_last_successful_drill_timestamp: {
+    type: 'gauge',
+    help: 'When a drill last proved that the backup can be restored, in seconds since the epoch; absent before the first time.',
+    labels: backup,
+  },
+  kafka_backup_last_drill_status: {
+    type: 'gauge',
+    help: '1 if the last drill proved that the backup can be restored, 0 if not; absent before the first.',
+    labels: backup,
+  },
+  kafka_backup_drill_recovery_seconds: {
+    type: 'gauge',
+    help: 'Time in which the last successful drill restored its part of the backup, without the comparison; absent before the first.',
+    labels: backup,
+  },
+  kafka_backup_drill_failures_total: {
+    type: 'counter',
+    help: 'Drills that found a difference or failed. Only for backups with `spec.drill`.',
     labels: backup,
   },
   kafka_backup_restores_total: {

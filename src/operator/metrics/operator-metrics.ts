@@ -18,6 +18,8 @@ interface OperatorMetricsOptions {
   holdMs?: number
 }
 
+const noIntervals: ExpectedIntervals = { backup: undefined, verify: undefined, drill: undefined }
+
 const depthName = 'kafka_backup_operator_workqueue_depth'
 
 interface Known {
@@ -123,7 +125,7 @@ export class OperatorMetrics implements OperatorObserver {
     if (before) this.#forget(key)
     const series = new OwnedSeries(this.#metrics)
     const runs = new RunCounts(controller, series)
-    const known = { uid, series, runs, schedules: '', expected: { backup: undefined, verify: undefined } }
+    const known = { uid, series, runs, schedules: '', expected: noIntervals }
     this.#known.set(key, known)
     countReconciliation(series, controller, refOf(resource), undefined)
     runs.begin(resource, this.#clock.now())
@@ -132,8 +134,15 @@ export class OperatorMetrics implements OperatorObserver {
 
   #expect(known: Known, controller: Controller, resource: Resource): void {
     if (controller !== 'backup') return
-    const { schedule, suspend, verify, backup } = resource.spec
-    const schedules = JSON.stringify([schedule, suspend, verify, backup?.continuous, backup?.commitInterval])
+    const { schedule, suspend, verify, drill, backup } = resource.spec
+    const schedules = JSON.stringify([
+      schedule,
+      suspend,
+      verify,
+      drill?.schedule,
+      backup?.continuous,
+      backup?.commitInterval,
+    ])
     if (schedules === known.schedules) return
     known.schedules = schedules
     const find = (text: string | undefined) => (text === undefined ? undefined : this.#findInterval(text))
@@ -141,6 +150,7 @@ export class OperatorMetrics implements OperatorObserver {
     const main = suspend || isContinuous ? undefined : find(schedule)
     known.expected = {
       backup: suspend ? undefined : isContinuous ? roundLimitMs(resource) / 1000 : (main ?? 0),
+      drill: suspend ? undefined : find(drill?.schedule),
       verify: verify === undefined || suspend ? undefined : verify.schedule ? find(verify.schedule) : main,
     }
   }

@@ -7,6 +7,7 @@ import { outcomeOf, outcomes } from './run-counts.ts'
 export interface ExpectedIntervals {
   backup: number | undefined
   verify: number | undefined
+  drill: number | undefined
 }
 
 /** All that is said of a resource by its spec and status alone, so that it is the same after a restart. */
@@ -62,8 +63,10 @@ function backupGauges(resource: Resource, labels: BackupLabels, expected: Expect
     ...recoveryPoint(resource, labels),
     ...sizes(resource, labels),
     ...verifyGauges(resource, labels),
+    ...drillGauges(resource, labels),
     ...interval({ ...labels, purpose: 'backup' }, expected.backup),
     ...interval({ ...labels, purpose: 'verify' }, expected.verify),
+    ...interval({ ...labels, purpose: 'drill' }, expected.drill),
   ]
 }
 
@@ -101,6 +104,19 @@ function verifyGauges({ status = {} }: Resource, labels: BackupLabels): GaugeVal
       ? []
       : [{ name: 'kafka_backup_last_verify_status', labels, value: result === 'True' ? 1 : 0 } as const]),
   ]
+}
+
+function drillGauges({ status = {} }: Resource, labels: BackupLabels): GaugeValue[] {
+  const { result, lastProvenTime, recoverySeconds } = status.drill ?? {}
+  return [
+    ...time('kafka_backup_last_successful_drill_timestamp', labels, lastProvenTime),
+    ...number('kafka_backup_last_drill_status', labels, result && (result === 'Proven' ? 1 : 0)),
+    ...number('kafka_backup_drill_recovery_seconds', labels, recoverySeconds),
+  ]
+}
+
+function number(name: GaugeValue['name'], labels: GaugeValue['labels'], value: number | undefined): GaugeValue[] {
+  return value === undefined ? [] : [{ name, labels, value }]
 }
 
 function interval(labels: GaugeValue['labels'], value: number | undefined): GaugeValue[] {

@@ -1,5 +1,5 @@
 import type { Controller, Resource } from '../crd/resource.ts'
-import type { EndedRun, Phase } from '../crd/status.ts'
+import type { EndedRun, Phase, RunPurpose } from '../crd/status.ts'
 import { isGenerationKey } from '../plan/run-key.ts'
 import type { CounterName, HistogramName } from './catalogue.ts'
 import type { Labels } from './metric-set.ts'
@@ -35,8 +35,8 @@ export class RunCounts {
       if (nowMs - Date.parse(run.completionTime) < RECENT_MS) this.#countRun(resource, run)
       this.#counted.set(run.run, Number.POSITIVE_INFINITY)
     }
-    // It is that of the first one.
-    const [first] = active
+    // It is that of the first one that reports any.
+    const first = active.find(({ purpose }) => purpose !== 'drill')
     if (first?.purpose !== 'main' || !progress) return
     this.#counted.set(first.run, progress.records)
     this.#resumed.add(first.run)
@@ -89,13 +89,12 @@ export class RunCounts {
     if (this.#controller !== 'backup') return
     this.#series.add('kafka_backup_gaps_total', backupLabels(resource), 0)
     this.#series.add('kafka_backup_verify_failures_total', backupLabels(resource), 0)
+    if (resource.spec?.drill) this.#series.add('kafka_backup_drill_failures_total', backupLabels(resource), 0)
   }
 
   #countRun(resource: Resource, run: EndedRun): void {
-    if (run.purpose === 'verify') {
-      const failures = run.phase === 'Failed' ? 1 : 0
-      this.#series.add('kafka_backup_verify_failures_total', backupLabels(resource), failures)
-    }
+    const failures = failureCounters[run.purpose]
+    if (failures) this.#series.add(failures, backupLabels(resource), run.phase === 'Failed' ? 1 : 0)
     if (run.purpose !== 'main') return
     const { runs, duration, labels } = runSeries[this.#controller]
     const named = labels(resource, outcomeOf(run.phase))
@@ -132,6 +131,11 @@ function isContinuous({ spec }: Resource, { run }: EndedRun): boolean {
 export const outcomes = ['success', 'failure'] as const
 
 type RunOutcome = (typeof outcomes)[number]
+
+const failureCounters: Partial<Record<RunPurpose, CounterName>> = {
+  verify: 'kafka_backup_verify_failures_total',
+  drill: 'kafka_backup_drill_failures_total',
+}
 
 /** What a controller's runs are counted in. */
 interface RunSeries {

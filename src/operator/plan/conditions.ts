@@ -1,5 +1,6 @@
 import type { Condition, ConditionType } from '../crd/status.ts'
 import { type Decision, workingRuns } from './decision.ts'
+import { drilledVerdict } from './drill-status.ts'
 import type { Facts } from './facts.ts'
 import type { ShownPhase } from './phase.ts'
 import { planReadiness, recoveryPointVerdict, suspendedMessage } from './readiness.ts'
@@ -21,6 +22,7 @@ export function planConditions(facts: Facts, decision: Decision, shown: ShownPha
     ['SecretsFound', secretsVerdict(facts, decision)],
     ['Scheduled', scheduledVerdict(facts, decision)],
     ['Verified', verifiedVerdict(facts, decision)],
+    ['Drilled', drilledVerdict(facts, decision)],
     ['LicenseFound', licenseVerdict(facts)],
   ]
   return verdicts.flatMap(([type, verdict]) => (verdict ? [conditionOf(facts, type, verdict)] : []))

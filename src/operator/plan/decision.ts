@@ -1,4 +1,5 @@
 import type { Action } from './plan.ts'
+import type { DrillPlan } from './plan-drill.ts'
 import type { MainPlan } from './plan-main.ts'
 import type { VerifyPlan } from './plan-verify.ts'
 import type { LiveRun, Runs } from './runs.ts'
@@ -14,6 +15,7 @@ export interface Decision {
   after: Action[]
   main?: MainPlan
   verify?: VerifyPlan
+  drill?: DrillPlan
   wait?: Wait | undefined
   /** Of a resource that is being deleted. */
   deletion?: Wait

@@ -12,6 +12,7 @@ export function planEvents(facts: Facts, decision: Decision, after: ResourceStat
   return [
     ...specEvents(facts, after),
     ...conditionEvents(before, after),
+    ...drillEvents(decision, before, after),
     ...readyEvents(before, after),
     ...suspendEvents(facts, after),
     ...scheduleEvents(decision),
@@ -44,6 +45,13 @@ function conditionEvents(before: ResourceStatus, after: ResourceStatus): KubeEve
       ? [warning('LicenseMissing', 'LookForSecrets', license.message)]
       : []),
   ]
+}
+
+/** A drill that cannot start ends no run, so no other event reports it. */
+function drillEvents({ drill }: Decision, before: ResourceStatus, after: ResourceStatus): KubeEvent[] {
+  const message = drill?.lack?.message
+  if (message === undefined || before.drill?.message === after.drill?.message) return []
+  return [warning('DrillBlocked', 'Drill', message)]
 }
 
 /** Missing rounds and a lost node end no run, so no other event reports them. */
@@ -182,6 +190,7 @@ function failuresOf({ reason, message = '' }: ResourceStatus): number {
 
 function verbOf(controller: Controller, { purpose }: Pick<ActiveRun, 'purpose'>): string {
   if (purpose === 'verify') return 'Verify'
+  if (purpose === 'drill') return 'Drill'
   return purpose === 'delete' ? 'Delete' : verbs[controller]
 }
 

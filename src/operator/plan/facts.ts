@@ -1,4 +1,4 @@
-import { type ResourceSpec, triggerAnnotation } from '../crd/resource.ts'
+import { type Controller, type ResourceSpec, triggerAnnotation } from '../crd/resource.ts'
 import type { EndedRun, ResourceStatus } from '../crd/status.ts'
 import type { JobState } from '../job/job-state.ts'
 import type { Situation } from './plan.ts'
@@ -16,6 +16,8 @@ export interface Facts extends Situation {
   isScheduled: boolean
   schedule: Schedule | undefined
   verify: 'never' | 'after-runs' | Schedule
+  /** The schedule of drills. */
+  drill: Schedule | undefined
   /** A value of the trigger annotation that has not started a run yet. */
   trigger: string | undefined
   /** From the situation, or an invalid schedule. */
@@ -42,6 +44,7 @@ export function readFacts(situation: Situation): Facts {
     isScheduled: isBackup && !isContinuous && spec.schedule !== undefined,
     schedule: times.schedule,
     verify: times.verify,
+    ...readDrill(controller, spec, situation.drillProblem),
     trigger: value === undefined || value === '' || value === before.lastTrigger ? undefined : value,
     problem: times.problem ?? situation.problem,
     hasFinalizer: metadata.finalizers?.includes(finalizerName(apiGroup)) ?? false,
@@ -71,6 +74,18 @@ function readSchedules(spec: ResourceSpec): Times {
     verify: verify?.schedule ?? (spec.verify ? 'after-runs' : 'never'),
     problem: undefined,
   }
+}
+
+/** An invalid schedule of drills blocks drills, and no backups. */
+function readDrill(
+  controller: Controller,
+  { drill, timeZone }: ResourceSpec,
+  drillProblem: Facts['drillProblem'],
+): Pick<Facts, 'drill' | 'drillProblem'> {
+  if (controller !== 'backup' || drill?.schedule === undefined) return { drill: undefined, drillProblem: undefined }
+  const parsed = parseSchedule(drill.schedule, timeZone)
+  if ('problem' in parsed) return { drill: undefined, drillProblem: invalid('spec.drill.schedule', parsed.problem) }
+  return { drill: parsed.schedule, drillProblem }
 }
 
 function invalid(field: string, problem: string): { reason: string; message: string } {

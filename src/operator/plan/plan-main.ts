@@ -1,7 +1,16 @@
-import type { EndedRun } from '../crd/status.ts'
+import { isMap } from '../../config/problem.ts'
+import type { EndedRun, RunPurpose } from '../crd/status.ts'
 import { type DueTimes, planTimes } from './due-times.ts'
 import type { Facts } from './facts.ts'
-import { dueOfKey, generationKey, isGenerationKey, onceKey, scheduledKey, triggerKey } from './run-key.ts'
+import {
+  dueOfKey,
+  generationKey,
+  isGenerationKey,
+  type KeyPrefix,
+  onceKey,
+  scheduledKey,
+  triggerKey,
+} from './run-key.ts'
 import { endRun, isKnown, type LiveRun, type Runs, stopRuns } from './runs.ts'
 import { type DueRun, type Start, startRun } from './start-run.ts'
 import { parseTime } from './times.ts'
@@ -50,8 +59,9 @@ function planDue(facts: Facts, base: MainPlan, due: Due): MainPlan {
   if (lack) return { ...waiting, wait: lack }
   const policy = isScheduled ? policyOf(facts) : facts.isContinuous ? 'Replace' : 'Forbid'
   if (mainRuns(base.runs).length > 0 && policy === 'Forbid') return waiting
-  const runs = policy === 'Replace' ? stopMain(facts, base.runs, facts.isContinuous ? stopped : replaced) : base.runs
-  const isStopping = runs.lingering.length > 0 || (policy === 'Replace' && mainRuns(runs).length > 0)
+  const others = stopDrills(facts, base.runs)
+  const runs = policy === 'Replace' ? stopMain(facts, others, facts.isContinuous ? stopped : replaced) : others
+  const isStopping = blocksMain(facts, runs) || (policy === 'Replace' && mainRuns(runs).length > 0)
   if (isStopping) return { ...waiting, runs, wait: stopping }
   if (runs.live.some(({ purpose }) => purpose === 'verify')) return { ...waiting, runs, wait: behindVerify }
   const isRequested = due.why === 'trigger' || due.why === 'generation'
@@ -80,7 +90,7 @@ export function sinceMs({ before, resource, nowMs }: Facts): number {
 }
 
 /** The latest scheduled time that a run is known of. */
-export function handledMs({ live, ended }: Runs, prefix: '' | 'verify-', known?: string): number | undefined {
+export function handledMs({ live, ended }: Runs, prefix: KeyPrefix, known?: string): number | undefined {
   const keys = [...live, ...ended].map(({ run }) => dueOfKey(run, prefix))
   const times = [parseTime(known), ...keys].filter(ms => ms !== undefined)
   return times.length === 0 ? undefined : Math.max(...times)
@@ -165,6 +175,30 @@ function stopMain(facts: Facts, runs: Runs, why: Stop, which = mainRuns(runs)): 
   const { progress, nowMs } = facts
   const totals = progress && { records: progress.records, bytes: progress.bytes }
   return stopRuns(runs, which, run => endRun(run, nowMs, { ...why, totals }))
+}
+
+/** A drill never delays a run of the backup: it runs next to it, or stops where both need the same volume. */
+function blocksMain(facts: Facts, { live, lingering }: Runs): boolean {
+  const isOther = ({ purpose }: { purpose: RunPurpose }) => purpose !== 'drill' || usesVolume(facts)
+  return lingering.some(isOther) || live.some(({ purpose }) => purpose === 'drill' && usesVolume(facts))
+}
+
+/** Most volumes are mounted on one node at a time. */
+function usesVolume({ resource }: Facts): boolean {
+  const { storage } = resource.spec ?? {}
+  return isMap(storage) && storage.pvc !== undefined
+}
+
+function stopDrills(facts: Facts, runs: Runs): Runs {
+  const drills = usesVolume(facts) ? runs.live.filter(({ purpose }) => purpose === 'drill') : []
+  return drills.length === 0 ? runs : stopRuns(runs, drills, run => endRun(run, facts.nowMs, preempted))
+}
+
+const preempted: Stop = {
+  phase: 'Failed',
+  reason: 'Preempted',
+  message:
+    'A run of the backup was due, and the drill used the volume that it needs. The drill deletes its topics; the next one starts at its time. Leave more time between spec.drill.schedule and spec.schedule.',
 }
 
 const stopping = pending('Stopping', 'The previous run has to stop first.')

@@ -5,13 +5,10 @@ import { planEvents } from './events.ts'
 import { type Facts, historyOf, readFacts, recheckForLost } from './facts.ts'
 import type { Action, Plan, Situation } from './plan.ts'
 import { planDeletion } from './plan-deletion.ts'
-import { planMain } from './plan-main.ts'
+import { planRuns } from './plan-runs.ts'
 import { planStatus } from './plan-status.ts'
-import { planVerify } from './plan-verify.ts'
 import { recheckForRounds } from './rounds.ts'
 import { type LiveRun, type Runs, settleRuns } from './runs.ts'
-import { continueRun } from './start-run.ts'
-import { blockerOf } from './wait.ts'
 
 /**
  * What to do about a resource, and what to report. The plan depends on the situation alone: every leader makes the same plan,
@@ -49,7 +46,7 @@ const UNCERTAIN_POLL_MS = 5 * 60_000
 /** When to reconcile again without a change. Changes of the resource, Jobs and pods are watched. */
 function recheckAt(facts: Facts, decision: Decision): number | undefined {
   const { nowMs, resource } = facts
-  const { runs, starts, main, verify, wait, deletion } = decision
+  const { runs, starts, main, verify, drill, wait, deletion } = decision
   const isPolled = wait?.isPolled || deletion?.isPolled || verify?.isBlocked
   const { startingDeadlineSeconds } = resource.spec ?? {}
   const dueMs = main?.nextScheduleMs
@@ -63,6 +60,7 @@ function recheckAt(facts: Facts, decision: Decision): number | undefined {
       ? dueMs + startingDeadlineSeconds * 1000 + 1
       : undefined,
     verify?.recheckAtMs,
+    drill?.recheckAtMs,
     ...runs.live.map(({ unseenUntilMs }) => unseenUntilMs),
     runs.live.some(isQuiet) ? nowMs + POLL_MS : undefined,
     ...recheckForLost(facts.jobs),
@@ -114,30 +112,4 @@ function planRemovals({ jobs, resource }: Facts, { lingering }: Runs, history: r
 
 function limitOf(limit: number | undefined): number {
   return limit !== undefined && Number.isInteger(limit) && limit >= 0 ? limit : DEFAULT_LIMIT
-}
-
-/** Which runs of a resource start, continue or wait, unless it is being deleted. */
-function planRuns(facts: Facts, settled: Runs): Decision {
-  const main = planMain(facts, settled)
-  const verify = planVerify(facts, main)
-  const lack = blockerOf(facts)
-  const unfinished = main.runs.live.filter(({ todo }) => todo !== undefined)
-  const continued = lack ? [] : unfinished.map(live => continueRun(facts, live))
-  const begun = [main.start, verify.start].filter(start => start !== undefined)
-  return {
-    runs: main.runs,
-    starts: [...continued, ...begun],
-    before: finalizerActions(facts),
-    after: [],
-    main,
-    verify,
-    wait: main.wait ?? (unfinished.length > 0 ? lack : undefined),
-    trigger: main.trigger,
-  }
-}
-
-/** The finalizer is set before the first byte of the backup is written. */
-function finalizerActions({ hasFinalizer, wantsFinalizer }: Facts): Action[] {
-  if (hasFinalizer === wantsFinalizer) return []
-  return [{ type: wantsFinalizer ? 'add-finalizer' : 'remove-finalizer' }]
 }

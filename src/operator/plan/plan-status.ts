@@ -1,6 +1,7 @@
 import type { ActiveRun, EndedRun, ResourceStatus, RunProgress } from '../crd/status.ts'
 import { planConditions } from './conditions.ts'
 import { type Decision, workingRuns } from './decision.ts'
+import { drillStatus } from './drill-status.ts'
 import type { Facts } from './facts.ts'
 import { planPhase, type ShownPhase } from './phase.ts'
 import { handledMs } from './plan-main.ts'
@@ -24,6 +25,7 @@ export function planStatus(facts: Facts, decision: Decision): ResourceStatus {
     conditions: planConditions(facts, decision, shown),
     ...runFields(facts, shown, history, progress),
     ...timeFields(facts, decision, history),
+    drill: drillStatus(facts, decision, history),
     lastTrigger: decision.trigger ?? before.lastTrigger,
     progress,
     active: active.length > 0 ? active : undefined,
@@ -98,11 +100,16 @@ function timeOf(ms: number | undefined): string | undefined {
 
 /** Between two polls it keeps the last value. */
 function progressOf({ before, progress }: Facts, active: readonly ActiveRun[]): RunProgress | undefined {
-  const [first] = active
+  const first = active.find(isMeasured)
   if (!first) return undefined
-  if (!progress) return before.active?.[0]?.run === first.run ? before.progress : undefined
+  if (!progress) return before.active?.find(isMeasured)?.run === first.run ? before.progress : undefined
   const whole = (count: number) => Math.max(0, Math.floor(count) || 0)
   return { ...progress, records: whole(progress.records), bytes: whole(progress.bytes) }
+}
+
+/** Drills report no progress, and may run next to a backup that does. */
+function isMeasured({ purpose }: ActiveRun): boolean {
+  return purpose !== 'drill'
 }
 
 function present(fields: Fields): ResourceStatus {

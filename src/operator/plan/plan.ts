@@ -22,6 +22,8 @@ export interface Situation {
   licenseTrouble?: string | undefined
   /** Why the spec cannot run: an error of `planJobPod`, or a Job that the API server rejected. */
   problem: { reason: string; message: string } | undefined
+  /** Why no drill can start, although backups can: its cluster, its secrets, or a Job that the API server rejected. */
+  drillProblem?: { reason: string; message: string } | undefined
   /** Progress of the active run. */
   progress: RunProgress | undefined
   /** When a continuous run last caught up, by the clock of its pod; undefined if unknown. */

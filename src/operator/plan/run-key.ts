@@ -27,13 +27,20 @@ export function verifyKey(of: string): string {
   return `verify-${of}`
 }
 
+export function drillKey(of: string): string {
+  return `drill-${of}`
+}
+
 /** Of the first try `delete`, of one that was asked for after a failure the trigger is in it. */
 export function deleteAgainKey(value: string): string {
   return `delete-${triggerKey(value)}`
 }
 
+/** What precedes the key of a scheduled run. */
+export type KeyPrefix = '' | 'verify-' | 'drill-'
+
 /** The time in the key of a scheduled run. */
-export function dueOfKey(run: string, prefix: '' | 'verify-'): number | undefined {
+export function dueOfKey(run: string, prefix: KeyPrefix): number | undefined {
   const match = /^scheduled-(\d{4})(\d\d)(\d\d)t(\d\d)(\d\d)z$/.exec(
     run.startsWith(prefix) ? run.slice(prefix.length) : '',
   )

@@ -177,11 +177,14 @@ function totalsOf(jobs: readonly JobState[]): JobTotals {
   return totals
 }
 
-/** The status only has integers. */
+/** Counts in the status are integers. */
 function wholeTotals(totals: JobTotals): JobTotals {
   const entries = Object.entries(totals).filter(([, value]) => value !== undefined)
   return Object.fromEntries(
-    entries.map(([name, value]) => [name, typeof value === 'number' ? Math.max(0, Math.floor(value) || 0) : value]),
+    entries.map(([name, value]) => {
+      if (typeof value !== 'number' || name === 'recoverySeconds') return [name, value]
+      return [name, Math.max(0, Math.floor(value) || 0)]
+    }),
   )
 }
 
@@ -198,7 +201,10 @@ const MAX_RUNS = 10
 export function planHistory({ jobs, generation }: Facts, { ended }: Runs): EndedRun[] {
   const ofGeneration = generationKey(generation)
   const withJobs = new Set(jobs.map(({ run }) => run))
-  const marks = [...(['main', 'verify', 'delete'] as const).map(purpose => lastOf(ended, purpose)), lastGood(ended)]
+  const marks = [
+    ...(['main', 'verify', 'drill', 'delete'] as const).map(purpose => lastOf(ended, purpose)),
+    lastGood(ended),
+  ]
   return ended.filter(
     (run, index) => index < MAX_RUNS || withJobs.has(run.run) || run.run === ofGeneration || marks.includes(run),
   )

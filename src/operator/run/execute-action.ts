@@ -53,7 +53,8 @@ async function start(action: StartAction, parts: ActionParts, signal: AbortSigna
   if (objects === undefined) throw new Error(`the run ${action.run} was planned without what it needs`)
   const job = await startJob(api, objects, memory.uid, signal)
   memory.created.set(job.metadata.name, { job, sinceMs: clock.monotonic() })
-  memory.refusal = undefined
+  if (action.step.purpose === 'drill') memory.drillRefusal = undefined
+  else memory.refusal = undefined
 }
 
 async function remove(

@@ -5,7 +5,7 @@ import type { Situation } from '../plan/plan.ts'
 import { formatKey } from '../watch/store.ts'
 import type { ClusterView } from './cluster-view.ts'
 import type { Planner } from './planner.ts'
-import { planMainPod, problemOf } from './prepare-starts.ts'
+import { planDrillPod, planMainPod, problemOf } from './prepare-starts.ts'
 import { newestRun, type ResourceMemory, withLatestStatus } from './resource-memory.ts'
 
 interface ObserveParts {
@@ -21,7 +21,7 @@ export function observeResource(stored: Resource, memory: ResourceMemory, parts:
   const { controller, apiGroup, view, nowMs } = parts
   const resource = withLatestStatus(stored, memory)
   const jobs = knownJobs(memory, view).map(job => readState(job, memory, parts))
-  memory.working = jobs.filter(({ end }) => end === undefined)
+  memory.working = jobs.filter(({ end, purpose }) => end === undefined && purpose !== 'drill')
   forgetMeters(memory, resource, jobs)
   return {
     controller,
@@ -31,7 +31,8 @@ export function observeResource(stored: Resource, memory: ResourceMemory, parts:
     ...secretsOf(resource, memory),
     isLicenseMissing: memory.license?.isMissing ?? false,
     licenseTrouble: memory.license?.trouble,
-    problem: refusalAt(resource, memory, nowMs) ?? specProblem(resource, parts),
+    problem: refusalAt(resource, memory.refusal, nowMs) ?? specProblem(resource, parts),
+    drillProblem: refusalAt(resource, memory.drillRefusal, nowMs) ?? drillSpecProblem(resource, parts),
     progress: memory.shown?.run === newestRun(memory) ? memory.shown?.progress : undefined,
     lastRoundMs: memory.lastRoundMs,
     referredSnapshotId: referredSnapshot(resource, view),
@@ -66,7 +67,7 @@ function secretsOf({ metadata }: Resource, { secrets }: ResourceMemory) {
 }
 
 /** A rejection counts for the rejected spec, for a while. */
-function refusalAt({ metadata }: Resource, { refusal }: ResourceMemory, nowMs: number): Situation['problem'] {
+function refusalAt({ metadata }: Resource, refusal: ResourceMemory['refusal'], nowMs: number): Situation['problem'] {
   if (refusal === undefined || refusal.generation !== metadata.generation || nowMs >= refusal.untilMs) return undefined
   return refusal.problem
 }
@@ -76,6 +77,11 @@ function specProblem(resource: Resource, { controller, planner }: ObserveParts):
   const { schedule, backup } = resource.spec
   if (controller !== 'backup' || (schedule === undefined && backup?.continuous !== true)) return undefined
   return problemOf(() => planMainPod(resource, planner))
+}
+
+function drillSpecProblem(resource: Resource, { controller, planner }: ObserveParts): Situation['problem'] {
+  if (controller !== 'backup' || resource.spec.drill === undefined) return undefined
+  return problemOf(() => planDrillPod(resource, planner))
 }
 
 /** A run keeps its meter until it ends: its next Job and retried pods continue from there. */

@@ -23,10 +23,16 @@ export async function prepareStarts(
 ): Promise<PreparedPlan> {
   const plan = planner.planResource(situation)
   const built = buildStarts(plan, situation, planner)
-  if ('problem' in built) return planned(planner, { ...situation, problem: built.problem })
+  const isDrill = isDrillStart(plan)
+  if ('problem' in built) {
+    return planned(planner, { ...situation, [isDrill ? 'drillProblem' : 'problem']: built.problem })
+  }
   const { namespace } = situation.resource.metadata
   const { missing, trouble } = await checkSecrets(api, namespace, built.secrets, signal)
-  if (missing.length > 0) return planned(planner, { ...situation, missingSecrets: missing })
+  if (missing.length > 0) {
+    const lack = isDrill ? { drillProblem: missingProblem(missing) } : { missingSecrets: missing }
+    return planned(planner, { ...situation, ...lack })
+  }
   if (trouble === undefined) return { plan, objects: built.objects }
   const unchecked = { ...situation, secretsTrouble: trouble }
   const uncheckedPlan = planner.planResource(unchecked)
@@ -36,6 +42,18 @@ export async function prepareStarts(
 
 export function startsOf({ actions }: Plan): StartAction[] {
   return actions.filter(action => action.type === 'start')
+}
+
+/** A drill starts alone, so what it lacks is known not to concern backups. */
+export function isDrillStart(plan: Plan): boolean {
+  const starts = startsOf(plan)
+  return starts.length > 0 && starts.every(({ step }) => step.purpose === 'drill')
+}
+
+function missingProblem(missing: readonly MissingSecret[]): Problem {
+  const named = missing.map(({ name, field }) => `${name} (${field})`).join(', ')
+  const message = `Missing secrets: ${named}. The drill starts when they are in the namespace of the resource.`
+  return { reason: 'SecretMissing', message }
 }
 
 /** Why the spec cannot be run, where it cannot; what is wrong with the program itself is thrown. */
@@ -53,6 +71,11 @@ export function problemOf(plan: () => unknown): Problem | undefined {
 export function planMainPod(resource: Resource, planner: Planner): JobPod {
   const { backupId = resource.metadata.name } = resource.spec
   return planner.planJobPod('backup', resource, { purpose: 'main', stage: 'whole', shards: 1, backupId })
+}
+
+export function planDrillPod(resource: Resource, planner: Planner): JobPod {
+  const { backupId = resource.metadata.name } = resource.spec
+  return planner.planJobPod('backup', resource, { purpose: 'drill', stage: 'whole', shards: 1, backupId })
 }
 
 function planned(planner: Planner, situation: Situation): PreparedPlan {

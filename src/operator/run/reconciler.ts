@@ -14,8 +14,8 @@ import { executeAction } from './execute-action.ts'
 import { isSettled, releaseInDeletedNamespace } from './finalizer.ts'
 import { observeResource } from './observe-resource.ts'
 import type { OperatorOptions, OperatorParts } from './operator-options.ts'
-import { type PreparedPlan, prepareStarts, startsOf } from './prepare-starts.ts'
-import { newMemory, noteRefusal, type ResourceMemory } from './resource-memory.ts'
+import { isDrillStart, type PreparedPlan, prepareStarts, startsOf } from './prepare-starts.ts'
+import { newMemory, type ResourceMemory, refusalAfter } from './resource-memory.ts'
 import { plain, StatusOutdated, writeStatus } from './write-status.ts'
 
 /** A namespace that cannot be read may be deleted later, and it is not watched. */
@@ -102,8 +102,10 @@ export class Reconciler {
 
   /** Reports the rejection in the status, and does the rest of the plan. */
   #refuse(situation: Situation, memory: ResourceMemory, error: JobRefused, signal: AbortSignal): Promise<WorkResult> {
-    this.#noteRefusal(situation, memory, error)
-    const refused = { ...this.#observe(situation.resource, memory), problem: error.problem }
+    const isDrill = isDrillStart(this.#parts.planner.planResource(situation))
+    this.#noteRefusal(situation, memory, error, isDrill ? 'drillRefusal' : 'refusal')
+    const observed = this.#observe(situation.resource, memory)
+    const refused = { ...observed, [isDrill ? 'drillProblem' : 'problem']: error.problem }
     const plan = this.#parts.planner.planResource(refused)
     return this.#execute(refused, memory, { plan, objects: new Map() }, signal)
   }
@@ -151,8 +153,14 @@ export class Reconciler {
     return againAt(plan, memory, nowMs)
   }
 
-  #noteRefusal({ resource, nowMs }: Situation, memory: ResourceMemory, { problem }: JobRefused): void {
-    noteRefusal(memory, resource.metadata.generation ?? 0, problem, nowMs, this.#parts.random())
+  #noteRefusal(
+    { resource, nowMs }: Situation,
+    memory: ResourceMemory,
+    { problem }: JobRefused,
+    of: 'refusal' | 'drillRefusal',
+  ): void {
+    const generation = resource.metadata.generation ?? 0
+    memory[of] = refusalAfter(memory[of], { generation, problem, nowMs, random: this.#parts.random() })
     this.#parts.log.write('warn', `${problem.reason}: ${problem.message}`, this.#about(resource))
   }
 
@@ -191,8 +199,10 @@ function withUnsure(plan: Plan, { status = {} }: Resource, { unsure }: ResourceM
   return { ended: [...unsure.ended, ...plan.ended], events: [...unsure.events, ...plan.events] }
 }
 
-function againAt({ recheckAtMs }: Plan, { refusal }: ResourceMemory, nowMs: number): WorkResult {
-  const times = [recheckAtMs, refusal?.untilMs].filter(time => time !== undefined && time >= nowMs)
+function againAt({ recheckAtMs }: Plan, { refusal, drillRefusal }: ResourceMemory, nowMs: number): WorkResult {
+  // A drill may have to wait although its refusal has just ended.
+  const drillMs = (drillRefusal?.untilMs ?? 0) > nowMs ? drillRefusal?.untilMs : undefined
+  const times = [recheckAtMs, refusal?.untilMs, drillMs].filter(time => time !== undefined && time >= nowMs)
   const earliest = Math.min(...times.map(time => time ?? 0))
   return times.length === 0 ? {} : { recheckAtMs: earliest }
 }

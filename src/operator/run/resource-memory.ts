@@ -23,6 +23,8 @@ export interface ResourceMemory {
   unsure: { status: ResourceStatus; ended: EndedRun[]; events: KubeEvent[] } | undefined
   /** The API server rejected a Job. No retry before this time, unless the spec changes. */
   refusal: { generation: number; problem: Problem; untilMs: number; times: number } | undefined
+  /** The same for the Job of a drill, which must not block backups. */
+  drillRefusal: ResourceMemory['refusal']
   /** Found while the resource waited for its finalizer; it never becomes false again. */
   isNamespaceTerminating: boolean
   /** The last check of the secrets of a spec, while no run was due. */
@@ -48,6 +50,7 @@ export function newMemory(uid: string): ResourceMemory {
     written: undefined,
     unsure: undefined,
     refusal: undefined,
+    drillRefusal: undefined,
     isNamespaceTerminating: false,
     secrets: undefined,
     license: undefined,
@@ -80,15 +83,12 @@ export function withLatestStatus(resource: Resource, { written }: ResourceMemory
 
 const refusalBackoff = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 15_000, maxDelayMs: 10 * 60_000 }
 
-export function noteRefusal(
-  memory: ResourceMemory,
-  generation: number,
-  problem: Problem,
-  nowMs: number,
-  random: number,
-): void {
-  const times = memory.refusal?.generation === generation ? memory.refusal.times + 1 : 1
-  memory.refusal = { generation, problem, untilMs: nowMs + backoffMs(times, refusalBackoff, random), times }
+export function refusalAfter(
+  before: ResourceMemory['refusal'],
+  { generation, problem, nowMs, random }: { generation: number; problem: Problem; nowMs: number; random: number },
+): ResourceMemory['refusal'] {
+  const times = before?.generation === generation ? before.times + 1 : 1
+  return { generation, problem, untilMs: nowMs + backoffMs(times, refusalBackoff, random), times }
 }
 
 /** The newest active run: the one whose progress is shown. */

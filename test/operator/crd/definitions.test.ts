@@ -7,7 +7,7 @@ import { buildDefinitions } from '../../../src/operator/crd/definitions.ts'
 import type { FieldSchema } from '../../../src/operator/crd/field-schema.ts'
 import type { PodTemplate } from '../../../src/operator/crd/resource.ts'
 import { type JobLimits, resourceKinds } from '../../../src/operator/crd/resource.ts'
-import type { Condition, EndedRun, ResourceStatus, RunProgress } from '../../../src/operator/crd/status.ts'
+import type { Condition, DrillStatus, EndedRun, ResourceStatus, RunProgress } from '../../../src/operator/crd/status.ts'
 
 const crds = join(import.meta.dirname, '../../../deploy/crds')
 const definitions = buildDefinitions()
@@ -72,6 +72,7 @@ test('the status has all fields that the operator writes, and no others', () => 
     nextScheduleTime: true,
     lastVerifyTime: true,
     nextVerifyTime: true,
+    drill: true,
     lastTrigger: true,
     progress: true,
     active: true,
@@ -113,10 +114,23 @@ test('the status has all fields that the operator writes, and no others', () => 
     gaps: true,
     mayHoldDeletedKeys: true,
     estimate: true,
+    recoverySeconds: true,
     snapshotId: true,
     report: true,
     dryRun: true,
   }
+  const drill: AllOf<DrillStatus> = {
+    lastTime: true,
+    result: true,
+    reason: true,
+    message: true,
+    records: true,
+    recoverySeconds: true,
+    lastProvenTime: true,
+    evidence: true,
+    nextTime: true,
+  }
+  assertFields(fieldAt(backup, 'status', 'drill'), drill)
   assertFields(fieldAt(backup, 'status'), status)
   assertFields(fieldAt(backup, 'status', 'conditions').items, condition)
   assertFields(fieldAt(backup, 'status', 'progress'), progress)

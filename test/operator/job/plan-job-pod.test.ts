@@ -18,6 +18,32 @@ const commands: [string, Controller, Record<string, unknown>, Partial<JobStep>, 
   ['the commit of shards', 'backup', {}, { stage: 'commit', shards: 4 }, `backup ${common} --commit --report`],
   ['a check of a backup', 'backup', { verify: {} }, { purpose: 'verify' }, `verify ${common}`],
   ['a deep one', 'backup', { verify: { deep: true } }, { purpose: 'verify' }, `verify ${common} --deep`],
+  [
+    'a drill',
+    'backup',
+    { drill: { schedule: '@daily', kafkaCluster: { bootstrapServers: ['t:9092'] } } },
+    { purpose: 'drill' },
+    `drill run ${common}`,
+  ],
+  [
+    'a drill with all options',
+    'backup',
+    {
+      drill: {
+        ...{ schedule: '@daily', kafkaCluster: { bootstrapServers: ['t:9092'] }, topics: ['orders', 'p*'] },
+        ...{ samplePercent: 0.000001, scratchPrefix: '-d', schemas: false, signingKeySecret: secret('drill.key') },
+      },
+    },
+    { purpose: 'drill' },
+    `drill run ${common} --topic=orders --topic=p* --sample=0.000001 --scratch-prefix=-d --signing-key=/etc/kafka-backup-files/drill.signing_key --no-schemas`,
+  ],
+  [
+    'a drill of recent records',
+    'backup',
+    { drill: { schedule: '@daily', kafkaCluster: { bootstrapServers: ['t:9092'] }, newest: '6h' } },
+    { purpose: 'drill' },
+    `drill run ${common} --newest=6h`,
+  ],
   ['the removal of a backup', 'backup', {}, { purpose: 'delete' }, `delete ${common} --yes`],
   [
     'the removal of all that mode full has made',
@@ -252,4 +278,44 @@ test('a removal needs only the credentials of the store, so no other missing sec
   )
   assert.deepEqual(pod.volumes, [])
   assert.equal(planPod('backup', spec).secrets.length, 5)
+})
+
+test('a drill restores from the store of the backup to its own cluster, with its own secrets', () => {
+  const tls = { caCertSecret: secret('ca.crt') }
+  const sasl = { mechanism: 'PLAIN', username: 'u', passwordSecret: secret('password') }
+  const pod = planPod(
+    'backup',
+    {
+      encryption: { recipients: [{ keySecret: secret('key') }] },
+      enterprise: { schemaRegistry: { enabled: true, url: 'http://source:8081' } },
+      drill: {
+        schedule: '@daily',
+        kafkaCluster: { bootstrapServers: ['test:9093'], security: { protocol: 'SASL_SSL', tls, sasl } },
+        restore: { replicationFactor: 1, topicConfig: { 'min.insync.replicas': 1 }, verify: false },
+        signingKeySecret: secret('drill.key'),
+      },
+    },
+    { purpose: 'drill', backupId: 'nightly-20261116t020000z' },
+  )
+  const { mode, backup_id, target, storage, restore, encryption, ...rest } = parse(pod.jobFile)
+  assert.deepEqual([mode, backup_id, rest], ['restore', 'nightly-20261116t020000z', {}])
+  assert.deepEqual(target.bootstrap_servers, ['test:9093'])
+  assert.equal(target.security.tls.ca_cert, '/etc/kafka-backup-files/target.security.tls.ca_cert')
+  assert.deepEqual(storage, { backend: 'filesystem', path: '/backups' })
+  assert.deepEqual(restore, { replication_factor: 1, topic_config: { 'min.insync.replicas': 1 } })
+  assert.ok(encryption.recipients[0].key_file)
+  assert.deepEqual(pod.secrets.map(({ field }) => field).sort(), [
+    'spec.drill.kafkaCluster.security.sasl.passwordSecret',
+    'spec.drill.kafkaCluster.security.tls.caCertSecret',
+    'spec.drill.signingKeySecret',
+    'spec.encryption.recipients[0].keySecret',
+  ])
+})
+
+test('an invalid drill is reported by the fields of spec.drill', () => {
+  const drill = { schedule: '@daily', kafkaCluster: { bootstrapServers: ['no port'] }, restore: { rateLimit: 'x' } }
+  assert.throws(() => planPod('backup', { drill }, { purpose: 'drill' }), {
+    code: 'CONFIG_INVALID',
+    message: /spec\.drill\.kafkaCluster\.bootstrapServers[\s\S]*spec\.drill\.restore\.rateLimit/,
+  })
 })

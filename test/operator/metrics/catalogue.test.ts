@@ -44,7 +44,7 @@ async function readFull() {
     const active = [{ run: 'scheduled-2', purpose: 'main' as const, job: 'j', startTime: '2025-11-15T09:20:00Z' }]
     const resource = sampleResource({
       controller,
-      spec: { strategy: 'latest', schedule: '@daily', verify: {} },
+      spec: { strategy: 'latest', schedule: '@daily', verify: {}, drill: { schedule: '@weekly' } },
       status: {
         phase: 'Running',
         conditions: [
@@ -52,6 +52,7 @@ async function readFull() {
         ],
         restarts: 2,
         lastSuccessfulTime: '2025-11-15T09:10:00Z',
+        drill: { result: 'Proven', lastProvenTime: '2025-11-15T09:15:00Z', recoverySeconds: 3 },
         history: [verify, run],
         active,
       },

@@ -104,10 +104,8 @@ function randomSituation(random: () => number): Situation {
     'scheduled-20261116t0200z',
   ]
   const jobs = runs.filter(() => random() < 0.25).flatMap(run => randomJobs(random, run, nowMs))
-  const extra = ['verify-once', 'delete'].filter(() => random() < 0.1)
-  const others = extra.map(run =>
-    randomJob(random, jobOf(run, { purpose: run === 'delete' ? 'delete' : 'verify' }), nowMs),
-  )
+  const extra = (['verify-once', 'drill-scheduled-20261116t0145z', 'delete'] as const).filter(() => random() < 0.1)
+  const others = extra.map(run => randomJob(random, jobOf(run, { purpose: purposeOf[run] }), nowMs))
   const isGoing = random() < 0.15
   const status = random() < 0.3 ? undefined : randomStatus(random, runs, nowMs)
   const resource = resourceOf(spec, {
@@ -132,6 +130,8 @@ function randomSituation(random: () => number): Situation {
   })
 }
 
+const purposeOf = { 'verify-once': 'verify', 'drill-scheduled-20261116t0145z': 'drill', delete: 'delete' } as const
+
 function randomSpec(random: () => number): ResourceSpec {
   const pick = pickFrom(random)
   const some = <T extends object>(chance: number, fields: T) => (random() < chance ? fields : {})
@@ -144,6 +144,8 @@ function randomSpec(random: () => number): ResourceSpec {
     ...some(0.2, { startingDeadlineSeconds: pick([10, 600]) }),
     ...some(0.3, { parallelism: pick([1, 4]) }),
     ...some(0.3, { verify: pick([{}, { schedule: '*/10 * * * *' }, { schedule: 'bad' }]) }),
+    ...some(0.3, { drill: pick([{ schedule: '*/10 * * * *' }, { schedule: '45 * * * *' }, { schedule: 'bad' }]) }),
+    ...some(0.3, { storage: pick([{ backend: 's3' }, { backend: 'pvc', pvc: { claimName: 'c' } }]) }),
     ...some(0.3, { deletionPolicy: 'Delete' as const }),
     ...some(0.2, { backup: { continuous: true } }),
     ...some(0.2, { enterprise: { licenseSecret: { name: 'license' } } }),

@@ -14,6 +14,11 @@ const specs: Record<string, ResourceSpec> = {
   'in shards': { parallelism: 3 },
   'verified after each run': { schedule: '*/20 * * * *', verify: {} },
   'verified by a schedule': { schedule: '*/20 * * * *', verify: { schedule: '10,50 * * * *' } },
+  'drilled on a volume': {
+    schedule: '*/20 * * * *',
+    storage: { backend: 'pvc', pvc: { claimName: 'c' } },
+    drill: { schedule: '5,45 * * * *' },
+  },
   'with a schedule': { schedule: '*/15 * * * *', timeZone: 'Europe/Berlin' },
   'full, in shards': { schedule: '*/15 * * * *', mode: 'full', parallelism: 2 },
   'that replaces runs': { schedule: '*/2 * * * *', concurrencyPolicy: 'Replace' },
@@ -117,7 +122,7 @@ function checkTold(world: World, missing: number[], why: string): void {
 
 function checkEnd(world: World, why: string): void {
   const { spec } = world.resource
-  const mains = world.created.filter(({ run }) => !/^(verify|delete)/.test(run))
+  const mains = world.created.filter(({ run }) => !/^(verify|drill|delete)/.test(run))
   assert.ok(mains.length > 0, `${why}: it never ran`)
   if (spec.deletionPolicy === 'Delete') checkDeletion(world, why)
   else checkRest(world, why)
@@ -125,7 +130,7 @@ function checkEnd(world: World, why: string): void {
 
 function checkRest(world: World, why: string): void {
   const { status } = world.resource
-  const mains = world.created.filter(({ run }) => !/^(verify|delete)/.test(run))
+  const mains = world.created.filter(({ run }) => !/^(verify|drill|delete)/.test(run))
   assert.equal(status?.active, undefined, `${why}: something is still active`)
   const last = status?.history?.find(({ purpose }) => purpose === 'main')
   const known = world.endedByJob.get(last?.job ?? '')
