@@ -11,8 +11,9 @@ export interface SiftedPiece {
 
 export type Verdicts = ReadonlyMap<BatchHeader, Verdict>
 
-/** So many pieces are not sifted after one in which most batches had to be opened anyway. */
+/** So many pieces are not sifted after most of these batches had to be opened anyway. A piece may hold a single batch, which tells little. */
 const PAUSE_PIECES = 15
+const JUDGED_BATCHES = 32
 
 /** Undefined where nothing is searched for that bytes could tell. It must be closed. */
 export function openSiftAhead(needles: readonly Needle[], totalBytes: number): SiftAhead | undefined {
@@ -23,6 +24,8 @@ export function openSiftAhead(needles: readonly Needle[], totalBytes: number): S
 export class SiftAhead {
   readonly #sifting: Sifting
   #pause = 0
+  #opened = 0
+  #sifted = 0
 
   constructor(sifting: Sifting) {
     this.#sifting = sifting
@@ -62,7 +65,13 @@ export class SiftAhead {
 
   /** Called after each piece: what must be opened anyway need not be opened twice. */
   note(opened: number, sifted: number): void {
-    if (sifted > 0 && opened * 2 > sifted) this.#pause = PAUSE_PIECES
+    if (sifted === 0) return
+    this.#opened += opened
+    this.#sifted += sifted
+    if (this.#sifted < JUDGED_BATCHES) return
+    if (this.#opened * 2 > this.#sifted) this.#pause = PAUSE_PIECES
+    this.#opened = 0
+    this.#sifted = 0
   }
 
   close(): void {

@@ -35,6 +35,21 @@ const atOnce = {
   sift: async (_: Buffer, all: readonly BatchHeader[]) => all.map(() => 'none' as const),
 }
 
+function countedSifting() {
+  const counted = {
+    calls: 0,
+    sifting: {
+      ...atOnce,
+      width: 1,
+      sift: (bytes: Buffer, all: readonly BatchHeader[]) => {
+        counted.calls++
+        return atOnce.sift(bytes, all)
+      },
+    },
+  }
+  return counted
+}
+
 async function* source(count: number, log: string[], bytes?: number): AsyncGenerator<Numbered> {
   try {
     for (let i = 0; i < count; i++) {
@@ -87,21 +102,20 @@ describe('pieces that are sifted ahead', () => {
   })
 
   test('are not sifted for a while where most batches have to be opened anyway', async () => {
-    let calls = 0
-    const counted = {
-      ...atOnce,
-      width: 1,
-      sift: (bytes: Buffer, all: readonly BatchHeader[]) => {
-        calls++
-        return atOnce.sift(bytes, all)
-      },
-    }
-    const ahead = new SiftAhead(counted)
-    for await (const { verdicts } of ahead.over(source(20, []))) ahead.note(1, verdicts.size)
-    assert.equal(calls, 2)
-    calls = 0
-    const other = new SiftAhead(counted)
-    for await (const _ of other.over(source(20, []))) other.note(0, 1)
-    assert.equal(calls, 20)
+    const [counted, other] = [countedSifting(), countedSifting()]
+    const ahead = new SiftAhead(counted.sifting)
+    // Two pieces, fifteen that are not sifted, two more.
+    for await (const { verdicts } of ahead.over(source(20, []))) ahead.note(20 * verdicts.size, 20 * verdicts.size)
+    assert.equal(counted.calls, 4)
+    const none = new SiftAhead(other.sifting)
+    for await (const _ of none.over(source(20, []))) none.note(0, 20)
+    assert.equal(other.calls, 20)
+  })
+
+  test('are sifted after a piece whose only batch had to be opened', async () => {
+    const counted = countedSifting()
+    const ahead = new SiftAhead(counted.sifting)
+    for await (const { piece } of ahead.over(source(80, []))) ahead.note(piece.number % 8 === 0 ? 1 : 0, 1)
+    assert.equal(counted.calls, 80)
   })
 })
