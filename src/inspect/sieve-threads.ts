@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { BatchHeader } from '../batch/header.ts'
+import { shareMemory } from '../lib/recycled-memory.ts'
 import { type Needle, Sieve, type Verdict } from './sieve.ts'
 import type { SiftAnswer, SiftTask } from './sieve-worker.ts'
 
@@ -51,7 +52,8 @@ export function openSifting(
 
 interface Waiting {
   count: number
-  memory: SharedArrayBuffer
+  /** Used again after the answer. */
+  copy: SharedArrayBuffer | undefined
   thread: Thread
   resolve(verdicts: readonly (Verdict | undefined)[]): void
 }
@@ -78,6 +80,7 @@ class SieveThreads implements Sifting {
   /** Not in use at the moment. It is shared, because the collectors of both threads would count what is sent to and fro. */
   #memory: readonly SharedArrayBuffer[] = []
   #tasks = 0
+  readonly #endSharing = shareMemory()
   #isClosed = false
 
   constructor(needles: readonly Needle[], own: Sieve, threads: number) {
@@ -94,16 +97,10 @@ class SieveThreads implements Sifting {
     const [first, last] = [headers[0], headers.at(-1)]
     if (this.#isClosed || !first || !last) return headers.map(() => undefined)
     if (!thread) return headers.map(header => this.#own.siftBatch(bytes, header))
-    const length = last.position + last.sizeBytes - first.position
-    const memory = this.#takeMemory(length)
-    bytes.copy(new Uint8Array(memory), 0, first.position, first.position + length)
-    const task: SiftTask = {
-      task: this.#tasks++,
-      memory,
-      positions: headers.map(({ position }) => position - first.position),
-    }
+    const { memory, copy, shift } = this.#share(bytes, first.position, last.position + last.sizeBytes)
+    const task: SiftTask = { task: this.#tasks++, memory, positions: headers.map(({ position }) => position + shift) }
     const { promise, resolve } = Promise.withResolvers<readonly (Verdict | undefined)[]>()
-    this.#waiting.set(task.task, { count: headers.length, memory, thread, resolve })
+    this.#waiting.set(task.task, { count: headers.length, copy, thread, resolve })
     if (thread.load++ === 0) thread.worker.ref()
     thread.worker.postMessage(task)
     return promise
@@ -111,6 +108,7 @@ class SieveThreads implements Sifting {
 
   close(): void {
     this.#isClosed = true
+    this.#endSharing()
     for (const thread of this.#threads ?? []) {
       this.#end(thread)
       void thread.worker.terminate()
@@ -134,7 +132,8 @@ class SieveThreads implements Sifting {
     const waiting = this.#waiting.get(task)
     this.#waiting.delete(task)
     if (!waiting) return
-    if (waiting.memory.byteLength <= MAX_KEPT_BYTES) this.#memory = [...this.#memory, waiting.memory]
+    const { copy } = waiting
+    if (copy && copy.byteLength <= MAX_KEPT_BYTES) this.#memory = [...this.#memory, copy]
     if (--waiting.thread.load === 0) waiting.thread.worker.unref()
     waiting.resolve(verdicts)
   }
@@ -147,6 +146,18 @@ class SieveThreads implements Sifting {
       this.#waiting.delete(task)
       resolve(Array.from({ length: count }, () => undefined))
     }
+  }
+
+  /** Only what was not read into shared memory is copied: the batch between two pieces, and what was decrypted or compressed. */
+  #share(
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): { memory: SharedArrayBuffer; copy?: SharedArrayBuffer; shift: number } {
+    if (bytes.buffer instanceof SharedArrayBuffer) return { memory: bytes.buffer, shift: bytes.byteOffset }
+    const copy = this.#takeMemory(end - start)
+    bytes.copy(new Uint8Array(copy), 0, start, end)
+    return { memory: copy, copy, shift: -start }
   }
 
   #takeMemory(bytes: number): SharedArrayBuffer {

@@ -7,6 +7,23 @@ const MAX_FREE_BYTES = 32 << 20
 const lent = new WeakSet<ArrayBufferLike>()
 let free: ArrayBufferLike[] = []
 let freeBytes = 0
+let sharers = 0
+
+/** Until the returned function is called, `takeMemory` returns memory that other threads can read without a copy. */
+export function shareMemory(): () => void {
+  if (sharers++ === 0) dropFree()
+  let isEnded = false
+  return () => {
+    if (!isEnded && --sharers === 0) dropFree()
+    isEnded = true
+  }
+}
+
+/** Memory of the other kind would take the place of memory that can be used. */
+function dropFree(): void {
+  free = []
+  freeBytes = 0
+}
 
 /**
  * Memory with any contents, used before if possible. The collector counts what buffers refer to and marks the heap again
@@ -20,7 +37,7 @@ export function takeMemory(bytes: number): Buffer {
     free = free.filter(one => one !== known)
     freeBytes -= size
   }
-  const memory = known ?? Buffer.allocUnsafeSlow(size).buffer
+  const memory = known ?? (sharers > 0 ? new SharedArrayBuffer(size) : Buffer.allocUnsafeSlow(size).buffer)
   lent.add(memory)
   return Buffer.from(memory, 0, bytes)
 }
@@ -31,6 +48,7 @@ export function takeMemory(bytes: number): Buffer {
  */
 export function giveBackMemory({ buffer }: Buffer): void {
   if (!lent.delete(buffer) || freeBytes + buffer.byteLength > MAX_FREE_BYTES) return
+  if (buffer instanceof SharedArrayBuffer !== sharers > 0) return
   free.push(buffer)
   freeBytes += buffer.byteLength
 }

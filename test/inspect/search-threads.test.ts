@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Worker } from 'node:worker_threads'
 import { RecordMatcher } from '../../src/inspect/conditions.ts'
@@ -7,6 +11,8 @@ import { type BatchWatch, openPartition, readForward } from '../../src/inspect/r
 import { SchemaDecoder } from '../../src/inspect/schema-decoder.ts'
 import { openSifting } from '../../src/inspect/sieve-threads.ts'
 import { SiftAhead } from '../../src/inspect/sift-ahead.ts'
+import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 import { never, storePartitions } from '../archive/sample-archive.ts'
 import { encodeBatch } from '../fakes/batches.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
@@ -31,14 +37,13 @@ function segments(): Buffer[][] {
   )
 }
 
-test('a search finds the same and ends, although its threads are killed in the middle', async () => {
-  const storage = openMemoryStorage()
-  const { topics } = await storePartitions(storage, [segments()], false)
+/** Returns a search for the text, with or without threads. `onFound` is called after each record. */
+async function openSearch(storage: Storage, stored: Buffer[][]) {
+  const { topics } = await storePartitions(storage, [stored], false)
   const [topic = assert.fail()] = topics
   const [partition = assert.fail()] = topic.partitions
-  const search = async (ahead: SiftAhead | undefined, onPiece: () => Promise<void> = async () => undefined) => {
-    const decoder = new SchemaDecoder({ ofId: async () => [], all: async () => [] })
-    const matcher = new RecordMatcher({ text: 'needle', headers: [] }, 'auto', decoder)
+  return async (ahead: SiftAhead | undefined, onFound: () => Promise<void> = async () => undefined) => {
+    const matcher = newMatcher()
     const extent = { offsets: {}, times: {}, withAborted: false }
     let searched = 0
     const watch: BatchWatch = {
@@ -52,30 +57,34 @@ test('a search finds the same and ends, although its threads are killed in the m
       onRead: () => undefined,
     }
     const source = await openPartition(storage, topic, partition, extent, watch, never)
-    const offsets: bigint[] = []
+    const found: string[] = []
     for await (const record of readForward(storage, source, extent, never)) {
       if (!(await matcher.matches(record, never))) continue
-      offsets.push(record.offset)
-      await onPiece()
+      found.push(`${record.offset} ${record.value}`)
+      await onFound()
     }
     ahead?.close()
-    return { offsets, searched }
+    return { found, searched }
   }
+}
+
+function newMatcher(): RecordMatcher {
+  const decoder = new SchemaDecoder({ ofId: async () => [], all: async () => [] })
+  return new RecordMatcher({ text: 'needle', headers: [] }, 'auto', decoder)
+}
+
+const { needles } = newMatcher()
+
+test('a search finds the same and ends, although its threads are killed in the middle', async () => {
+  const storage = openMemoryStorage()
+  const search = await openSearch(storage, segments())
   const expected = await search(undefined)
-  assert.deepEqual(
-    [expected.offsets.length, expected.searched],
-    [Math.ceil(SEGMENTS / 3), SEGMENTS * BATCHES * RECORDS],
-  )
+  assert.deepEqual([expected.found.length, expected.searched], [Math.ceil(SEGMENTS / 3), SEGMENTS * BATCHES * RECORDS])
 
   const started: Worker[] = []
   const note = (worker: Worker) => started.push(worker)
   process.on('worker', note)
   try {
-    const needles = new RecordMatcher(
-      { text: 'needle', headers: [] },
-      'auto',
-      new SchemaDecoder({ ofId: async () => [], all: async () => [] }),
-    ).needles
     let found = 0
     const kill = async () => {
       // In the middle: batches before it were searched with the threads, and the next ones wait for them.
@@ -85,8 +94,38 @@ test('a search finds the same and ends, although its threads are killed in the m
       await Promise.all(exits)
     }
     assert.deepEqual(await search(new SiftAhead(openSifting(needles, LARGE, 2)), kill), expected)
-    assert.deepEqual([started.length, found], [2, expected.offsets.length])
+    assert.deepEqual([started.length, found], [2, expected.found.length])
   } finally {
     process.off('worker', note)
+  }
+})
+
+test('a search finds the same in memory that it shares with its threads, compressed or not', async t => {
+  const path = await mkdtemp(join(tmpdir(), 'kafka-backup-search-'))
+  t.after(() => rm(path, { recursive: true }))
+  for (const codec of ['none', 'zstd'] as const) {
+    // Several pieces, of which each ends inside a batch.
+    const batches = Array.from({ length: 50 }, (_, batch) => {
+      const records = Array.from({ length: 3 }, (_, at) => {
+        const text = randomBytes(50_000).toString('base64url')
+        return { value: Buffer.from(batch % 4 === 0 && at === 1 ? `${text} needle ${batch}` : text) }
+      })
+      return encodeBatch({ baseOffset: BigInt(batch * 3), codec, records })
+    })
+    const search = await openSearch(openFilesystemStorage({ path: join(path, codec) }), [batches])
+    const expected = await search(undefined)
+    assert.deepEqual([expected.found.length, expected.searched], [13, 150])
+    const sifting = openSifting(needles, LARGE, 2)
+    const memories: ArrayBufferLike[] = []
+    const sift: typeof sifting.sift = (bytes, headers) => {
+      memories.push(bytes.buffer)
+      return sifting.sift(bytes, headers)
+    }
+    const { width, busyBytes } = sifting
+    const ahead = new SiftAhead({ width, busyBytes, sift, close: () => sifting.close() })
+    assert.deepEqual(await search(ahead), expected)
+    const shared = memories.filter(one => one instanceof SharedArrayBuffer)
+    assert.ok(shared.length > 1, `${shared.length} of ${memories.length} pieces were shared`)
+    assert.ok(shared.length < memories.length, 'the batch between two pieces is copied')
   }
 })

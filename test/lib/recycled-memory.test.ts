@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { giveBackMemory, keepMemory, takeMemory } from '../../src/lib/recycled-memory.ts'
+import { giveBackMemory, keepMemory, shareMemory, takeMemory } from '../../src/lib/recycled-memory.ts'
 
 const MIB = 1 << 20
 
@@ -43,4 +43,25 @@ test('what someone keeps is lent to no one, although a reader of a part of it gi
   giveBackMemory(kept.subarray(0, 1000))
   const others = Array.from({ length: 200 }, () => takeMemory(300_000))
   assert.ok(others.every(({ buffer }) => buffer !== kept.buffer))
+})
+
+test('memory is shared while someone shares it, and such memory is lent to no one afterwards', () => {
+  const isShared = () => takeMemory(2 * MIB).buffer instanceof SharedArrayBuffer
+  const before = takeMemory(2 * MIB)
+  assert.equal(before.buffer instanceof SharedArrayBuffer, false)
+  const [endOne, endOther] = [shareMemory(), shareMemory()]
+  const shared = takeMemory(2 * MIB)
+  assert.ok(shared.buffer instanceof SharedArrayBuffer)
+  giveBackMemory(shared)
+  assert.equal(takeMemory(2 * MIB).buffer, shared.buffer)
+  giveBackMemory(shared)
+  giveBackMemory(before)
+  const late = Array.from({ length: 2 }, () => takeMemory(2 * MIB))
+  assert.ok(late.every(({ buffer }) => buffer instanceof SharedArrayBuffer))
+  endOne()
+  endOne()
+  assert.equal(isShared(), true)
+  endOther()
+  for (const one of late) giveBackMemory(one)
+  assert.equal(isShared(), false)
 })
