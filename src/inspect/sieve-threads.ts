@@ -73,9 +73,8 @@ class SieveThreads implements Sifting {
   readonly busyBytes: number
   readonly #needles: readonly Needle[]
   readonly #own: Sieve
-  readonly #count: number
-  /** Started with the first task. */
-  #threads: readonly Thread[] | undefined
+  /** They start while the first piece is read. */
+  readonly #threads: readonly Thread[]
   readonly #waiting = new Map<number, Waiting>()
   /** Not in use at the moment. It is shared, because the collectors of both threads would count what is sent to and fro. */
   #memory: readonly SharedArrayBuffer[] = []
@@ -88,11 +87,10 @@ class SieveThreads implements Sifting {
     this.busyBytes = TASKS_PER_THREAD * threads * TASK_BYTES
     this.#needles = needles
     this.#own = own
-    this.#count = threads
+    this.#threads = Array.from({ length: threads }, () => this.#start())
   }
 
   async sift(bytes: Buffer, headers: readonly BatchHeader[]): Promise<readonly (Verdict | undefined)[]> {
-    this.#threads ??= Array.from({ length: this.#count }, () => this.#start())
     const [thread] = this.#threads.filter(({ hasEnded }) => !hasEnded).toSorted((a, b) => a.load - b.load)
     const [first, last] = [headers[0], headers.at(-1)]
     if (this.#isClosed || !first || !last) return headers.map(() => undefined)
@@ -109,7 +107,7 @@ class SieveThreads implements Sifting {
   close(): void {
     this.#isClosed = true
     this.#endSharing()
-    for (const thread of this.#threads ?? []) {
+    for (const thread of this.#threads) {
       this.#end(thread)
       void thread.worker.terminate()
     }

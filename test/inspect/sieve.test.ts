@@ -116,12 +116,12 @@ describe('a sieve on threads', () => {
   test('continues here when its threads end, and what waited for them has the same verdicts or none', async () => {
     const { bytes, headers } = samples()
     const here = openSifting(needles, LARGE, 1)
-    const threads = openSifting(needles, LARGE, 2)
     const workers: Worker[] = []
     const note = (worker: Worker) => workers.push(worker)
     // The threads of the test before are reported with the next turn.
     await new Promise(resolve => setImmediate(resolve))
     process.on('worker', note)
+    const threads = openSifting(needles, LARGE, 2)
     // Enough to keep a thread busy until it is ended.
     const many = Array.from({ length: 20 }, () => headers).flat()
     const underWay = threads.sift(bytes, many)
