@@ -71,6 +71,10 @@ export const realActions = {
     () => import('../jobs/check.ts'),
     one => one.checkJob,
   ),
+  checkJobStorage: lazy(
+    () => import('../jobs/check.ts'),
+    one => one.checkJobStorage,
+  ),
   /** For `init`. */
   readConnectionFile: lazy(
     () => import('../init/read-connection.ts'),

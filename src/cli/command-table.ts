@@ -71,6 +71,11 @@ const acls: OptionSpec = {
     'print the ACLs that the user of the job needs, as commands or as rules of a Strimzi KafkaUser; contact neither the cluster nor the storage',
 }
 
+const storage: OptionSpec = {
+  name: 'storage',
+  description: 'check only the storage: read it, and write to it; the job needs no cluster and none is contacted',
+}
+
 const nothingChanged = { onInterrupt: NOTHING_CHANGED, stopsAtOnce: true } as const
 
 /** All commands. The parser, the help, the completion and docs/cli.md are generated from this table. */
@@ -82,10 +87,11 @@ export const commandTable: readonly CommandSpec[] = [
     description:
       'Connect to the cluster and the storage of a job, and list its permissions and what is missing. For a backup job, it writes nothing to a folder, and only a small probe object to a bucket. For a restore job, it runs the checks of `restore --dry-run` and writes nothing. With `--acls`, print the permissions that the job needs instead.',
     operands: [jobFileOperand],
-    options: [{ ...config, isRequired: true }, set, acls],
+    options: [{ ...config, isRequired: true }, set, storage, acls],
     examples: [
       { command: 'kafka-backup check --config job.yaml', meaning: 'check a job before its first run' },
       { command: 'kafka-backup check --config restore.yaml', meaning: 'check a restore' },
+      { command: 'kafka-backup check --config job.yaml --storage', meaning: 'check only whether the storage can be used' },
       {
         command: 'kafka-backup check --config job.yaml --acls kafka-acls',
         meaning: 'print the commands that grant the permissions of the job',

@@ -26,6 +26,7 @@ export interface CommandOptions extends DrillOptions {
   config?: string | undefined
   set: string[]
   acls?: string | undefined
+  storage: boolean
   path?: string | undefined
   keyFile: string[]
   backupId?: string | undefined

@@ -164,6 +164,7 @@ const several = {
 }
 const flags = {
   deep: false,
+  storage: false,
   dryRun: false,
   probe: false,
   probeTarget: false,

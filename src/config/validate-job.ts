@@ -70,9 +70,13 @@ function withLists(schemas: Schemas, overridden: Overridden): Overridden {
 }
 
 /** All that is wrong with a job of that mode, for a caller that has other names for its fields. */
-export function findJobProblems(written: unknown, options: { env: Environment; mode: Mode }): Problem[] {
+export function findJobProblems(
+  written: unknown,
+  options: { env: Environment; mode: Mode; isClusterless?: boolean },
+): Problem[] {
   const { tree, problems } = interpolate(written, options.env)
-  return [...problems, ...checkTree(jobSchemas, tree, options.mode).problems]
+  const schemas = options.isClusterless ? clusterlessJobSchemas : jobSchemas
+  return [...problems, ...checkTree(schemas, tree, options.mode).problems]
 }
 
 function checkTree(

@@ -1,4 +1,4 @@
-import type { BackupJob, Job } from '../config/load-job.ts'
+import type { BackupJob, ClusterlessJob, Job } from '../config/load-job.ts'
 import { readKeysFile } from '../encryption/key-book.ts'
 import { loadCredentials } from '../encryption/load-credentials.ts'
 import { openKeys } from '../encryption/open-keys.ts'
@@ -32,6 +32,18 @@ function checkBackupJob(job: BackupJob, signal: AbortSignal): Promise<CheckRepor
     const protection = isMerged ? await findProtection(parts.storage, parts.clock.now(), signal) : undefined
     return { ...report, warnings: [...(protection === undefined ? [] : [protection]), ...report.warnings] }
   })
+}
+
+/** Reads and writes the location of a job, and connects to nothing else. A folder keeps nothing, a bucket the probe object. */
+export async function checkJobStorage({ storage: options }: ClusterlessJob, signal: AbortSignal): Promise<CheckReport> {
+  const storage = openStorage(options)
+  try {
+    const found = await checkLocation({ options, storage }, signal)
+    const checks = found.map(one => ({ subject: `storage ${storage.location}`, ...one }))
+    return { ok: checks.every(({ allowed }) => allowed), clusterId: null, brokers: 0, checks, warnings: [] }
+  } finally {
+    await storage.close()
+  }
 }
 
 /** Hidden groups are reported, and do not stop a backup. */

@@ -621,6 +621,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     finishRestoreJob: answer('finishRestoreJob', restoreReport),
     dryRunRestoreJob: answer('dryRunRestoreJob', restoreDryRun),
     checkJob: answer('checkJob', checkReport),
+    checkJobStorage: answer('checkJobStorage', checkReport),
     listBackups: answer('listBackups', summaries),
     parseBackupJob: async (text, options) => parseJob(text, { ...options, mode: 'backup' }),
     parseRestoreJob: async (text, options) => parseJob(text, { ...options, mode: 'restore' }),

@@ -85,6 +85,22 @@ To fix:
     assert.deepEqual(JSON.parse(out), { ...rest, cluster_id: clusterId })
   })
 
+  test('with --storage checks the storage alone, and prints no cluster', async () => {
+    const [, , write] = checkReport.checks
+    assert(write)
+    const report = { ...checkReport, clusterId: null, brokers: 0, checks: [write] }
+    const { code, out, calls } = await run(['check', ...config, '--storage'], { checkJobStorage: async () => report })
+    assert.equal(code, 0)
+    assert.equal(calls.checkJob, undefined)
+    assert.match(out, /^SUBJECT .*\nstorage \/backups +write +ok/)
+  })
+
+  test('refuses --storage together with --acls', async () => {
+    const { code, err } = await run(['check', ...config, '--storage', '--acls', 'strimzi'])
+    assert.equal(code, 2)
+    assert.match(err, /--storage and --acls cannot be used together/)
+  })
+
   test('prints the ACLs that the job needs as a script of kafka-acls, without connecting', async () => {
     const { code, out, calls } = await run(['check', ...config, '--acls', 'kafka-acls'])
     assert.equal(code, 0)

@@ -1,3 +1,4 @@
+import { KafkaBackupError } from '../../errors.ts'
 import { shellQuote } from '../../lib/shell.ts'
 import { formatCount } from '../../lib/units.ts'
 import type { Check, CheckReport } from '../../observe/finding.ts'
@@ -12,15 +13,23 @@ const CHECK_FAILED = 1
 const MOST_TOPICS = 10
 
 export async function run(session: Session): Promise<number> {
+  if (session.options.acls !== undefined && session.options.storage) {
+    throw new KafkaBackupError('USAGE', '--storage and --acls cannot be used together: --acls checks nothing')
+  }
   if (session.options.acls !== undefined) return (await import('./required-acls.ts')).printRequiredAcls(session)
-  const job = await session.loadJob(session.options.config ?? '')
-  const report = await session.actions.checkJob(job, session.signal)
+  const report = await check(session, session.options.config ?? '')
   session.outcome.note(checkFacts(report))
   session.print(
     () => formatReport(report, session.options.verbose > 0, session.style),
     () => documentOf(report),
   )
   return report.ok ? 0 : CHECK_FAILED
+}
+
+async function check(session: Session, config: string): Promise<CheckReport> {
+  const { options, actions, signal } = session
+  if (options.storage) return actions.checkJobStorage(await session.loadClusterlessJob(config), signal)
+  return actions.checkJob(await session.loadJob(config), signal)
 }
 
 function documentOf({ ok, clusterId, brokers, checks, warnings }: CheckReport) {
@@ -31,8 +40,8 @@ function documentOf({ ok, clusterId, brokers, checks, warnings }: CheckReport) {
 export function formatReport(report: CheckReport, isVerbose: boolean, style: OutputStyle): string[] {
   const { clusterId, brokers, checks, warnings } = report
   return [
-    `Cluster ${printable(clusterId ?? 'unnamed')}, ${plural(brokers, 'broker')}`,
-    '',
+    // A check of the storage alone contacts no broker.
+    ...(brokers === 0 ? [] : [`Cluster ${printable(clusterId ?? 'unnamed')}, ${plural(brokers, 'broker')}`, '']),
     ...formatChecks(isVerbose ? checks : foldTopics(mergeActions(checks)), style),
     ...formatWarnings(warnings, style),
     '',
