@@ -1,14 +1,14 @@
 import type { FieldSchema } from '../src/operator/crd/field-schema.ts'
-import { type Controller, controllers } from '../src/operator/crd/resource.ts'
+import { type AnyController, allControllers, controllers } from '../src/operator/crd/resource.ts'
 import { specFields } from '../src/operator/crd/spec-fields.ts'
-import { statusSchema } from '../src/operator/crd/status.ts'
+import { statusSchema, storageStatusSchema } from '../src/operator/crd/status.ts'
 
 /** The tables of docs/operator.md: what all kinds have, what two of them share, what each has alone, and the status. */
-export function operatorTables(): Record<'all' | 'data' | 'status' | Controller, string> {
-  const rows = Object.fromEntries(controllers.map(each => [each, listSpecRows(each).map(formatRow)])) as Rows
+export function operatorTables(): Record<'all' | 'data' | 'status' | 'storage-status' | AnyController, string> {
+  const rows = Object.fromEntries(allControllers.map(each => [each, listSpecRows(each).map(formatRow)])) as Rows
   const inAll = rows.backup.filter(row => controllers.every(each => rows[each].includes(row)))
   const inBoth = rows.backup.filter(row => rows.restore.includes(row) && !inAll.includes(row))
-  const own = (controller: Controller) =>
+  const own = (controller: AnyController) =>
     formatTable(rows[controller].filter(row => !inAll.includes(row) && !inBoth.includes(row)))
   return {
     all: formatTable(inAll),
@@ -17,11 +17,13 @@ export function operatorTables(): Record<'all' | 'data' | 'status' | Controller,
     restore: own('restore'),
     offset_reset: own('offset_reset'),
     offset_rollback: own('offset_rollback'),
-    status: formatStatus(listStatusRows()),
+    storage: own('storage'),
+    status: formatStatus(listRows(statusSchema, 'status')),
+    'storage-status': formatStatus(listRows(storageStatusSchema, 'status')),
   }
 }
 
-type Rows = Record<Controller, string[]>
+type Rows = Record<AnyController, string[]>
 
 function formatTable(rows: readonly string[]): string {
   return ['| Field | Type | Default | Meaning |', '|---|---|---|---|', ...rows].join('\n')
@@ -57,13 +59,9 @@ interface FieldRow {
 }
 
 /** All fields of the spec of a kind, in the order of its definition. */
-function listSpecRows(controller: Controller): FieldRow[] {
+function listSpecRows(controller: AnyController): FieldRow[] {
   const { properties, required } = specFields(controller)
   return listRows({ properties, required }, 'spec')
-}
-
-function listStatusRows(): FieldRow[] {
-  return listRows(statusSchema, 'status')
 }
 
 /** What Kubernetes describes itself, such as the parts of a toleration, has no description here and no row. */

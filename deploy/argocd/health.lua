@@ -1,4 +1,4 @@
--- Health of KafkaBackup, KafkaRestore, KafkaOffsetReset and KafkaOffsetRollback for Argo CD, see docs/gitops.md.
+-- Health of the kinds of kafka-backup for Argo CD, see docs/gitops.md.
 local conditions = {}
 if obj.status ~= nil then
   for _, condition in ipairs(obj.status.conditions or {}) do

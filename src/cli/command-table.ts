@@ -91,7 +91,10 @@ export const commandTable: readonly CommandSpec[] = [
     examples: [
       { command: 'kafka-backup check --config job.yaml', meaning: 'check a job before its first run' },
       { command: 'kafka-backup check --config restore.yaml', meaning: 'check a restore' },
-      { command: 'kafka-backup check --config job.yaml --storage', meaning: 'check only whether the storage can be used' },
+      {
+        command: 'kafka-backup check --config job.yaml --storage',
+        meaning: 'check only whether the storage can be used',
+      },
       {
         command: 'kafka-backup check --config job.yaml --acls kafka-acls',
         meaning: 'print the commands that grant the permissions of the job',

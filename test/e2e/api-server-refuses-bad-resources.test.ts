@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
 import { buildDefinitions } from '../../src/operator/crd/definitions.ts'
-import { controllers, type Resource as OwnResource, resourceKinds } from '../../src/operator/crd/resource.ts'
+import { allControllers, type Resource as OwnResource, resourceKinds } from '../../src/operator/crd/resource.ts'
 import { planJobPod } from '../../src/operator/job/plan-job-pod.ts'
+import { storageSection } from '../../src/operator/job/references.ts'
 import { readExamples } from '../operator/crd/examples.ts'
 import { applyAll, type Kube } from '../servers/kube.ts'
 import { KubeError, openKubeConnection } from '../servers/kube-connection.ts'
@@ -29,7 +30,7 @@ before(async () => {
 after(() => kube?.stop())
 
 test('the API server accepts the CRDs unchanged, with all rules within their budget', async () => {
-  assert.equal(definitions.length, 4)
+  assert.equal(definitions.length, 5)
   for (const definition of definitions) {
     const served = await kube.api.get(refOf(definition))
     assert.ok(trueCondition(served, 'Established'))
@@ -52,7 +53,7 @@ test('the CRDs of another API group can be installed next to them', async () => 
   )
   assert.deepEqual(
     others.map(({ metadata }) => metadata.name),
-    ['kafkabackups', 'kafkarestores', 'kafkaoffsetresets', 'kafkaoffsetrollbacks'].map(
+    ['kafkabackups', 'kafkarestores', 'kafkaoffsetresets', 'kafkaoffsetrollbacks', 'kafkabackupstorages'].map(
       name => `${name}.backups.example.com`,
     ),
   )
@@ -120,13 +121,15 @@ for (const [file, objects] of Object.entries(readExamples())) {
 }
 
 for (const file of ['README.md', 'docs/operator.md']) {
-  test(`the manifest of ${file} is accepted`, async () => {
+  test(`the manifests of ${file} are accepted`, async () => {
     const page = readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
     const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].flatMap(([, text = '']) => parseAllDocuments(text))
     const objects = blocks.map(block => block.toJS() as KubeObject)
     const shown = objects.filter(object => object.apiVersion === apiVersion)
-    assert.equal(shown.length, 1)
-    for (const object of shown) await apply({ ...object, metadata: { name: 'of-the-page', namespace } })
+    assert.ok(shown.length > 0)
+    for (const [at, object] of shown.entries()) {
+      await apply({ ...object, metadata: { name: `of-the-page-${at}`, namespace } })
+    }
   })
 }
 
@@ -223,6 +226,62 @@ test('fields that locate backups to be deleted are immutable', async () => {
   await edit(resource, { storage: { bucket: 'another-bucket' } })
 })
 
+test('a storageRef replaces storage, and is as immutable where backups have to be found', async () => {
+  const byName = { storage: null, storageRef: { name: 'minio' } }
+  for (const kind of Object.keys(goodSpecs).filter(each => each !== 'KafkaBackupStorage')) await create(kind, byName)
+  const resource = await create('KafkaBackup', { ...byName, schedule: '@daily', deletionPolicy: 'Delete' })
+  await edit(resource, { storageRef: { name: 'aws' } })
+  await finish(resource)
+  await edit(resource, { suspend: true })
+  const lost = /spec\.deletionPolicy: Forbidden: .*set deletionPolicy to Retain first/
+  await assert.rejects(edit(resource, { storageRef: { name: 'minio' } }), lost)
+  await assert.rejects(edit(resource, { storageRef: null, storage: goodSpecs.KafkaBackup?.storage }), lost)
+  await edit(resource, { deletionPolicy: 'Retain' })
+  await edit(resource, { storageRef: null, storage: goodSpecs.KafkaBackup?.storage })
+})
+
+test('the location of a KafkaBackupStorage is immutable, its address and secrets are not', async () => {
+  const resource = await create('KafkaBackupStorage', {})
+  const { validationInterval, suspend, job } = resource.spec
+  assert.deepEqual(
+    { validationInterval, suspend, job },
+    {
+      validationInterval: '1h',
+      suspend: false,
+      job: { activeDeadlineSeconds: 300 },
+    },
+  )
+  await edit(resource, { storage: { endpoint: 'https://another-address:9000' }, validationInterval: '5m' })
+  const moved = /spec\.storage: Forbidden: .*create another KafkaBackupStorage/
+  await assert.rejects(edit(resource, { storage: { bucket: 'another' } }), moved)
+  await assert.rejects(edit(resource, { storage: { prefix: 'another' } }), moved)
+})
+
+test('kubectl get shows whether a storage is available', async () => {
+  const resource = await create('KafkaBackupStorage', {})
+  const time = '2026-01-31T08:00:00Z'
+  const condition = { reason: 'Validated', message: 'b', lastTransitionTime: time, observedGeneration: 1 }
+  const status = {
+    observedGeneration: 1,
+    reason: 'Validated',
+    message: 'all is well',
+    conditions: [{ type: 'Available', status: 'True', ...condition }],
+    lastValidationTime: time,
+    nextValidationTime: time,
+    validationJob: 'minio-1',
+    users: 2,
+    lastTrigger: 'now',
+  }
+  const written = await setStatus(resource, status)
+  assert.deepEqual(written.status, status)
+  const { columns, cells } = await readTable('kafkabackupstorages', resource.metadata.name ?? '')
+  assert.deepEqual(
+    columns.filter(({ priority }) => priority === 0).map(({ name }) => name),
+    ['Name', 'Available', 'Backend', 'Users', 'Last Validation', 'Age'],
+  )
+  assert.deepEqual([cells.Available, cells.Backend, cells.Users], ['True', 's3', 2])
+})
+
 test('rules are within their budget also for the largest lists and maps', async () => {
   const names = Array.from({ length: 1000 }, (_, index) => `${'a-long-name-of-a-topic-'.repeat(8)}${index}`)
   const topicMapping = Object.fromEntries(names.map(name => [name, `${name}-restored`]))
@@ -291,18 +350,23 @@ test('a status with all fields is accepted', async () => {
 
 /** As the operator does it for the steps of a run. */
 function planPods(resource: OwnResource): void {
-  const [controller] = controllers.filter(each => resourceKinds()[each].kind === resource.kind)
+  const [controller] = allControllers.filter(each => resourceKinds()[each].kind === resource.kind)
   assert.ok(controller)
   const shards = resource.spec.parallelism ?? 1
   const stages = shards > 1 ? (['shards', 'commit'] as const) : (['whole'] as const)
   const backupId = resource.spec.backupId ?? resource.metadata.name
+  // What it refers to is valid on its own.
+  const references = resource.spec.storageRef
+    ? { storage: storageSection('a', { storage: goodSpecs.KafkaBackup?.storage }) }
+    : {}
   const snapshotId = resource.spec.resetRef && { snapshotId: '20260131t080000z-1a2b3c4d' }
   for (const stage of stages) {
-    planJobPod(controller, resource, { purpose: 'main', stage, shards, backupId, ...snapshotId })
+    planJobPod(controller, resource, { purpose: 'main', stage, shards, backupId, ...snapshotId }, references)
   }
-  if (resource.spec.verify) planJobPod(controller, resource, { purpose: 'verify', stage: 'whole', shards: 1, backupId })
+  if (resource.spec.verify)
+    planJobPod(controller, resource, { purpose: 'verify', stage: 'whole', shards: 1, backupId }, references)
   if (resource.spec.deletionPolicy !== 'Delete') return
-  planJobPod(controller, resource, { purpose: 'delete', stage: 'whole', shards: 1, backupId })
+  planJobPod(controller, resource, { purpose: 'delete', stage: 'whole', shards: 1, backupId }, references)
 }
 
 interface Resource extends KubeObject {

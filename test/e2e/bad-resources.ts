@@ -17,6 +17,7 @@ export const goodSpecs: Record<string, Record<string, unknown>> = {
   KafkaRestore: { kafkaCluster: cluster, backupId: 'nightly', storage: s3 },
   KafkaOffsetReset: { kafkaCluster: cluster, storage: s3, groups: ['billing'], strategy: 'earliest' },
   KafkaOffsetRollback: { kafkaCluster: cluster, storage: s3, snapshotId: '20260131t080000z-1a2b3c4d' },
+  KafkaBackupStorage: { storage: s3 },
 }
 
 const secure = (security: object) => ({ kafkaCluster: { ...cluster, security } })
@@ -100,6 +101,28 @@ const schedules: BadResource[] = [
     'a deadline of a second',
     { schedule: '@daily', startingDeadlineSeconds: 1 },
     /spec\.startingDeadlineSeconds: .*greater than or equal to 10/,
+  ),
+]
+
+const references: BadResource[] = [
+  ...['KafkaBackup', 'KafkaRestore', 'KafkaOffsetReset', 'KafkaOffsetRollback'].flatMap(kind => [
+    bad(kind, 'two storages', { storageRef: { name: 'minio' } }, /exactly one of storage and storageRef/),
+    bad(kind, 'no storage', { storage: null }, /exactly one of storage and storageRef/),
+  ]),
+  bad('KafkaBackup', 'a storage of no name', { storage: null, storageRef: {} }, /spec\.storageRef\.name: Required/),
+  bad('KafkaBackupStorage', 'no location', { storage: null }, /spec\.storage: Required/),
+  bad('KafkaBackupStorage', 'no bucket', { storage: { backend: 's3' } }, /spec\.storage\.bucket: Required/),
+  bad(
+    'KafkaBackupStorage',
+    'an interval of a minute',
+    { validationInterval: '1m' },
+    /validationInterval: .*at least 5m/,
+  ),
+  bad(
+    'KafkaBackupStorage',
+    'an interval of seconds',
+    { validationInterval: '900s' },
+    /validationInterval: .*such as 30m/,
   ),
 ]
 
@@ -443,4 +466,4 @@ const others: BadResource[] = [
   bad('KafkaOffsetRollback', 'an unknown operation', { operation: 'undo' }, /spec\.operation: .*"rollback"/),
 ]
 
-export const badResources = [...schedules, ...runs, ...connections, ...storages, ...pods, ...others]
+export const badResources = [...references, ...schedules, ...runs, ...connections, ...storages, ...pods, ...others]

@@ -167,11 +167,27 @@ describe('the operator backs up and restores', () => {
     assert.equal(findSample(samples, 'kafka_backup_operator_workqueue_depth', { controller: 'backup' }), 0)
   })
 
+  test('a KafkaBackupStorage is validated by a pod, and one that cannot be used names what failed', async () => {
+    const { stage } = world
+    const wrong = await stage.apply('storage', 'wrong', { storage: { ...storage, bucket: 'no-such-bucket' } })
+    const ref = await stage.apply('storage', 'minio', { storage })
+    const available = (type: string) => (status: ResourceStatus) =>
+      status.conditions?.find(one => one.type === 'Available')?.status === type
+    const { lastValidationTime, nextValidationTime, message } = await stage.until(ref, 'available', available('True'))
+    assert.ok((lastValidationTime ?? '') < (nextValidationTime ?? ''), message)
+    const failed = await stage.until(wrong, 'unavailable', available('False'))
+    assert.match(failed.message ?? '', /storage s3:\/\/no-such-bucket.*read: /)
+    assert.deepEqual(
+      (await stage.events(wrong)).map(({ reason }) => reason),
+      ['StorageUnavailable'],
+    )
+  })
+
   test('a KafkaRestore restores to another cluster with the IDs of another registry', async () => {
     const { status } = await world.run('restore', 'orders-back', {
       kafkaCluster: { bootstrapServers: target.server.bootstrapServers },
       backupId: 'orders',
-      storage,
+      storageRef: { name: 'minio' },
       restore: { consumerGroups: { include: ['billing'] } },
       enterprise: {
         schemaRegistry: {
@@ -182,6 +198,8 @@ describe('the operator backs up and restores', () => {
       },
     })
     assert.equal(status.records, total)
+    const minio = { ...backup.ref, kind: 'KafkaBackupStorage', name: 'minio' }
+    await world.stage.until(minio, 'in use', ({ users }) => users === 1)
     const bulk = (driver: typeof target.driver) => driver.consume('bulk', { isolation })
     assertSameRecords(await bulk(source.driver), await bulk(target.driver))
     for (const topic of topics) await assertDecodes(topic)

@@ -1,5 +1,5 @@
 import type { JobLimits, Resource, ResourceSpec } from '../../src/operator/crd/resource.ts'
-import { type Controller, resourceKinds } from '../../src/operator/crd/resource.ts'
+import { type AnyController, resourceKinds } from '../../src/operator/crd/resource.ts'
 import type { Phase, ResourceStatus } from '../../src/operator/crd/status.ts'
 import type { Kube } from './kube.ts'
 import { type KubeFaultProxy, startKubeFaultProxy } from './kube-fault-proxy.ts'
@@ -34,7 +34,7 @@ export interface OperatorStage {
   /** Ready when it is given; ended with the stage. */
   start(options?: StartOptions): Promise<Operator>
   /** Makes the resource or sets its spec anew. */
-  apply(controller: Controller, name: string, spec: ResourceSpec): Promise<ObjectRef>
+  apply(controller: AnyController, name: string, spec: ResourceSpec): Promise<ObjectRef>
   /** A volume claim; gives the spec's `storage` of it and its folder on this machine. */
   volume(name: string): Promise<{ storage: Record<string, unknown>; path: string }>
   secret(name: string, stringData: Record<string, string>): Promise<void>

@@ -2,24 +2,25 @@ import { stringify } from 'yaml'
 import type { KubeObject } from '../kube/object.ts'
 import type { FieldSchema } from './field-schema.ts'
 import { kindRules } from './kind-rules.ts'
-import { apiVersionName, type Controller, controllers, defaultApiGroup, resourceKinds } from './resource.ts'
+import { type AnyController, allControllers, apiVersionName, defaultApiGroup, resourceKinds } from './resource.ts'
 import { specFields } from './spec-fields.ts'
-import { statusSchema } from './status.ts'
+import { statusSchema, storageStatusSchema } from './status.ts'
 
 /** Strimzi has `kb` and `kr` already, for its bridges and rebalances. */
-const shortNames: Record<Controller, string> = {
+const shortNames: Record<AnyController, string> = {
   backup: 'kbk',
   restore: 'krs',
   offset_reset: 'kor',
   offset_rollback: 'korb',
+  storage: 'kbs',
 }
 
-/** The definitions of the four kinds, as `kubectl apply --server-side` takes them. */
+/** The definitions of the five kinds, as `kubectl apply --server-side` takes them. */
 export function buildDefinitions(apiGroup: string = defaultApiGroup): CustomResourceDefinition[] {
-  return controllers.map(controller => buildDefinition(controller, apiGroup))
+  return allControllers.map(controller => buildDefinition(controller, apiGroup))
 }
 
-function buildDefinition(controller: Controller, apiGroup: string): CustomResourceDefinition {
+function buildDefinition(controller: AnyController, apiGroup: string): CustomResourceDefinition {
   const { kind, plural } = resourceKinds(apiGroup)[controller]
   const singular = kind.toLowerCase()
   const names = { kind, listKind: `${kind}List`, plural, singular }
@@ -45,7 +46,7 @@ function buildDefinition(controller: Controller, apiGroup: string): CustomResour
   }
 }
 
-function resourceSchema(controller: Controller, apiGroup: string): FieldSchema {
+function resourceSchema(controller: AnyController, apiGroup: string): FieldSchema {
   const fields = specFields(controller)
   const { properties, required, rules } = fields
   return {
@@ -63,7 +64,7 @@ function resourceSchema(controller: Controller, apiGroup: string): FieldSchema {
         properties,
         'x-kubernetes-validations': rules,
       },
-      status: statusSchema,
+      status: controller === 'storage' ? storageStatusSchema : statusSchema,
     },
     'x-kubernetes-validations': kindRules(controller, apiGroup, fields),
   }
@@ -105,12 +106,13 @@ interface PrinterColumn {
   priority?: 1
 }
 
-const kindDescriptions: Record<Controller, string> = {
+const kindDescriptions: Record<AnyController, string> = {
   backup: 'Backs up topics of a Kafka cluster to a store: once, on a schedule, or continuously.',
   restore: 'Restores a backup to a Kafka cluster, once. Trigger it again to continue where it stopped.',
   offset_reset: 'Resets the committed offsets of consumer groups, once. Takes a snapshot of them before.',
   offset_rollback:
     'Rolls consumer groups back to a snapshot of their committed offsets, takes a snapshot, or compares with one.',
+  storage: 'A location for backups, which the operator validates, and which other resources refer to.',
 }
 
 /** The text of deploy/crds/<plural>.yaml. */
@@ -150,7 +152,7 @@ const details: PrinterColumn[] = [
 ]
 
 /** What `kubectl get` shows of each kind. Times to come are texts: a date is shown as an age. */
-const printerColumns: Record<Controller, PrinterColumn[]> = {
+const printerColumns: Record<AnyController, PrinterColumn[]> = {
   backup: [
     phase,
     column('Schedule', 'string', '.spec.schedule'),
@@ -195,6 +197,16 @@ const printerColumns: Record<Controller, PrinterColumn[]> = {
     wide(column('Of Reset', 'string', '.spec.resetRef.name')),
     wide(column('Dry Run', 'boolean', '.spec.dryRun')),
     wide(column('Completed', 'date', '.status.completionTime')),
+    ...details,
+  ],
+  storage: [
+    column('Available', 'string', '.status.conditions[?(@.type=="Available")].status'),
+    column('Backend', 'string', '.spec.storage.backend'),
+    column('Users', 'integer', '.status.users'),
+    column('Last Validation', 'date', '.status.lastValidationTime'),
+    age,
+    wide(column('Interval', 'string', '.spec.validationInterval')),
+    wide(column('Suspended', 'boolean', '.spec.suspend')),
     ...details,
   ],
 }

@@ -1,12 +1,13 @@
 import type { CelRule, FieldGroup } from './field-schema.ts'
-import { type Controller, triggerAnnotation } from './resource.ts'
+import { type AnyController, triggerAnnotation } from './resource.ts'
 
 const maxIdLength = 200
 /** `mode: full` appends a time of 17 characters to the ID. */
 const maxFullIdLength = 183
 
 /** Rules about the complete resource, with its name and status. */
-export function kindRules(controller: Controller, apiGroup: string, fields: FieldGroup): CelRule[] {
+export function kindRules(controller: AnyController, apiGroup: string, fields: FieldGroup): CelRule[] {
+  if (controller === 'storage') return [locationStays]
   const own = controller === 'backup' ? [placeStays, ...backupIdRules] : []
   return [specStays(controller, apiGroup, fields), ...own]
 }
@@ -25,7 +26,7 @@ const isOngoing =
  * The spec of an ended run documents what was run, so it cannot change. The spec of an ongoing backup (scheduled or continuous)
  * can, and so can one that never ran, which has no completion time. `deletionPolicy` can always change.
  */
-function specStays(controller: Controller, apiGroup: string, { properties, required }: FieldGroup): CelRule {
+function specStays(controller: AnyController, apiGroup: string, { properties, required }: FieldGroup): CelRule {
   const isSame = Object.entries(properties)
     .filter(([name]) => name !== 'deletionPolicy')
     .map(([name, { default: value }]) => isSameField(name, value !== undefined || required.includes(name)))
@@ -45,16 +46,33 @@ const place = ['bucket', 'container', 'account', 'endpoint', 'prefix', 'pvc'].ma
   isSameField(`storage.${name}`),
 )
 
+const isSameStorage = [
+  isSameField('storageRef'),
+  `(has(self.spec.storage) ? has(oldSelf.spec.storage) && ${isSameField('storage.backend', true)} &&\n${place.join(' &&\n')} : !has(oldSelf.spec.storage))`,
+]
+
 /** The operator must find the backups that earlier runs created, to delete them. */
 const placeStays: CelRule = {
   rule: [
     "self.spec.deletionPolicy != 'Delete' || oldSelf.spec.deletionPolicy != 'Delete' ||",
     '!has(oldSelf.status) || !has(oldSelf.status.startTime) ||',
-    [isSameField('backupId'), isSameField('mode', true), isSameField('storage.backend', true), ...place].join(' &&\n'),
+    [isSameField('backupId'), isSameField('mode', true), ...isSameStorage].join(' &&\n'),
   ].join('\n'),
   message:
-    'with deletionPolicy Delete the storage, backupId and mode cannot change, because existing backups would be left behind: set deletionPolicy to Retain first, or create a new resource',
+    'with deletionPolicy Delete the storage, storageRef, backupId and mode cannot change, because existing backups would be left behind: set deletionPolicy to Retain first, or create a new resource',
   fieldPath: '.spec.deletionPolicy',
+  reason: 'FieldValueForbidden',
+}
+
+/** An address may change, but not what it leads to: the backups of all resources that use it would be left behind. */
+const locationStays: CelRule = {
+  rule: [
+    isSameField('storage.backend', true),
+    ...['bucket', 'container', 'account', 'prefix', 'pvc'].map(name => isSameField(`storage.${name}`)),
+  ].join(' &&\n'),
+  message:
+    'the location of a storage cannot change, because existing backups would be left behind: create another KafkaBackupStorage',
+  fieldPath: '.spec.storage',
   reason: 'FieldValueForbidden',
 }
 

@@ -1,7 +1,7 @@
 import type { Mode } from '../../config/mode.ts'
 import { type FieldPath, isMap, startsWith, valueAt } from '../../config/problem.ts'
 import { camelName, type Field, jobTree, type Section } from './field-tree.ts'
-import type { Controller } from './resource.ts'
+import type { AnyController } from './resource.ts'
 
 /** A field of a spec and its field in the job file. */
 export interface Part {
@@ -27,7 +27,7 @@ const shared: readonly Row[] = [
 ]
 
 /** Without a third column a field is required if the job file requires it. */
-const rows: Record<Controller, { mode: Mode; rows: readonly Row[] }> = {
+const rows: Record<AnyController, { mode: Mode; rows: readonly Row[] }> = {
   backup: {
     mode: 'backup',
     rows: [
@@ -52,12 +52,13 @@ const rows: Record<Controller, { mode: Mode; rows: readonly Row[] }> = {
   },
   offset_reset: { mode: 'restore', rows: [['kafkaCluster', 'target'], ...shared] },
   offset_rollback: { mode: 'restore', rows: [['kafkaCluster', 'target'], ...shared] },
+  storage: { mode: 'backup', rows: [['storage', 'storage']] },
 }
 
-const layouts = new Map<Controller, Layout>()
+const layouts = new Map<AnyController, Layout>()
 
 /** Which fields of the spec go into the job file, and where. */
-export function layoutOf(controller: Controller): Layout {
+export function layoutOf(controller: AnyController): Layout {
   const known = layouts.get(controller)
   if (known) return known
   const layout = buildLayout(controller)
@@ -65,7 +66,7 @@ export function layoutOf(controller: Controller): Layout {
   return layout
 }
 
-function buildLayout(controller: Controller): Layout {
+function buildLayout(controller: AnyController): Layout {
   const { mode, rows: own } = rows[controller]
   const tree = jobTree(mode)
   const paths = own.map(([, path]) => path)

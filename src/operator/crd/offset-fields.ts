@@ -16,7 +16,7 @@ import { parseTime } from '../../config/scalar-leaves.ts'
 import { backupId } from '../../config/text-leaves.ts'
 import { formatRules } from './cel.ts'
 import { type FieldGroup, type FieldSchema, nameRef, textOrNumberRule, textRule } from './field-schema.ts'
-import type { Controller, ResourceSpec } from './resource.ts'
+import type { AnyController, ResourceSpec } from './resource.ts'
 
 /** The strategies of docs/offsets.md that need no file. */
 const resetStrategies = ['earliest', 'latest', 'timestamp', 'offset', 'header_based'] as const
@@ -184,7 +184,7 @@ export const rollbackFields: FieldGroup = {
 }
 
 /** What the API server cannot check, and its rules once more for resources that are older than them. */
-export function checkOffsetFields(controller: Controller, spec: ResourceSpec): Problem[] {
+export function checkOffsetFields(controller: AnyController, spec: ResourceSpec): Problem[] {
   if (controller === 'offset_reset') return [...checkStructure(resetFields, spec), ...checkReset(spec)]
   return controller === 'offset_rollback' ? [...checkStructure(rollbackFields, spec), ...checkRollback(spec)] : []
 }

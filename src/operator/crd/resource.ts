@@ -6,6 +6,11 @@ export const controllers = ['backup', 'restore', 'offset_reset', 'offset_rollbac
 
 export type Controller = (typeof controllers)[number]
 
+/** With the kind that runs nothing itself: a location that the others refer to. */
+export const allControllers = [...controllers, 'storage'] as const
+
+export type AnyController = (typeof allControllers)[number]
+
 export const defaultApiGroup = 'kafka-backup.dev'
 
 export const apiVersionName = 'v1alpha1'
@@ -42,6 +47,10 @@ export interface ResourceSpec {
   operation?: 'rollback' | 'snapshot' | 'verify'
   /** A KafkaOffsetReset of the namespace, whose snapshot is meant. */
   resetRef?: { name: string }
+  /** A KafkaBackupStorage of the namespace, instead of `storage`. */
+  storageRef?: { name: string }
+  /** How often a KafkaBackupStorage is validated: `1h`. */
+  validationInterval?: string
   enterprise?: { licenseSecret?: { name: string }; [field: string]: unknown }
   backup?: { continuous?: boolean; [field: string]: unknown }
   job?: JobLimits
@@ -72,7 +81,7 @@ export interface JobLimits {
   failedJobsHistoryLimit?: number
 }
 
-export type ResourceKinds = Record<Controller, ResourceKind<Resource>>
+export type ResourceKinds = Record<AnyController, ResourceKind<Resource>>
 
 export function resourceKinds(apiGroup: string = defaultApiGroup): ResourceKinds {
   const apiVersion = `${apiGroup}/${apiVersionName}`
@@ -82,6 +91,7 @@ export function resourceKinds(apiGroup: string = defaultApiGroup): ResourceKinds
     restore: kindOf('KafkaRestore', 'kafkarestores'),
     offset_reset: kindOf('KafkaOffsetReset', 'kafkaoffsetresets'),
     offset_rollback: kindOf('KafkaOffsetRollback', 'kafkaoffsetrollbacks'),
+    storage: kindOf('KafkaBackupStorage', 'kafkabackupstorages'),
   }
 }
 

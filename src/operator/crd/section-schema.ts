@@ -5,7 +5,7 @@ import { namesOf } from './field-tree.ts'
 import { layoutOf, type Part } from './layout.ts'
 import { leafSchema } from './leaf-schema.ts'
 import { resetFields, rollbackFields } from './offset-fields.ts'
-import type { Controller } from './resource.ts'
+import type { AnyController } from './resource.ts'
 import { sectionRules } from './section-rules.ts'
 import { inSpecWords } from './spec-words.ts'
 
@@ -151,15 +151,16 @@ function requiredName(when: string, name: string, by?: string, names: readonly s
 
 const none: FieldGroup = { properties: {}, required: [], rules: [] }
 
-const ownFields: Record<Controller, FieldGroup> = {
+const ownFields: Record<AnyController, FieldGroup> = {
   backup: none,
   restore: none,
+  storage: none,
   offset_reset: resetFields,
   offset_rollback: rollbackFields,
 }
 
 /** Structural, bounded, and from the same source as the check of job files. */
-export function jobFieldSchema(controller: Controller): FieldGroup {
+export function jobFieldSchema(controller: AnyController): FieldGroup {
   const { parts } = layoutOf(controller)
   const own = ownFields[controller]
   return {

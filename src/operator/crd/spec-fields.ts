@@ -1,16 +1,18 @@
 import { drillFields } from './drill-fields.ts'
 import { type FieldGroup, type FieldSchema, mergeGroups, textOrNumberRule } from './field-schema.ts'
 import { podTemplateField } from './pod-template-fields.ts'
-import type { Controller } from './resource.ts'
+import type { AnyController, Controller } from './resource.ts'
 import { parallelismField, scheduleFields } from './schedule-fields.ts'
 import { jobFieldSchema } from './section-schema.ts'
+import { storageFields, withStorageRef } from './storage-fields.ts'
 
 /** All fields of a spec: those of a job file, those of the kind, and those of all Jobs. */
-export function specFields(controller: Controller): FieldGroup {
-  const job = jobFieldSchema(controller)
+export function specFields(controller: AnyController): FieldGroup {
+  if (controller === 'storage') return mergeGroups([jobFieldSchema(controller), storageFields, podFields])
+  const job = withStorageRef(jobFieldSchema(controller))
   const kafkaCluster = { ...job.properties.kafkaCluster, description: 'The Kafka cluster and its connection settings.' }
   const named = { ...job, properties: { ...job.properties, kafkaCluster } }
-  return mergeGroups([named, ...ownFields(controller), jobFields])
+  return mergeGroups([named, ...ownFields(controller), jobFields, podFields])
 }
 
 function ownFields(controller: Controller): FieldGroup[] {
@@ -18,7 +20,7 @@ function ownFields(controller: Controller): FieldGroup[] {
   return controller === 'restore' ? [restoreFields] : []
 }
 
-/** Fields of all four kinds about Jobs and pods. */
+/** Fields of the four kinds that run something, about their Jobs. */
 const jobFields: FieldGroup = {
   properties: {
     suspend: {
@@ -55,6 +57,14 @@ const jobFields: FieldGroup = {
         },
       },
     },
+  },
+  required: [],
+  rules: [],
+}
+
+/** Fields of all kinds about pods. */
+const podFields: FieldGroup = {
+  properties: {
     resources: {
       description: 'Resource requests and limits of the pods, as in Kubernetes.',
       type: 'object',

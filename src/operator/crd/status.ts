@@ -24,6 +24,10 @@ export type ConditionType =
   | 'Drilled'
   /** Of a resource with a license secret. */
   | 'LicenseFound'
+  /** Of a resource with a `storageRef`: the storage exists and is available. */
+  | 'StorageAvailable'
+  /** Of a KafkaBackupStorage: the last validation of its spec succeeded. */
+  | 'Available'
 
 /** What a run is for; the name of its label value. */
 export type RunPurpose = 'main' | 'verify' | 'drill' | 'delete'
@@ -147,14 +151,9 @@ export const statusSchema = {
     ),
     message: text('A description of the cause, with what to do.'),
     observedGeneration: count('The generation of the spec that this status describes.'),
-    conditions: {
-      ...list(
-        'Ready, Reconciling, Stalled, Progressing, Succeeded, RecoveryPoint, SecretsFound, Scheduled, Verified, Drilled, LicenseFound.',
-        condition,
-      ),
-      'x-kubernetes-list-type': 'map',
-      'x-kubernetes-list-map-keys': ['type'],
-    } as Typed<Condition[]>,
+    conditions: conditions(
+      'Ready, Reconciling, Stalled, Progressing, Succeeded, RecoveryPoint, SecretsFound, Scheduled, Verified, Drilled, LicenseFound, StorageAvailable.',
+    ),
     startTime: time('When the last run started.'),
     completionTime: time('When the last run ended. Not set while a run is active.'),
     restarts: count('Pods of the current run that failed and were replaced.'),
@@ -181,7 +180,26 @@ export const statusSchema = {
   }),
 }
 
-export type ResourceStatus = TypeOf<typeof statusSchema>
+/** The status of a KafkaBackupStorage. */
+export const storageStatusSchema = {
+  description: 'The observed state of the location. Only the operator writes it.',
+  ...object({
+    reason: text('The cause of `Ready`, in one word.'),
+    message: text('A description of the cause, with what to do.'),
+    observedGeneration: count('The generation of the spec that this status describes.'),
+    conditions: conditions('Available, Ready, Reconciling, Stalled.'),
+    lastValidationTime: time('When the last validation ended, successful or not.'),
+    nextValidationTime: time('When the next validation is due.'),
+    validationJob: text('The Job of the last validation. It stays, with its log, until the next one has ended.'),
+    users: count('Resources of the namespace that refer to this storage.'),
+    lastTrigger: text('The value of the trigger annotation that last started a validation.'),
+  }),
+}
+
+/** Of all kinds; each has those fields that mean something to it. */
+export type ResourceStatus = RunStatus & StorageStatus
+export type RunStatus = TypeOf<typeof statusSchema>
+export type StorageStatus = TypeOf<typeof storageStatusSchema>
 export type Condition = TypeOf<typeof condition>
 export type RunProgress = TypeOf<typeof progress>
 export type TopicProgress = TypeOf<typeof topicProgress>
@@ -198,6 +216,14 @@ function object(properties: Fields, required?: readonly string[]): FieldSchema {
 
 function list<T>(description: string, items: Typed<T>): Typed<T[]> {
   return { description, type: 'array', items, 'x-kubernetes-list-type': 'atomic' }
+}
+
+function conditions(description: string): Typed<Condition[]> {
+  return {
+    ...list(description, condition),
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['type'],
+  } as Typed<Condition[]>
 }
 
 function text<T extends string = string>(description: string): Typed<T> {

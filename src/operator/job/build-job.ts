@@ -52,7 +52,7 @@ export function buildJob(draft: JobDraft): Job {
  */
 function completionsOf(draft: JobDraft): Record<string, unknown> {
   const { resource, step } = draft
-  const backoffLimit = resource.spec.job?.backoffLimit ?? (isEndless(draft) ? FOR_EVER : TRIES_AGAIN)
+  const backoffLimit = resource.spec.job?.backoffLimit ?? retriesOf(draft)
   if (step.stage !== 'shards') return { backoffLimit }
   return {
     completionMode: 'Indexed',
@@ -63,4 +63,10 @@ function completionsOf(draft: JobDraft): Record<string, unknown> {
     // Reached first only in clusters without a limit per index.
     backoffLimit: Math.min(FOR_EVER, (backoffLimit + 1) * step.shards),
   }
+}
+
+/** A failed validation is a result, and the next one follows soon. */
+function retriesOf(draft: JobDraft): number {
+  if (draft.controller === 'storage') return 0
+  return isEndless(draft) ? FOR_EVER : TRIES_AGAIN
 }

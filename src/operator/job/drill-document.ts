@@ -1,9 +1,10 @@
-import { isMap } from '../../config/problem.ts'
+import { type FieldPath, isMap } from '../../config/problem.ts'
 import { drillRestoreFields } from '../crd/drill-fields.ts'
 import { layoutOf, type Part } from '../crd/layout.ts'
 import type { Resource, ResourceSpec } from '../crd/resource.ts'
 import { filesFolder, type JobNeeds } from './job-needs.ts'
 import type { JobStep } from './job-pod.ts'
+import { type References, sectionOf } from './references.ts'
 import { escapeReferences, writeSection } from './write-section.ts'
 
 const signingKey = ['drill', 'signing_key']
@@ -13,27 +14,28 @@ export function writeDrillDocument(
   { spec }: Resource,
   { backupId }: JobStep,
   needs: JobNeeds,
+  references: References,
 ): Record<string, unknown> {
   const { drill } = spec
   const ref = drill?.signingKeySecret
   if (ref !== undefined) needs.addFile('secret', signingKey, ref, ['spec', 'drill', 'signingKeySecret'])
   const document: Record<string, unknown> = { mode: 'restore', backup_id: escapeReferences(backupId) }
-  for (const { part, value, at } of drillParts(spec)) {
+  for (const { part, value, at } of drillParts(spec, references)) {
     if (value === undefined || part.field.type !== 'section') continue
     const [key = ''] = part.path
-    document[key] = writeSection(part.field.section, value, { job: part.path, spec: ['spec', ...at] }, needs)
+    document[key] = writeSection(part.field.section, value, { job: part.path, spec: at }, needs)
   }
   return document
 }
 
 /** The sections of the job file with their values, and where the spec has them. */
-export function drillParts(spec: ResourceSpec): { part: Part; value: unknown; at: readonly string[] }[] {
+function drillParts(spec: ResourceSpec, references: References): { part: Part; value: unknown; at: FieldPath }[] {
   const { drill } = spec
-  const values: Record<string, { value: unknown; at: readonly string[] }> = {
-    kafkaCluster: { value: drill?.kafkaCluster, at: ['drill', 'kafkaCluster'] },
-    restore: { value: chosenOf(drill?.restore), at: ['drill', 'restore'] },
-    storage: { value: spec.storage, at: ['storage'] },
-    encryption: { value: spec.encryption, at: ['encryption'] },
+  const values: Record<string, { value: unknown; at: FieldPath }> = {
+    kafkaCluster: { value: drill?.kafkaCluster, at: ['spec', 'drill', 'kafkaCluster'] },
+    restore: { value: chosenOf(drill?.restore), at: ['spec', 'drill', 'restore'] },
+    storage: sectionOf('storage', spec, references),
+    encryption: { value: spec.encryption, at: ['spec', 'encryption'] },
   }
   return layoutOf('restore').parts.flatMap(part => {
     const found = values[part.name]

@@ -47,9 +47,14 @@ function explainAttempt(attempt: EndedAttempt): Explanation {
   const cause = inWordsOfResource(said, attempt.pod)
   if (exitCode === PARTLY_DONE)
     return { reason: 'Partial', message: sentences('The run is only partially done', cause) }
-  const found = command === 'offsets verify' ? 'DifferenceFound' : 'DamageFound'
-  const failed = command.startsWith('drill') ? 'NotProven' : 'PodFailed'
-  return { reason: code ?? (exitCode === DAMAGED ? found : failed), message: cause }
+  return { reason: code ?? reasonOf(command, exitCode), message: cause }
+}
+
+/** For a result without an error code. */
+function reasonOf(command: string, exitCode: number | undefined): string {
+  if (command === 'check') return 'CheckFailed'
+  if (exitCode !== DAMAGED) return command.startsWith('drill') ? 'NotProven' : 'PodFailed'
+  return command === 'offsets verify' ? 'DifferenceFound' : 'DamageFound'
 }
 
 /** The operator makes the job file and what is mounted in a pod: the reader of a status knows only the resource. */

@@ -1,4 +1,4 @@
-import type { Controller, ResourceSpec } from '../crd/resource.ts'
+import type { AnyController, ResourceSpec } from '../crd/resource.ts'
 import { drillOptions } from './drill-document.ts'
 import { type JobStep, jobFilePath } from './job-pod.ts'
 
@@ -6,14 +6,14 @@ import { type JobStep, jobFilePath } from './job-pod.ts'
  * The arguments of the program, as they are to arrive there: `buildJob` guards them against the variables of Kubernetes, and
  * adds the number of the shard, which is one.
  */
-export function planArgs(controller: Controller, spec: ResourceSpec, step: JobStep): string[] {
+export function planArgs(controller: AnyController, spec: ResourceSpec, step: JobStep): string[] {
   const [command, options] = commandOf(controller, spec, step)
   return [...command, '--config', jobFilePath, '--format', 'json', '--log-format', 'json', ...options]
 }
 
 type CommandLine = readonly [command: string[], options: string[]]
 
-function commandOf(controller: Controller, spec: ResourceSpec, step: JobStep): CommandLine {
+function commandOf(controller: AnyController, spec: ResourceSpec, step: JobStep): CommandLine {
   switch (controller) {
     case 'backup':
       return backupCommand(spec, step)
@@ -26,6 +26,8 @@ function commandOf(controller: Controller, spec: ResourceSpec, step: JobStep): C
       ]
     case 'offset_rollback':
       return rollbackCommand(spec, step)
+    case 'storage':
+      return [['check'], ['--storage']]
     default:
       return controller satisfies never
   }

@@ -1,10 +1,11 @@
 import { isMap } from '../../config/problem.ts'
 import { type Layout, layoutOf } from '../crd/layout.ts'
-import type { Controller, Resource, ResourceSpec } from '../crd/resource.ts'
+import type { AnyController, Resource, ResourceSpec } from '../crd/resource.ts'
 import { writeDrillDocument } from './drill-document.ts'
 import { anyFullBackup } from './job-args.ts'
 import type { JobNeeds } from './job-needs.ts'
 import { type JobStep, jobPort } from './job-pod.ts'
+import { type References, sectionOf } from './references.ts'
 import { escapeReferences, writeSection } from './write-section.ts'
 
 type Fields = Record<string, unknown>
@@ -12,15 +13,21 @@ type Fields = Record<string, unknown>
 const MAX_BACKUP_ID = 200
 
 /** The job file of a step as plain data. `needs` collects what it needs from the pod. */
-export function writeDocument(controller: Controller, resource: Resource, step: JobStep, needs: JobNeeds): Fields {
-  if (step.purpose === 'drill') return writeDrillDocument(resource, step, needs)
+export function writeDocument(
+  controller: AnyController,
+  resource: Resource,
+  step: JobStep,
+  needs: JobNeeds,
+  references: References = {},
+): Fields {
+  if (step.purpose === 'drill') return writeDrillDocument(resource, step, needs, references)
   const layout = layoutOf(controller)
   const spec = step.purpose === 'delete' ? storageOnly(resource.spec) : withDefaults(resource)
   const document: Fields = { mode: layout.mode, backup_id: escapeReferences(backupIdOf(resource, step)) }
   for (const part of layout.parts) {
-    const value = spec[part.name]
+    const { value, at } = sectionOf(part.name, spec, references)
     if (value === undefined || part.field.type !== 'section') continue
-    const place = { job: part.path, spec: ['spec', part.name] }
+    const place = { job: part.path, spec: at }
     setAt(document, part.path, writeSection(part.field.section, value, place, needs))
   }
   return servesProgress(controller, step) ? { ...document, metrics: { listen: `[\${POD_IP}]:${jobPort}` } } : document
@@ -56,6 +63,6 @@ function setAt(document: Fields, [key = '', ...rest]: Layout['parts'][number]['p
 }
 
 /** Long runs report progress. All pods have the variable. */
-function servesProgress(controller: Controller, { purpose }: JobStep): boolean {
+function servesProgress(controller: AnyController, { purpose }: JobStep): boolean {
   return (controller === 'backup' && purpose !== 'delete' && purpose !== 'drill') || controller === 'restore'
 }

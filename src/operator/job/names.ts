@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { formatUtc } from '../../lib/clock.ts'
-import { type Controller, type Resource, resourceKinds } from '../crd/resource.ts'
+import { type AnyController, type Resource, resourceKinds } from '../crd/resource.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '../kube/object.ts'
 import type { JobStep } from './job-pod.ts'
 
 /** A Job with what it is for. */
 export interface JobIdentity {
-  controller: Controller
+  controller: AnyController
   resource: Resource
   apiGroup: string
   /** Unique among the runs of the resource. */

@@ -4,21 +4,28 @@ import { reportProblems } from '../../config/report.ts'
 import { findJobProblems } from '../../config/validate-job.ts'
 import { layoutOf, specPathOf } from '../crd/layout.ts'
 import { checkOffsetFields } from '../crd/offset-fields.ts'
-import type { Controller, Resource } from '../crd/resource.ts'
+import type { AnyController, Resource } from '../crd/resource.ts'
 import { inSpecWords } from '../crd/spec-words.ts'
 import { planArgs } from './job-args.ts'
 import { writeDocument } from './job-document.ts'
 import { JobNeeds } from './job-needs.ts'
 import type { JobPod, JobStep } from './job-pod.ts'
+import { checkReferences, type References } from './references.ts'
 
 /**
  * What a pod needs to do a step of a run. Throws CONFIG_INVALID, which names all that is wrong with the resource at once,
  * by the fields of its spec.
  */
-export function planJobPod(controller: Controller, resource: Resource, step: JobStep): JobPod {
+export function planJobPod(
+  controller: AnyController,
+  resource: Resource,
+  step: JobStep,
+  references: References = {},
+): JobPod {
   const needs = new JobNeeds()
-  const document = writeDocument(controller, resource, step, needs)
+  const document = writeDocument(controller, resource, step, needs, references)
   const problems = [
+    ...checkReferences(resource.spec),
     ...checkOffsetFields(controller, resource.spec),
     ...checkDocument({ controller, resource, step }, document, needs),
   ]
@@ -38,7 +45,8 @@ function checkDocument({ controller, resource, step }: PodRequest, document: unk
   const isDrill = step.purpose === 'drill'
   const layout = layoutOf(isDrill ? 'restore' : controller)
   const env = Object.fromEntries(needs.env.map(({ name }) => [name, 'a secret']))
-  const found = findJobProblems(document, { env: { POD_IP: '127.0.0.1', ...env }, mode: layout.mode })
+  const isClusterless = controller === 'storage'
+  const found = findJobProblems(document, { env: { POD_IP: '127.0.0.1', ...env }, mode: layout.mode, isClusterless })
   return found
     .filter(({ about, path }) => about === 'field' || !needs.isVariable(path))
     .map(problem => {
@@ -48,7 +56,7 @@ function checkDocument({ controller, resource, step }: PodRequest, document: unk
 }
 
 interface PodRequest {
-  controller: Controller
+  controller: AnyController
   resource: Resource
   step: JobStep
 }

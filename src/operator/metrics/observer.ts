@@ -1,4 +1,4 @@
-import type { Controller, Resource } from '../crd/resource.ts'
+import type { AnyController, Controller, Resource } from '../crd/resource.ts'
 import type { EndedRun } from '../crd/status.ts'
 import type { ObjectRef } from '../kube/object.ts'
 import type { QueueObserver } from '../queue/work-queue.ts'
@@ -12,8 +12,8 @@ export interface OperatorObserver {
   progressed(controller: Controller, resource: Resource, run: string, done: { records: number; gaps?: number }): void
   /** Once for each run, after its end is in the status. */
   ended(controller: Controller, resource: Resource, run: EndedRun): void
-  reconciled(controller: Controller, ref: ObjectRef, durationMs: number, isFailed: boolean): void
-  queue(controller: Controller): QueueObserver
+  reconciled(controller: AnyController, ref: ObjectRef, durationMs: number, isFailed: boolean): void
+  queue(controller: AnyController): QueueObserver
   leads(isLeader: boolean): void
   /** Whether resources, Jobs and pods of a watched namespace can be read; `*` stands for all namespaces. */
   namespaceReadable(namespace: string, isReadable: boolean): void

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { Controller, Resource } from '../crd/resource.ts'
+import type { AnyController, Controller, Resource } from '../crd/resource.ts'
 import type { EndedRun } from '../crd/status.ts'
 import { type ObjectRef, refOf } from '../kube/object.ts'
 import { roundLimitMs } from '../plan/rounds.ts'
@@ -36,7 +36,7 @@ export class OperatorMetrics implements OperatorObserver {
   readonly #clock: OperatorMetricsOptions['clock']
   readonly #metrics: MetricSet
   readonly #known = new Map<string, Known>()
-  readonly #queues = new Set<Controller>()
+  readonly #queues = new Set<AnyController>()
   readonly #intervals = new Map<string, number | undefined>()
 
   constructor({ version, clock, holdMs }: OperatorMetricsOptions) {
@@ -75,12 +75,12 @@ export class OperatorMetrics implements OperatorObserver {
   }
 
   /** A deleted resource is not counted: its series would never be removed. */
-  reconciled(controller: Controller, ref: ObjectRef, durationMs: number, isFailed: boolean): void {
+  reconciled(controller: AnyController, ref: ObjectRef, durationMs: number, isFailed: boolean): void {
     const known = this.#known.get(keyOf(controller, ref))
     if (known) countReconciliation(known.series, controller, ref, { durationMs, isFailed })
   }
 
-  queue(controller: Controller): QueueObserver {
+  queue(controller: AnyController): QueueObserver {
     const metrics = this.#metrics
     const labels = { controller }
     this.#queues.add(controller)
@@ -171,7 +171,7 @@ export class OperatorMetrics implements OperatorObserver {
 
 function countReconciliation(
   series: OwnedSeries,
-  controller: Controller,
+  controller: AnyController,
   { namespace = '', name }: ObjectRef,
   result: { durationMs: number; isFailed: boolean } | undefined,
 ): void {
@@ -183,6 +183,6 @@ function countReconciliation(
   else series.begin(duration, labels)
 }
 
-function keyOf(controller: Controller, { namespace = '', name }: ObjectRef): string {
+function keyOf(controller: AnyController, { namespace = '', name }: ObjectRef): string {
   return `${controller}/${namespace}/${name}`
 }

@@ -24,11 +24,16 @@ export function planConditions(facts: Facts, decision: Decision, shown: ShownPha
     ['Verified', verifiedVerdict(facts, decision)],
     ['Drilled', drilledVerdict(facts, decision)],
     ['LicenseFound', licenseVerdict(facts)],
+    ['StorageAvailable', facts.storage],
   ]
   return verdicts.flatMap(([type, verdict]) => (verdict ? [conditionOf(facts, type, verdict)] : []))
 }
 
-function conditionOf({ before, generation, nowMs }: Facts, type: ConditionType, verdict: Verdict): Condition {
+export function conditionOf(
+  { before, generation, nowMs }: Pick<Facts, 'before' | 'generation' | 'nowMs'>,
+  type: ConditionType,
+  verdict: Verdict,
+): Condition {
   const known = before.conditions?.find(condition => condition.type === type)
   const isSame = known?.status === verdict.status && known.lastTransitionTime !== undefined
   return {

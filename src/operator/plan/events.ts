@@ -112,18 +112,21 @@ function waitEvents(before: ResourceStatus, after: ResourceStatus): KubeEvent[] 
   const { reason = '', message = '' } = after
   if (reason === before.reason && (reason !== 'DeleteFailed' || message === before.message)) return []
   if (reason === 'DeleteFailed' || reason === 'BackupKept') return [warning(reason, 'Delete', message)]
+  if (storageReasons.includes(reason)) return [warning(reason, 'Wait', message)]
   return reason === 'Deleting' || reason === 'WaitingForReset' ? [normal(reason, 'Wait', message)] : []
 }
+
+const storageReasons = ['StorageMissing', 'StorageUnavailable']
 
 function conditionOf({ conditions }: ResourceStatus, type: ConditionType): Condition | undefined {
   return conditions?.find(condition => condition.type === type)
 }
 
-function normal(reason: string, action: string, note: string): KubeEvent {
+export function normal(reason: string, action: string, note: string): KubeEvent {
   return { type: 'Normal', reason, action, note }
 }
 
-function warning(reason: string, action: string, note: string): KubeEvent {
+export function warning(reason: string, action: string, note: string): KubeEvent {
   return { type: 'Warning', reason, action, note }
 }
 

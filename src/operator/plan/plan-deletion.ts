@@ -2,7 +2,7 @@ import type { Resource } from '../crd/resource.ts'
 import type { Decision } from './decision.ts'
 import type { Facts } from './facts.ts'
 import { lostPodOf } from './facts.ts'
-import type { Action } from './plan.ts'
+import type { Action, StorageState } from './plan.ts'
 import { hasMainRun } from './plan-main.ts'
 import { deleteAgainKey, deleteKey } from './run-key.ts'
 import { endRun, isKnown, lastOf, type Runs, stopRuns } from './runs.ts'
@@ -81,22 +81,28 @@ function lostWait({ jobs, nowMs }: Facts): Wait | undefined {
 }
 
 /** No Job can be created any more, and the namespace waits for this resource: the data stays. */
-function keptBackup({ resource }: Facts): Wait {
-  return { phase: 'Failed', reason: 'BackupKept', message: describeKept(resource), isPolled: false }
+function keptBackup({ resource, storage }: Facts): Wait {
+  return { phase: 'Failed', reason: 'BackupKept', message: describeKept(resource, storage), isPolled: false }
 }
 
-export function describeKept(resource: Resource): string {
+export function describeKept(resource: Resource, storage?: StorageState): string {
   const { namespace, name } = resource.metadata
   const which = resource.spec.mode === 'full' ? `--match '${resource.spec.backupId ?? name}-*'` : ''
   const id = which || `--backup-id ${resource.spec.backupId ?? name}`
   const why = `Namespace ${namespace} is being deleted, so no Job can delete the backup. Its data stays in the storage.`
-  const how = `To delete it, run \`kafka-backup delete --path ${formatLocation(resource.spec.storage)} ${id}\`.`
+  const how = `To delete it, run \`kafka-backup delete --path ${locationOf(resource, storage)} ${id}\`.`
   return `${why} ${how}`
 }
 
 function failed(reason: string, message: string): Wait {
   const way = 'Then set the trigger annotation to retry, or spec.deletionPolicy to Retain to keep the backup.'
   return { phase: 'Failed', reason, message: `Cannot delete the backup: ${message} ${way}`, isPolled: false }
+}
+
+function locationOf({ spec }: Resource, storage: StorageState | undefined): string {
+  if (storage?.section === undefined && spec.storageRef)
+    return `<location of KafkaBackupStorage ${spec.storageRef.name}>`
+  return formatLocation(storage?.section?.value ?? spec.storage)
 }
 
 const schemes: Record<string, string> = { s3: 's3', azure: 'az', gcs: 'gs' }

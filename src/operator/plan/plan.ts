@@ -2,6 +2,7 @@ import type { Controller, Resource } from '../crd/resource.ts'
 import type { EndedRun, ResourceStatus, RunProgress } from '../crd/status.ts'
 import type { JobStep } from '../job/job-pod.ts'
 import type { JobState } from '../job/job-state.ts'
+import type { References } from '../job/references.ts'
 import type { KubeEvent } from '../kube/event-recorder.ts'
 
 /** The input of a plan. */
@@ -32,8 +33,29 @@ export interface Situation {
   isNamespaceTerminating?: boolean
   /** Of the reset that `spec.resetRef` names: undefined where it names none, null where there is no snapshot yet. */
   referredSnapshotId: string | null | undefined
+  /** What the spec refers to, where it refers to anything. */
+  storage?: StorageState | undefined
   nowMs: number
 }
+
+/** The KafkaBackupStorage of a `storageRef`. */
+export interface StorageState {
+  name: string
+  status: 'True' | 'False' | 'Unknown'
+  reason: string
+  message: string
+  /** Undefined where the storage does not exist. */
+  section?: References['storage']
+}
+
+/** The input of the plan for a KafkaBackupStorage. */
+export interface StorageSituation extends Omit<Situation, 'controller'> {
+  controller: 'storage'
+  /** Resources that refer to it. */
+  users: number
+}
+
+export type AnySituation = Situation | StorageSituation
 
 export interface MissingSecret {
   name: string

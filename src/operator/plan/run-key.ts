@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { compactMinute } from './times.ts'
+import { compactMinute, compactTime } from './times.ts'
 
 /** Keys are unique among the runs of a resource, and the same thing to do has the same key for ever. */
 export const onceKey = 'once'
@@ -48,4 +48,16 @@ export function dueOfKey(run: string, prefix: KeyPrefix): number | undefined {
   const [, year, month, day, hour, minute] = match
   const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:00Z`)
   return Number.isNaN(ms) ? undefined : ms
+}
+
+/** Of a KafkaBackupStorage: the validation that follows the last one, or that a trigger asks for. */
+export function validationKey(generation: number, lastMs: number | undefined, trigger: string | undefined): string {
+  const why = trigger === undefined ? (lastMs === undefined ? 'first' : compactTime(lastMs)) : triggerKey(trigger)
+  return `validation-${generation}-${why}`
+}
+
+/** The generation of the spec that a validation is about. */
+export function validationGeneration(run: string): number | undefined {
+  const match = /^validation-(\d+)-/.exec(run)
+  return match ? Number(match[1]) : undefined
 }

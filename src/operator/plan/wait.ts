@@ -1,5 +1,6 @@
 import type { Phase } from '../crd/status.ts'
 import type { Facts } from './facts.ts'
+import type { MissingSecret } from './plan.ts'
 
 /** Why a run that is due does not start. */
 export interface Wait {
@@ -14,6 +15,8 @@ export interface Wait {
 export function blockerOf(facts: Facts): Wait | undefined {
   const { problem, missingSecrets, referredSnapshotId, resource } = facts
   if (problem) return problemWait(problem)
+  const unavailable = storageWait(facts)
+  if (unavailable) return unavailable
   if (missingSecrets.length > 0) return pending('SecretMissing', secretsMessage(facts), true)
   if (referredSnapshotId !== null) return undefined
   const name = resource.spec?.resetRef?.name ?? ''
@@ -30,6 +33,15 @@ export function pending(reason: string, message: string, isPolled = false): Wait
 }
 
 export function secretsMessage({ missingSecrets }: Facts): string {
-  const named = missingSecrets.map(({ name, field }) => `${name} (${field})`).join(', ')
-  return `Missing secrets: ${named}. The run starts when they are in the namespace of the resource.`
+  return describeMissing(missingSecrets, 'The run')
+}
+
+export function describeMissing(missing: readonly MissingSecret[], what: string): string {
+  const named = missing.map(({ name, field }) => `${name} (${field})`).join(', ')
+  return `Missing secrets: ${named}. ${what} starts when they are in the namespace of the resource.`
+}
+
+/** Its end is watched: a change of the storage reconciles all that refer to it. */
+export function storageWait({ storage }: Facts): Wait | undefined {
+  return storage === undefined || storage.status === 'True' ? undefined : pending(storage.reason, storage.message)
 }

@@ -1,15 +1,22 @@
-import { type Controller, controllers, type Resource, type ResourceKinds, resourceKinds } from '../crd/resource.ts'
+import {
+  type AnyController,
+  allControllers,
+  type Resource,
+  type ResourceKinds,
+  resourceKinds,
+} from '../crd/resource.ts'
 import { type Job, jobKind, type Pod, podKind } from '../job/kube-job.ts'
 import type { KubeObject, ResourceKind } from '../kube/object.ts'
 import { type Change, formatKey, type ObjectKey, type Store } from '../watch/store.ts'
 import { KindWatch, type KindWatchOptions, MIN_WELL_MS, type WatchTrouble } from './kind-watch.ts'
 import { type OperatorOptions, type OperatorParts, ownSelector } from './operator-options.ts'
+import { hasStorageChanged, usersOf } from './referred-storage.ts'
 
 /** The user of the view while this process leads. */
 export interface ViewListener {
   /** Queues the resource for reconciliation. */
   needsReconcile(ref: ResourceRef): void
-  changed(controller: Controller, change: Change<Resource>): void
+  changed(controller: AnyController, change: Change<Resource>): void
 }
 
 type OnWatchFailure = KindWatchOptions<Resource>['onFailure']
@@ -20,7 +27,7 @@ export type OnReadable = (namespace: string | undefined, isReadable: boolean) =>
 /** A cache of the resources, their Jobs and their pods. */
 export class ClusterView {
   readonly kinds: ResourceKinds
-  readonly resources: Record<Controller, KindWatch<Resource>>
+  readonly resources: Record<AnyController, KindWatch<Resource>>
   readonly jobs: KindWatch<Job>
   readonly pods: KindWatch<Pod>
   /** The watched namespaces; undefined means all. */
@@ -41,13 +48,14 @@ export class ClusterView {
       label?: string,
     ) => new KindWatch<T>({ ...common, kind, onChange, ...(label !== undefined && { labelSelector: label }) })
     const kinds = resourceKinds(options.apiGroup)
-    const own = (controller: Controller) => follow(kinds[controller], change => this.#onResource(controller, change))
+    const own = (controller: AnyController) => follow(kinds[controller], change => this.#onResource(controller, change))
     this.kinds = kinds
     this.resources = {
       backup: own('backup'),
       restore: own('restore'),
       offset_reset: own('offset_reset'),
       offset_rollback: own('offset_rollback'),
+      storage: own('storage'),
     }
     this.jobs = follow(jobKind, change => this.#onJob(change), ownSelector)
     this.pods = follow(podKind, change => this.#onPod(change), ownSelector)
@@ -96,7 +104,7 @@ export class ClusterView {
   }
 
   #reconcileAll(namespace: string | undefined): void {
-    for (const controller of controllers) {
+    for (const controller of allControllers) {
       for (const { metadata } of this.resources[controller].list()) {
         const isWithin = namespace === undefined || metadata.namespace === namespace
         if (isWithin) this.#listener?.needsReconcile({ controller, key: formatKey(metadata) })
@@ -116,16 +124,27 @@ export class ClusterView {
   }
 
   #watches() {
-    return [...controllers.map(controller => this.resources[controller]), this.jobs, this.pods]
+    return [...allControllers.map(controller => this.resources[controller]), this.jobs, this.pods]
   }
 
-  #onResource(controller: Controller, change: Change<Resource>): void {
+  #onResource(controller: AnyController, change: Change<Resource>): void {
     const { key, before, after } = change
     this.#listener?.changed(controller, change)
     if (hasRequestChanged(before, after)) this.#listener?.needsReconcile({ controller, key })
-    const reset = after ?? before
-    if (controller !== 'offset_reset' || reset === undefined) return
-    for (const ref of referrersOf(reset, this.resources.offset_rollback)) this.#listener?.needsReconcile(ref)
+    const changed = after ?? before
+    if (changed === undefined) return
+    for (const ref of this.#affectedBy(controller, changed, change)) this.#listener?.needsReconcile(ref)
+  }
+
+  /** Other resources that depend on the changed one. */
+  #affectedBy(controller: AnyController, changed: Resource, { before, after }: Change<Resource>): ResourceRef[] {
+    const { resources } = this
+    if (controller === 'storage') {
+      if (!hasStorageChanged(before, after)) return []
+      return usersOf(changed, resources).map(user => ({ ...user, key: formatKey(user.resource.metadata) }))
+    }
+    const rollbacks = controller === 'offset_reset' ? referrersOf(changed, resources.offset_rollback) : []
+    return [...rollbacks, ...storagesOf(before, after)]
   }
 
   #onJob({ before, after }: Change<Job>): void {
@@ -143,14 +162,14 @@ export class ClusterView {
 
 /** A resource to reconcile. */
 export interface ResourceRef {
-  controller: Controller
+  controller: AnyController
   key: ObjectKey
 }
 
 /** The resource that an object belongs to by its owner reference. */
 function ownerOf(object: KubeObject | undefined, kinds: ResourceKinds): ResourceRef | undefined {
   const owner = object?.metadata.ownerReferences?.find(({ controller }) => controller === true)
-  const controller = controllers.find(
+  const controller = allControllers.find(
     one => kinds[one].kind === owner?.kind && kinds[one].apiVersion === owner.apiVersion,
   )
   if (object === undefined || owner === undefined || controller === undefined) return undefined
@@ -171,6 +190,14 @@ function referrersOf(reset: Resource, rollbacks: Store<Resource>): ResourceRef[]
     .list()
     .filter(({ metadata, spec }) => metadata.namespace === namespace && spec.resetRef?.name === name)
     .map(({ metadata }) => ({ controller: 'offset_rollback', key: formatKey(metadata) }))
+}
+
+/** Storages that a resource refers to, or no longer refers to: they count it. */
+function storagesOf(before: Resource | undefined, after: Resource | undefined): ResourceRef[] {
+  const [from, to] = [before, after].map(resource => resource?.spec?.storageRef?.name)
+  const { namespace } = (after ?? before)?.metadata ?? {}
+  const names = from === to ? [] : [from, to].filter(name => name !== undefined)
+  return names.map(name => ({ controller: 'storage', key: formatKey({ namespace, name }) }))
 }
 
 /** Only the operator writes the status, so a change of the status alone needs no reconciliation. */

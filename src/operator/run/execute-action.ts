@@ -3,7 +3,7 @@ import type { Resource } from '../crd/resource.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import type { ResourceKind } from '../kube/object.ts'
 import { finalizerName } from '../plan/facts.ts'
-import type { Action, Situation } from '../plan/plan.ts'
+import type { Action, AnySituation } from '../plan/plan.ts'
 import { removeJob, startJob, stopJob } from './change-jobs.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { addFinalizer, removeFinalizer } from './finalizer.ts'
@@ -19,7 +19,7 @@ interface ActionParts {
   view: ClusterView
   kind: ResourceKind<Resource>
   memory: ResourceMemory
-  situation: Situation
+  situation: AnySituation
   /** Of the steps that the plan starts. */
   objects: ReadonlyMap<StartAction, StepObjects>
 }

@@ -1,15 +1,16 @@
-import type { Controller, Resource } from '../crd/resource.ts'
+import type { AnyController, Resource } from '../crd/resource.ts'
 import type { JobState } from '../job/job-state.ts'
 import type { Job } from '../job/kube-job.ts'
-import type { Situation } from '../plan/plan.ts'
+import type { AnySituation, Situation, StorageState } from '../plan/plan.ts'
 import { formatKey } from '../watch/store.ts'
 import type { ClusterView } from './cluster-view.ts'
 import type { Planner } from './planner.ts'
 import { planDrillPod, planMainPod, problemOf } from './prepare-starts.ts'
+import { findStorage, referencesOf, usersOf } from './referred-storage.ts'
 import { newestRun, type ResourceMemory, withLatestStatus } from './resource-memory.ts'
 
 interface ObserveParts {
-  controller: Controller
+  controller: AnyController
   apiGroup: string
   view: ClusterView
   planner: Planner
@@ -17,28 +18,31 @@ interface ObserveParts {
 }
 
 /** The situation of a resource, from the caches and from memory where they lag. */
-export function observeResource(stored: Resource, memory: ResourceMemory, parts: ObserveParts): Situation {
+export function observeResource(stored: Resource, memory: ResourceMemory, parts: ObserveParts): AnySituation {
   const { controller, apiGroup, view, nowMs } = parts
   const resource = withLatestStatus(stored, memory)
   const jobs = knownJobs(memory, view).map(job => readState(job, memory, parts))
   memory.working = jobs.filter(({ end, purpose }) => end === undefined && purpose !== 'drill')
   forgetMeters(memory, resource, jobs)
-  return {
-    controller,
+  const storage = findStorage(resource, view.resources.storage)
+  const situation = {
     resource,
     apiGroup,
     jobs,
     ...secretsOf(resource, memory),
     isLicenseMissing: memory.license?.isMissing ?? false,
     licenseTrouble: memory.license?.trouble,
-    problem: refusalAt(resource, memory.refusal, nowMs) ?? specProblem(resource, parts),
-    drillProblem: refusalAt(resource, memory.drillRefusal, nowMs) ?? drillSpecProblem(resource, parts),
+    problem: refusalAt(resource, memory.refusal, nowMs) ?? specProblem(resource, storage, parts),
+    drillProblem: refusalAt(resource, memory.drillRefusal, nowMs) ?? drillSpecProblem(resource, storage, parts),
     progress: memory.shown?.run === newestRun(memory) ? memory.shown?.progress : undefined,
     lastRoundMs: memory.lastRoundMs,
     referredSnapshotId: referredSnapshot(resource, view),
+    storage,
     ...(memory.isNamespaceTerminating && { isNamespaceTerminating: true }),
     nowMs,
   }
+  if (controller !== 'storage') return { ...situation, controller }
+  return { ...situation, controller, users: usersOf(resource, view.resources).length }
 }
 
 /** Jobs of the resource, with those that the cache does not show yet. */
@@ -73,15 +77,25 @@ function refusalAt({ metadata }: Resource, refusal: ResourceMemory['refusal'], n
 }
 
 /** An invalid spec is reported immediately, not only when the schedule is due. */
-function specProblem(resource: Resource, { controller, planner }: ObserveParts): Situation['problem'] {
+function specProblem(
+  resource: Resource,
+  storage: StorageState | undefined,
+  { controller, planner }: ObserveParts,
+): Situation['problem'] {
   const { schedule, backup } = resource.spec
-  if (controller !== 'backup' || (schedule === undefined && backup?.continuous !== true)) return undefined
-  return problemOf(() => planMainPod(resource, planner))
+  const isOngoing = controller === 'backup' && (schedule !== undefined || backup?.continuous === true)
+  // Without its storage a spec cannot be judged.
+  if (!(isOngoing || controller === 'storage') || (storage && !storage.section)) return undefined
+  return problemOf(() => planMainPod(controller, resource, referencesOf(storage), planner))
 }
 
-function drillSpecProblem(resource: Resource, { controller, planner }: ObserveParts): Situation['problem'] {
-  if (controller !== 'backup' || resource.spec.drill === undefined) return undefined
-  return problemOf(() => planDrillPod(resource, planner))
+function drillSpecProblem(
+  resource: Resource,
+  storage: StorageState | undefined,
+  { controller, planner }: ObserveParts,
+): Situation['problem'] {
+  if (controller !== 'backup' || resource.spec.drill === undefined || (storage && !storage.section)) return undefined
+  return problemOf(() => planDrillPod(resource, referencesOf(storage), planner))
 }
 
 /** A run keeps its meter until it ends: its next Job and retried pods continue from there. */

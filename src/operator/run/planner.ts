@@ -1,4 +1,4 @@
-import type { Controller, Resource } from '../crd/resource.ts'
+import type { AnyController, Resource } from '../crd/resource.ts'
 import { buildJob } from '../job/build-job.ts'
 import type { JobSettings } from '../job/build-pod.ts'
 import { buildConfigMap, configMapOf } from '../job/build-pod.ts'
@@ -7,15 +7,17 @@ import type { JobState } from '../job/job-state.ts'
 import type { ConfigMap, Job, Pod } from '../job/kube-job.ts'
 import { planJobPod } from '../job/plan-job-pod.ts'
 import { readJobState } from '../job/read-job-state.ts'
-import type { Action, Plan, Situation } from '../plan/plan.ts'
+import type { References } from '../job/references.ts'
+import type { Action, AnySituation, Plan } from '../plan/plan.ts'
 import { planResource } from '../plan/plan-resource.ts'
+import { planStorage } from '../plan/plan-storage.ts'
 
 /** What decides, all of it pure. The rest of the folder looks, asks it, and does what it says. */
 export interface Planner {
-  planResource(situation: Situation): Plan
+  planResource(situation: AnySituation): Plan
   /** CONFIG_INVALID in the words of the spec where it cannot be run. */
-  planJobPod(controller: Controller, resource: Resource, step: JobStep): JobPod
-  buildObjects(controller: Controller, resource: Resource, start: StartAction, pod: JobPod): StepObjects
+  planJobPod(controller: AnyController, resource: Resource, step: JobStep, references?: References): JobPod
+  buildObjects(controller: AnyController, resource: Resource, start: StartAction, pod: JobPod): StepObjects
   readJobState(job: Job, pods: readonly Pod[], nowMs: number): JobState
   /** The ConfigMap with the job file of a Job that `buildObjects` made. */
   configMapOf(job: Job): string | undefined
@@ -31,7 +33,7 @@ export interface StepObjects {
 
 export function createPlanner(apiGroup: string, settings: JobSettings): Planner {
   return {
-    planResource,
+    planResource: situation => (situation.controller === 'storage' ? planStorage(situation) : planResource(situation)),
     planJobPod,
     readJobState,
     configMapOf,

@@ -1,11 +1,13 @@
 import { hasCode } from '../../errors.ts'
 import type { Resource } from '../crd/resource.ts'
 import type { JobPod, SecretUse } from '../job/job-pod.ts'
+import type { References } from '../job/references.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import type { ObjectRef, ResourceKind } from '../kube/object.ts'
-import type { MissingSecret, Plan, SecretCheck, Situation } from '../plan/plan.ts'
+import type { AnySituation, MissingSecret, Plan, SecretCheck } from '../plan/plan.ts'
 import { refusalOf } from './change-jobs.ts'
 import type { Planner, StartAction, StepObjects } from './planner.ts'
+import { referencesOf } from './referred-storage.ts'
 import type { Problem } from './resource-memory.ts'
 
 export interface PreparedPlan {
@@ -16,7 +18,7 @@ export interface PreparedPlan {
 
 /** The plan, made again with what its starts need and lack: a spec that can be run, and secrets that are there. */
 export async function prepareStarts(
-  situation: Situation,
+  situation: AnySituation,
   api: KubeApi,
   planner: Planner,
   signal: AbortSignal,
@@ -67,29 +69,34 @@ export function problemOf(plan: () => unknown): Problem | undefined {
   }
 }
 
-/** The pod of the next run of a backup. */
-export function planMainPod(resource: Resource, planner: Planner): JobPod {
+/** The pod of the next run of a backup, or of the next validation of a storage. */
+export function planMainPod(
+  controller: 'backup' | 'storage',
+  resource: Resource,
+  references: References,
+  planner: Planner,
+): JobPod {
   const { backupId = resource.metadata.name } = resource.spec
-  return planner.planJobPod('backup', resource, { purpose: 'main', stage: 'whole', shards: 1, backupId })
+  return planner.planJobPod(controller, resource, { purpose: 'main', stage: 'whole', shards: 1, backupId }, references)
 }
 
-export function planDrillPod(resource: Resource, planner: Planner): JobPod {
+export function planDrillPod(resource: Resource, references: References, planner: Planner): JobPod {
   const { backupId = resource.metadata.name } = resource.spec
-  return planner.planJobPod('backup', resource, { purpose: 'drill', stage: 'whole', shards: 1, backupId })
+  return planner.planJobPod('backup', resource, { purpose: 'drill', stage: 'whole', shards: 1, backupId }, references)
 }
 
-function planned(planner: Planner, situation: Situation): PreparedPlan {
+function planned(planner: Planner, situation: AnySituation): PreparedPlan {
   return { plan: planner.planResource(situation), objects: new Map() }
 }
 
 type Built = { problem: Problem } | { objects: PreparedPlan['objects']; secrets: SecretUse[] }
 
-function buildStarts(plan: Plan, { controller, resource }: Situation, planner: Planner): Built {
+function buildStarts(plan: Plan, { controller, resource, storage }: AnySituation, planner: Planner): Built {
   const objects: PreparedPlan['objects'] = new Map()
   const pods: JobPod[] = []
   const problem = problemOf(() => {
     for (const start of startsOf(plan)) {
-      const pod = planner.planJobPod(controller, resource, start.step)
+      const pod = planner.planJobPod(controller, resource, start.step, referencesOf(storage))
       objects.set(start, planner.buildObjects(controller, resource, start, pod))
       pods.push(pod)
     }

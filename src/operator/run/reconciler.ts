@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../lib/clock.ts'
-import type { Controller, Resource } from '../crd/resource.ts'
+import type { AnyController, Resource } from '../crd/resource.ts'
 import type { EventRecorder, KubeEvent } from '../kube/event-recorder.ts'
 import { refOf } from '../kube/object.ts'
 import { LeadershipLost } from '../leader/run-leader.ts'
-import type { Plan, Situation } from '../plan/plan.ts'
+import type { AnySituation, Plan } from '../plan/plan.ts'
 import type { WorkResult } from '../queue/work-queue.ts'
 import type { ObjectKey } from '../watch/store.ts'
 import { catchUp, noteRead } from './catch-up.ts'
@@ -26,7 +26,7 @@ const OUTDATED_MS = 500
 
 /** Reconciles the resources of one kind. Lives as long as this process leads. */
 export class Reconciler {
-  readonly #controller: Controller
+  readonly #controller: AnyController
   readonly #options: OperatorOptions
   readonly #parts: OperatorParts
   readonly #view: ClusterView
@@ -34,7 +34,7 @@ export class Reconciler {
   readonly memories = new Map<ObjectKey, ResourceMemory>()
 
   constructor(
-    controller: Controller,
+    controller: AnyController,
     options: OperatorOptions,
     parts: OperatorParts,
     view: ClusterView,
@@ -75,7 +75,9 @@ export class Reconciler {
   async #workOn(key: ObjectKey, found: Resource, memory: ResourceMemory, signal: AbortSignal): Promise<WorkResult> {
     const { api, planner, clock } = this.#parts
     const kind = this.#view.kinds[this.#controller]
-    await catchUp(found, memory, { api, jobs: this.#view.jobs, kind, planner, nowMs: clock.monotonic() }, signal)
+    const { jobs, resources } = this.#view
+    const known = { jobs, storages: resources.storage }
+    await catchUp(found, memory, { api, kind, planner, ...known, nowMs: clock.monotonic() }, signal)
     // The cache may have advanced meanwhile, and then memory no longer has the status that `found` lacks.
     const stored = this.#view.resources[this.#controller].get(key) ?? found
     if (stored.metadata.uid !== memory.uid) return {}
@@ -101,7 +103,12 @@ export class Reconciler {
   }
 
   /** Reports the rejection in the status, and does the rest of the plan. */
-  #refuse(situation: Situation, memory: ResourceMemory, error: JobRefused, signal: AbortSignal): Promise<WorkResult> {
+  #refuse(
+    situation: AnySituation,
+    memory: ResourceMemory,
+    error: JobRefused,
+    signal: AbortSignal,
+  ): Promise<WorkResult> {
     const isDrill = isDrillStart(this.#parts.planner.planResource(situation))
     this.#noteRefusal(situation, memory, error, isDrill ? 'drillRefusal' : 'refusal')
     const observed = this.#observe(situation.resource, memory)
@@ -110,7 +117,7 @@ export class Reconciler {
     return this.#execute(refused, memory, { plan, objects: new Map() }, signal)
   }
 
-  #observe(resource: Resource, memory: ResourceMemory): Situation {
+  #observe(resource: Resource, memory: ResourceMemory): AnySituation {
     const { planner, clock } = this.#parts
     const { apiGroup } = this.#options
     return observeResource(resource, memory, {
@@ -124,7 +131,7 @@ export class Reconciler {
 
   /** Executes the steps in order; after a failure the next reconciliation does the rest. */
   async #execute(
-    situation: Situation,
+    situation: AnySituation,
     memory: ResourceMemory,
     { plan, objects }: PreparedPlan,
     signal: AbortSignal,
@@ -141,7 +148,7 @@ export class Reconciler {
     try {
       const written = await writeStatus(api, kind, resource, plan.status, memory, monotonicMs, grace.signal)
       memory.unsure = undefined
-      for (const run of ended) observer.ended(this.#controller, written, run)
+      if (this.#controller !== 'storage') for (const run of ended) observer.ended(this.#controller, written, run)
       try {
         for (const action of plan.after) await executeAction(action, parts, signal)
       } finally {
@@ -154,7 +161,7 @@ export class Reconciler {
   }
 
   #noteRefusal(
-    { resource, nowMs }: Situation,
+    { resource, nowMs }: AnySituation,
     memory: ResourceMemory,
     { problem }: JobRefused,
     of: 'refusal' | 'drillRefusal',
@@ -189,7 +196,7 @@ export class Reconciler {
   }
 }
 
-function isFirstWrite({ status }: Plan, { resource }: Situation, { written }: ResourceMemory): boolean {
+function isFirstWrite({ status }: Plan, { resource }: AnySituation, { written }: ResourceMemory): boolean {
   return written === undefined && !isDeepStrictEqual(plain(status), plain(resource.status ?? {}))
 }
 

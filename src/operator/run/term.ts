@@ -1,4 +1,4 @@
-import { type Controller, controllers, type Resource } from '../crd/resource.ts'
+import { type AnyController, allControllers, type Controller, controllers, type Resource } from '../crd/resource.ts'
 import { EventRecorder } from '../kube/event-recorder.ts'
 import { refOf } from '../kube/object.ts'
 import { type QueueObserver, WorkQueue, type WorkResult } from '../queue/work-queue.ts'
@@ -18,8 +18,8 @@ export class Term implements ViewListener {
   readonly #options: OperatorOptions
   readonly #parts: OperatorParts
   readonly #view: ClusterView
-  readonly #queues: Record<Controller, WorkQueue>
-  readonly #reconcilers: Record<Controller, Reconciler>
+  readonly #queues: Record<AnyController, WorkQueue>
+  readonly #reconcilers: Record<AnyController, Reconciler>
 
   constructor(options: OperatorOptions, parts: OperatorParts, view: ClusterView) {
     const { api, clock, random } = parts
@@ -32,7 +32,7 @@ export class Term implements ViewListener {
       fieldManager,
       instance: options.identity.slice(0, MAX_INSTANCE_CHARS),
     })
-    const queueOf = (controller: Controller) =>
+    const queueOf = (controller: AnyController) =>
       new WorkQueue({ clock, random, observer: this.#queueObserver(controller) })
     this.#queues = each(queueOf)
     this.#reconcilers = each(controller => new Reconciler(controller, options, parts, view, events))
@@ -46,8 +46,11 @@ export class Term implements ViewListener {
       observer.seen(controller, resource)
       this.needsReconcile({ controller, key: formatKey(resource.metadata) })
     }
+    for (const { metadata } of this.#view.resources.storage.list()) {
+      this.needsReconcile({ controller: 'storage', key: formatKey(metadata) })
+    }
     try {
-      await Promise.all([...controllers.map(controller => this.#runQueue(controller, signal)), this.#poll(signal)])
+      await Promise.all([...allControllers.map(controller => this.#runQueue(controller, signal)), this.#poll(signal)])
     } finally {
       this.#view.listen(undefined)
       for (const { controller, resource } of this.#resources()) observer.gone(controller, refOf(resource))
@@ -58,22 +61,22 @@ export class Term implements ViewListener {
     this.#queues[controller].add(key)
   }
 
-  changed(controller: Controller, { key, after }: Change<Resource>): void {
-    if (after === undefined) {
-      this.#parts.observer.gone(controller, parseKey(key))
-      return
-    }
+  changed(controller: AnyController, { key, after }: Change<Resource>): void {
+    const { observer } = this.#parts
     const memory = this.#reconcilers[controller].memories.get(key)
-    if (memory !== undefined) noteSeen(memory, after)
-    this.#parts.observer.seen(controller, after)
+    if (memory !== undefined && after !== undefined) noteSeen(memory, after)
+    // A storage has no series: those that refer to it report that it is not available.
+    if (controller === 'storage') return
+    if (after === undefined) observer.gone(controller, parseKey(key))
+    else observer.seen(controller, after)
   }
 
-  #runQueue(controller: Controller, signal: AbortSignal): Promise<void> {
+  #runQueue(controller: AnyController, signal: AbortSignal): Promise<void> {
     const { workers } = this.#options
     return this.#queues[controller].run(workers, (key, stop) => this.#work(controller, key, stop), signal)
   }
 
-  async #work(controller: Controller, key: ObjectKey, signal: AbortSignal): Promise<WorkResult> {
+  async #work(controller: AnyController, key: ObjectKey, signal: AbortSignal): Promise<WorkResult> {
     const { clock, observer, health } = this.#parts
     const ended = health.began(`the work on ${this.#view.kinds[controller].kind} ${key}`)
     const beganMs = clock.monotonic()
@@ -118,7 +121,7 @@ export class Term implements ViewListener {
     }
   }
 
-  #queueObserver(controller: Controller): QueueObserver {
+  #queueObserver(controller: AnyController): QueueObserver {
     const { observer, log } = this.#parts
     const metrics = observer.queue(controller)
     return {
@@ -135,6 +138,9 @@ export class Term implements ViewListener {
   }
 }
 
-function each<T>(make: (controller: Controller) => T): Record<Controller, T> {
-  return Object.fromEntries(controllers.map(controller => [controller, make(controller)])) as Record<Controller, T>
+function each<T>(make: (controller: AnyController) => T): Record<AnyController, T> {
+  return Object.fromEntries(allControllers.map(controller => [controller, make(controller)])) as Record<
+    AnyController,
+    T
+  >
 }

@@ -7,12 +7,21 @@ import { buildDefinitions } from '../../../src/operator/crd/definitions.ts'
 import type { FieldSchema } from '../../../src/operator/crd/field-schema.ts'
 import type { PodTemplate } from '../../../src/operator/crd/resource.ts'
 import { type JobLimits, resourceKinds } from '../../../src/operator/crd/resource.ts'
-import type { Condition, DrillStatus, EndedRun, ResourceStatus, RunProgress } from '../../../src/operator/crd/status.ts'
+import type {
+  Condition,
+  DrillStatus,
+  EndedRun,
+  RunProgress,
+  RunStatus,
+  StorageStatus,
+} from '../../../src/operator/crd/status.ts'
 
 const crds = join(import.meta.dirname, '../../../deploy/crds')
 const definitions = buildDefinitions()
 const schemas = definitions.map(({ spec }) => spec.versions[0]?.schema.openAPIV3Schema ?? {})
 const [backup = {}] = schemas
+const storage = schemas.at(-1) ?? {}
+const ofRuns = schemas.slice(0, -1)
 
 /** One entry a key of the type, which the compiler checks. */
 type AllOf<T> = Record<keyof T, true>
@@ -40,7 +49,7 @@ test('kinds, names and API group match what the operator requests', () => {
 test('the short names do not collide with those of Strimzi', () => {
   const strimzi = ['k', 'kt', 'ku', 'kc', 'kctr', 'kmm2', 'kb', 'kr', 'knp', 'sps']
   const own = definitions.flatMap(({ spec }) => spec.names.shortNames)
-  assert.equal(new Set(own).size, 4)
+  assert.equal(new Set(own).size, 5)
   assert.deepEqual(
     own.filter(name => strimzi.includes(name)),
     [],
@@ -48,7 +57,7 @@ test('the short names do not collide with those of Strimzi', () => {
 })
 
 test('the status has all fields that the operator writes, and no others', () => {
-  const status: AllOf<ResourceStatus> = {
+  const status: AllOf<RunStatus> = {
     phase: true,
     reason: true,
     message: true,
@@ -131,6 +140,18 @@ test('the status has all fields that the operator writes, and no others', () => 
     nextTime: true,
   }
   assertFields(fieldAt(backup, 'status', 'drill'), drill)
+  const storageStatus: AllOf<StorageStatus> = {
+    reason: true,
+    message: true,
+    observedGeneration: true,
+    conditions: true,
+    lastValidationTime: true,
+    nextValidationTime: true,
+    validationJob: true,
+    users: true,
+    lastTrigger: true,
+  }
+  assertFields(fieldAt(storage, 'status'), storageStatus)
   assertFields(fieldAt(backup, 'status'), status)
   assertFields(fieldAt(backup, 'status', 'conditions').items, condition)
   assertFields(fieldAt(backup, 'status', 'progress'), progress)
@@ -164,8 +185,8 @@ test('the schema allows the Job limits and pod fields that the operator accepts'
     volumes: true,
     volumeMounts: true,
   }
+  for (const schema of ofRuns) assertFields(fieldAt(schema, 'spec', 'job'), limits)
   for (const schema of schemas) {
-    assertFields(fieldAt(schema, 'spec', 'job'), limits)
     assertFields(fieldAt(schema, 'spec', 'podTemplate', 'spec'), pod)
   }
 })

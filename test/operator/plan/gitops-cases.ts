@@ -1,7 +1,8 @@
 import type { Resource, ResourceSpec } from '../../../src/operator/crd/resource.ts'
 import type { JobState } from '../../../src/operator/job/job-state.ts'
 import type { Situation } from '../../../src/operator/plan/plan.ts'
-import { endOf, hourMs, jobOf, resourceOf, Story, startMs } from './situation.ts'
+import { planStorage } from '../../../src/operator/plan/plan-storage.ts'
+import { endOf, hourMs, jobOf, resourceOf, Story, situationOf, startMs } from './situation.ts'
 
 type Health = 'Healthy' | 'Progressing' | 'Degraded' | 'Suspended'
 
@@ -224,4 +225,63 @@ const others: GitopsCase[] = [
   },
 ]
 
-export const gitopsCases: GitopsCase[] = [...single, ...scheduled, ...endless, ...others]
+const storageJob = (end: JobState['end']) => jobOf('validation-1-first', { end })
+
+function storage(jobs: JobState[], rest: Partial<Situation> = {}): Resource {
+  const resource = resourceOf({}, { kind: 'KafkaBackupStorage' })
+  const situation = { ...situationOf(resource, rest), controller: 'storage' as const, users: 0, jobs }
+  return { ...resource, status: planStorage(situation).status }
+}
+
+const storages: GitopsCase[] = [
+  {
+    name: 'a storage that was just created',
+    resource: storage([]),
+    ready: ['NotValidated', false, true, false],
+    kstatus: 'InProgress',
+    health: 'Progressing',
+  },
+  {
+    name: 'a storage that is available',
+    resource: storage([storageJob(endOf())]),
+    ready: ['Validated', true, false, false],
+    kstatus: 'Current',
+    health: 'Healthy',
+  },
+  {
+    name: 'a storage that is not available',
+    resource: storage([storageJob(failure)]),
+    ready: ['KAFKA_AUTH', false, true, false],
+    kstatus: 'InProgress',
+    health: 'Progressing',
+  },
+  {
+    name: 'a storage with an invalid spec',
+    resource: storage([], { problem: { reason: 'InvalidSpec', message: 'spec.storage.bucket is required.' } }),
+    ready: ['InvalidSpec', false, false, true],
+    kstatus: 'Failed',
+    health: 'Degraded',
+  },
+  {
+    name: 'a schedule whose storage is not available',
+    resource: after(nightly, [
+      [
+        [],
+        {
+          storage: {
+            name: 'minio',
+            status: 'False',
+            reason: 'StorageUnavailable',
+            message: 'KafkaBackupStorage minio is not available: denied.',
+          },
+        },
+      ],
+    ]),
+    ready: ['StorageUnavailable', false, true, false],
+    point: never,
+    kstatus: 'InProgress',
+    health: 'Progressing',
+  },
+]
+
+export const gitopsCases: GitopsCase[] = [...single, ...scheduled, ...endless, ...others, ...storages]

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Resource } from '../../../src/operator/crd/resource.ts'
 import type { Job } from '../../../src/operator/job/kube-job.ts'
 import { catchUp } from '../../../src/operator/run/catch-up.ts'
 import { newMemory } from '../../../src/operator/run/resource-memory.ts'
@@ -27,7 +28,9 @@ test('remembers removed Jobs only while a cache may show them', async () => {
     ['new', hours(2)],
   ] as const)
     memory.removed.set(uid, atMs)
-  const parts = { api: new FakeKube().api(), jobs, kind: kinds.backup, planner: plainPlanner, nowMs: hours(2.5) }
+  const storages = new ObjectStore<Resource>(() => undefined)
+  const known = { jobs, storages, kind: kinds.backup, planner: plainPlanner }
+  const parts = { api: new FakeKube().api(), ...known, nowMs: hours(2.5) }
   await catchUp(resource, memory, parts, new AbortController().signal)
   assert.deepEqual([...memory.removed.keys()], ['shown', 'new'])
 })

@@ -1,4 +1,4 @@
-import { type Controller, type Resource, resourceKinds } from '../../../src/operator/crd/resource.ts'
+import { type AnyController, type Resource, resourceKinds } from '../../../src/operator/crd/resource.ts'
 import {
   type ConfigMap,
   configMapKind,
@@ -76,7 +76,7 @@ export class OperatorModel {
   }
 
   put(
-    controller: Controller,
+    controller: AnyController,
     name: string,
     spec: Resource['spec'] = {},
     more: Partial<Resource['metadata']> = {},
@@ -86,7 +86,7 @@ export class OperatorModel {
     return this.kube.put(kinds[controller], object) as Resource
   }
 
-  get(name: string, controller: Controller = 'backup'): Resource {
+  get(name: string, controller: AnyController = 'backup'): Resource {
     const found = this.kube.all(kinds[controller]).find(({ metadata }) => metadata.name === name)
     if (found === undefined) throw new Error(`there is no ${controller} ${name}`)
     return found

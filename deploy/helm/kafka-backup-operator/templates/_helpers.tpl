@@ -146,10 +146,10 @@ default
 {{- define "kafka-backup-operator.rules" -}}
 # Finalizers are set and removed; resources are made and deleted by users alone.
 - apiGroups: [{{ .Values.apiGroup }}]
-  resources: [kafkabackups, kafkarestores, kafkaoffsetresets, kafkaoffsetrollbacks]
+  resources: [kafkabackups, kafkarestores, kafkaoffsetresets, kafkaoffsetrollbacks, kafkabackupstorages]
   verbs: [get, list, watch, patch, update]
 - apiGroups: [{{ .Values.apiGroup }}]
-  resources: [kafkabackups/status, kafkarestores/status, kafkaoffsetresets/status, kafkaoffsetrollbacks/status]
+  resources: [kafkabackups/status, kafkarestores/status, kafkaoffsetresets/status, kafkaoffsetrollbacks/status, kafkabackupstorages/status]
   verbs: [patch]
 - apiGroups: [batch]
   resources: [jobs]

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Resource } from '../../../src/operator/crd/resource.ts'
+import { createPlanner } from '../../../src/operator/run/planner.ts'
+import { findStorage, hasStorageChanged } from '../../../src/operator/run/referred-storage.ts'
+import { kinds, namespace, OperatorModel, putSecret } from './operator-model.ts'
+
+const planner = createPlanner('kafka-backup.dev', { image: 'kafka-backup:1', serviceAccountName: 'default' })
+const s3 = {
+  backend: 's3',
+  bucket: 'backups',
+  accessKeyIdSecret: { name: 's3', key: 'id' },
+  secretAccessKeySecret: { name: 's3', key: 'key' },
+}
+const cluster = { bootstrapServers: ['kafka:9092'] }
+const nightly = { schedule: '@daily', kafkaCluster: cluster, topics: { include: ['*'] } }
+const restore = { kafkaCluster: cluster, backupId: 'nightly', storageRef: { name: 'minio' } }
+
+function conditionsOf({ status }: Resource): Record<string, string> {
+  return Object.fromEntries((status?.conditions ?? []).map(({ type, status: is, reason }) => [type, `${is} ${reason}`]))
+}
+
+test('resources wait for their storage, and start as soon as it is available', async () => {
+  const model = new OperatorModel()
+  const operator = model.start({ planner })
+  model.put('restore', 'drill', restore)
+  await model.time.pass(1000)
+  assert.match(conditionsOf(model.get('drill', 'restore')).Ready ?? '', /^False StorageMissing/)
+  assert.match(model.get('drill', 'restore').status?.message ?? '', /KafkaBackupStorage minio does not exist/)
+
+  model.put('storage', 'minio', { storage: s3 })
+  await model.time.pass(1000)
+  const { conditions } = model.get('minio', 'storage').status ?? {}
+  assert.match(conditions?.[0]?.message ?? '', /^Missing secrets: s3 \(spec\.storage\.accessKeyIdSecret\), s3 /)
+  assert.match(conditionsOf(model.get('drill', 'restore')).StorageAvailable ?? '', /^False StorageUnavailable/)
+  assert.deepEqual(model.jobs, [])
+
+  putSecret(model, 's3')
+  await model.time.pass(20_000)
+  const [validation, ...others] = model.jobs
+  assert.ok(validation && others.length === 0, 'the run waits for the validation')
+  model.endJob(validation)
+  await model.time.pass(40_000)
+  assert.match(conditionsOf(model.get('minio', 'storage')).Available ?? '', /^True Validated/)
+  assert.equal(model.get('minio', 'storage').status?.users, 1)
+  const [, job] = model.jobs
+  assert.ok(job, 'the restore has started without any other change')
+  const kept = conditionsOf(model.get('drill', 'restore')).StorageAvailable
+  assert.match(kept ?? '', /^True StorageAvailable/)
+
+  model.kube.remove(kinds.restore, { namespace, name: 'drill' })
+  await model.time.pass(1000)
+  assert.equal(model.get('minio', 'storage').status?.users, 0)
+  await operator.stop()
+})
+
+test('a validation that fails blocks the next run, and deleting a storage in use is reported', async () => {
+  const model = new OperatorModel()
+  const operator = model.start({ planner })
+  putSecret(model, 's3')
+  model.put('storage', 'minio', { storage: s3 })
+  model.put('backup', 'nightly', { ...nightly, storageRef: { name: 'minio' } })
+  await model.time.pass(1000)
+  const [validation] = model.jobs
+  assert.ok(validation)
+  assert.match(conditionsOf(model.get('nightly')).Ready ?? '', /^False StorageNotValidated/)
+  model.endJob(validation, false)
+  await model.time.pass(40_000)
+  assert.match(conditionsOf(model.get('minio', 'storage')).Available ?? '', /^False/)
+  assert.match(conditionsOf(model.get('nightly')).Ready ?? '', /^False StorageUnavailable/)
+  assert.match(conditionsOf(model.get('nightly')).Reconciling ?? '', /^True StorageUnavailable/)
+
+  await model.time.pass(120_000)
+  const again = model.jobs.find(({ metadata }) => metadata.name !== validation.metadata.name)
+  assert.ok(again, 'validated again by itself')
+  model.endJob(again)
+  await model.time.pass(40_000)
+  assert.match(conditionsOf(model.get('nightly')).Ready ?? '', /^True Accepted/)
+  assert.equal(model.jobs.length, 1, 'the Job of the failed validation is removed after the next one')
+
+  model.kube.remove(kinds.storage, { namespace, name: 'minio' })
+  await model.time.pass(1000)
+  assert.match(conditionsOf(model.get('nightly')).Ready ?? '', /^False StorageMissing/)
+  await operator.stop()
+})
+
+test('the job file of a run has the location of the storage, and the Job only names its secrets', async () => {
+  const model = new OperatorModel()
+  const operator = model.start({ planner })
+  putSecret(model, 's3')
+  model.put('storage', 'minio', { storage: s3 })
+  model.put('restore', 'drill', restore)
+  await model.time.pass(1000)
+  const [validation] = model.jobs
+  assert.ok(validation)
+  const [file] = model.configMaps
+  assert.match(file?.data?.['job.yaml'] ?? '', /^mode: backup\nbackup_id: minio\nstorage:\n {2}backend: s3$/m)
+  assert.doesNotMatch(file?.data?.['job.yaml'] ?? '', /source/)
+  model.endJob(validation)
+  await model.time.pass(40_000)
+  const restoreFile = model.configMaps.find(one => one.metadata.name.startsWith('drill-'))
+  assert.match(restoreFile?.data?.['job.yaml'] ?? '', /bucket: backups/)
+  const job = JSON.stringify(model.jobs.find(one => one.metadata.name.startsWith('drill-')))
+  assert.match(job, /"secretKeyRef":\{"name":"s3","key":"key"\}/)
+  await operator.stop()
+})
+
+test('a change of spec, result or message of a storage concerns its users, other changes do not', () => {
+  const { apiVersion, kind } = kinds.storage
+  const available = { type: 'Available', status: 'True', reason: 'Validated', message: 'm', lastTransitionTime: '' }
+  const make = (status: object, spec: object = {}) =>
+    ({ apiVersion, kind, metadata: { name: 'minio', generation: 2 }, spec, status }) as unknown as Resource
+  const before = make({ conditions: [{ ...available, observedGeneration: 2 }] })
+  const later = make({ ...before.status, lastValidationTime: '2026-01-31T08:00:00Z' })
+  assert.equal(hasStorageChanged(before, later), false)
+  assert.equal(hasStorageChanged(before, make(before.status ?? {}, { suspend: true })), true)
+  assert.equal(hasStorageChanged(before, make({ conditions: [{ ...available, status: 'False' }] })), true)
+  assert.equal(hasStorageChanged(before, undefined), true)
+  const store = { get: () => make({ conditions: [{ ...available, observedGeneration: 1 }] }) }
+  const user = { ...before, spec: { storageRef: { name: 'minio' } } }
+  assert.equal(findStorage(user, store as never)?.reason, 'StorageNotValidated', 'the result of another spec')
+})
