@@ -4,7 +4,7 @@ import type { OptionSpec } from './option-specs.ts'
 const apiGroup: OptionSpec = {
   name: 'api-group',
   value: { kind: 'text', label: 'group' },
-  description: 'API group of the four resource kinds',
+  description: 'API group of the resource kinds',
   fallback: 'kafka-backup.dev',
 }
 
@@ -118,7 +118,7 @@ export const operatorCommand: CommandSpec = {
   name: 'operator',
   summary: 'run the Kubernetes operator',
   description:
-    'Watch `KafkaBackup`, `KafkaRestore`, `KafkaOffsetReset` and `KafkaOffsetRollback` resources, and start a Job for each run, until it is stopped. With several replicas, only the one that holds the lease works. The log is JSON, one object per line, unless you pass `--log-format text`.',
+    'Watch `KafkaBackup`, `KafkaRestore`, `KafkaOffsetReset`, `KafkaOffsetRollback` and `KafkaBackupStorage` resources, and start a Job for each run, until it is stopped. With several replicas, only the one that holds the lease works. The log is JSON, one object per line, unless you pass `--log-format text`.',
   options: [...where, ...jobs, ...service],
   examples: [
     {
@@ -145,7 +145,7 @@ export const crdsCommand: CommandSpec = {
   name: 'crds',
   summary: 'print the CustomResourceDefinitions of the operator',
   description:
-    'Print the CustomResourceDefinitions of the four kinds as YAML, or with `--format json` as one list. It needs no connection.',
+    'Print the CustomResourceDefinitions of the five kinds as YAML, or with `--format json` as one list. It needs no connection.',
   options: [apiGroup],
   examples: [
     { command: 'kafka-backup crds > crds.yaml', meaning: 'then run `kubectl apply --server-side -f crds.yaml`' },

@@ -134,18 +134,18 @@ test('operator without credentials for an API server names what it needs', async
   assert.match(io.stderr.text, /cannot read the kubeconfig \/nowhere\/config/)
 })
 
-test('crds prints the four definitions with the requested API group', async () => {
+test('crds prints the five definitions with the requested API group', async () => {
   const io = new FakeIo()
   assert.equal(await main(['crds', '--api-group', 'backup.example.com'], io, realActions), 0)
   const names = [...io.stdout.text.matchAll(/^ {2}name: (\S+)$/gm)].map(([, name]) => name)
-  const kinds = ['kafkabackups', 'kafkarestores', 'kafkaoffsetresets', 'kafkaoffsetrollbacks']
+  const kinds = ['kafkabackups', 'kafkarestores', 'kafkaoffsetresets', 'kafkaoffsetrollbacks', 'kafkabackupstorages']
   assert.deepEqual(
     names,
     kinds.map(kind => `${kind}.backup.example.com`),
   )
-  assert.equal(io.stdout.text.match(/^---$/gm)?.length, 4)
+  assert.equal(io.stdout.text.match(/^---$/gm)?.length, 5)
   const json = new FakeIo()
   assert.equal(await main(['crds', '--format', 'json'], json, realActions), 0)
   const list = JSON.parse(json.stdout.text) as { kind: string; items: { spec: { group: string } }[] }
-  assert.deepEqual([list.kind, list.items.map(({ spec }) => spec.group)], ['List', Array(4).fill('kafka-backup.dev')])
+  assert.deepEqual([list.kind, list.items.map(({ spec }) => spec.group)], ['List', Array(5).fill('kafka-backup.dev')])
 })
