@@ -12,7 +12,6 @@ export interface ImportCounts {
   holes: Map<string, bigint>
   /** Segments that are missing or damaged. */
   damaged: string[]
-  hasGroups: boolean
 }
 
 /** Pure. What the archive had lost of the source before the import, and what the import cannot take. */
@@ -38,11 +37,6 @@ export function describeLosses(manifest: OsoManifest, counts: ImportCounts): str
       : []),
     ...(counts.addedHeaders > 0
       ? [`${formatCount(counts.addedHeaders)} headers that the other program had added to records are removed`]
-      : []),
-    ...(counts.hasGroups
-      ? [
-          'committed offsets of consumer groups (consumer-groups-snapshot.json) are not imported: set them with `offsets reset`',
-        ]
       : []),
   ]
 }

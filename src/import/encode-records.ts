@@ -1,6 +1,6 @@
 import { frameBatch } from '../batch/frame-batch.ts'
 import { varintBytes, varlongBytes, writeVarint, writeVarlong } from '../batch/varint.ts'
-import type { OsoHeader, OsoRecord } from './oso-segment.ts'
+import type { OsoHeader, OsoRecord } from './oso-record.ts'
 
 const BATCH_BYTES = 1 << 20
 const MAX_DELTA = 2n ** 31n - 1n

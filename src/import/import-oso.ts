@@ -9,6 +9,7 @@ import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { describeLosses, type ImportCounts } from './describe-losses.ts'
 import { type ImportPlaces, importPartition } from './import-partition.ts'
+import { importGroups } from './oso-groups.ts'
 import { isOurs, MANIFEST_HELP, type OsoManifest, parseOsoManifest, tryJson } from './oso-manifest.ts'
 import { topicOf } from './topic-entry.ts'
 
@@ -56,13 +57,11 @@ export async function importOso(parts: ImportParts, signal: AbortSignal): Promis
   const { from, to, backupId, run, now } = parts
   const source = await prepareImport(parts, signal)
   const startedAt = now()
-  const counts: ImportCounts = {
-    ...{ records: 0, addedHeaders: 0, duplicates: 0, holes: new Map(), damaged: [] },
-    hasGroups: (await from.stat(`${backupPrefix(backupId)}consumer-groups-snapshot.json`, signal)) !== undefined,
-  }
+  const counts: ImportCounts = { records: 0, addedHeaders: 0, duplicates: 0, holes: new Map(), damaged: [] }
   const places: ImportPlaces = { from, to, backupId, run, foundAt: startedAt }
   const { topics, freshSegments } = await importTopics(source, places, counts, parts, signal)
-  const losses = describeLosses(source, counts)
+  const groups = await importGroups(places, topics, signal)
+  const losses = [...describeLosses(source, counts), ...groups.losses]
   const draft = {
     ...{
       tool_version: parts.toolVersion,
@@ -75,6 +74,7 @@ export async function importOso(parts: ImportParts, signal: AbortSignal): Promis
     cluster: { id: source.source_cluster_id || null, brokers: source.source_brokers?.length ?? 0 },
     selection: { include: topics.map(({ name }) => name), exclude: [] },
     topics,
+    ...(groups.section && { consumer_groups: groups.section }),
     warnings: losses.map(loss => `imported from OSO kafka-backup: ${loss}`),
   }
   const { manifest } = await commitGeneration(to, { manifest: draft, freshSegments, attempt: 1 }, signal)

@@ -11,7 +11,8 @@ import type { Storage } from '../storage/storage.ts'
 import type { ImportCounts } from './describe-losses.ts'
 import { encodeRecords, withoutAddedHeaders } from './encode-records.ts'
 import type { OsoPartition, OsoSegment } from './oso-manifest.ts'
-import { decodeOsoSegment, type OsoRecord } from './oso-segment.ts'
+import type { OsoRecord } from './oso-record.ts'
+import { decodeOsoSegment } from './oso-segment.ts'
 
 export interface ImportPlaces {
   from: Storage

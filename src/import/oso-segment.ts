@@ -1,20 +1,8 @@
 import { crc32, zstdDecompressSync } from 'node:zlib'
 import { decompressLz4Block } from '../batch/lz4.ts'
 import { KafkaBackupError } from '../errors.ts'
-
-/** A record of an archive of OSO kafka-backup. */
-export interface OsoRecord {
-  offset: bigint
-  timestamp: bigint
-  key: Buffer | null
-  value: Buffer | null
-  headers: OsoHeader[]
-}
-
-export interface OsoHeader {
-  key: Buffer
-  value: Buffer | null
-}
+import { decodeJsonSegment } from './oso-json-segment.ts'
+import type { OsoRecord } from './oso-record.ts'
 
 const HEADER_BYTES = 32
 const FOOTER_BYTES = 8
@@ -28,14 +16,17 @@ const MAX_PLAIN_BYTES = 1 << 30
  *
  * A record: length UINT32 of what follows, timestamp INT64, offset INT64, key and value each INT32 length (-1 for null) and bytes, number of
  * headers UINT16, each with UINT16 length and bytes of its key and INT32 length and bytes of its value.
+ *
+ * Anything else is read as a segment of the first versions, which were JSON.
  */
 export function decodeOsoSegment(bytes: Buffer, key: string): OsoRecord[] {
   const fail = (problem: string): never => {
     throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key}: ${problem}`, { details: { key } })
   }
-  if (bytes.length < HEADER_BYTES + FOOTER_BYTES || bytes.toString('latin1', 0, 4) !== 'KBAK') {
-    return fail('it is not a binary segment of OSO kafka-backup')
+  if (bytes.toString('latin1', 0, 4) !== 'KBAK') {
+    return decodeJsonSegment(bytes, key, MAX_PLAIN_BYTES) ?? fail('it is not a segment of OSO kafka-backup')
   }
+  if (bytes.length < HEADER_BYTES + FOOTER_BYTES) return fail('its end is missing')
   if (bytes[4] !== 1) return fail(`its segment version is ${bytes[4]}, and only version 1 is known`)
   const footer = bytes.length - FOOTER_BYTES
   if (bytes.toString('latin1', footer + 4) !== 'BKAE') return fail('its end is missing')

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { crc32, zstdCompressSync } from 'node:zlib'
-import type { OsoRecord } from '../../src/import/oso-segment.ts'
+import type { OsoRecord } from '../../src/import/oso-record.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
 /** Writes archives as the source of OSO kafka-backup 0.25.2 does (`segment/format.rs`, `segment/writer.rs`, `manifest.rs`). */
