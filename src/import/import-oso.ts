@@ -1,16 +1,15 @@
 import { commitGeneration } from '../archive/commit.ts'
 import { freshKey } from '../archive/incarnation.ts'
-import { backupPrefix, leasesPrefix, manifestCopyKey } from '../archive/layout.ts'
 import type { Manifest, ManifestTopic, Segment } from '../archive/manifest.ts'
 import { renewCopies } from '../archive/newest-copies.ts'
 import { totalsOf } from '../archive/summary.ts'
-import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { describeLosses, type ImportCounts } from './describe-losses.ts'
 import { type ImportPlaces, importPartition } from './import-partition.ts'
 import { importGroups } from './oso-groups.ts'
-import { isOurs, MANIFEST_HELP, type OsoManifest, parseOsoManifest, tryJson } from './oso-manifest.ts'
+import type { OsoManifest } from './oso-manifest.ts'
+import { readOsoManifest, refuseExisting } from './oso-places.ts'
 import { topicOf } from './topic-entry.ts'
 
 export interface ImportParts {
@@ -46,8 +45,7 @@ export async function prepareImport(
   { from, to, backupId }: Pick<ImportParts, 'from' | 'to' | 'backupId'>,
   signal: AbortSignal,
 ): Promise<OsoManifest> {
-  const key = manifestCopyKey(backupId)
-  const source = parseOsoManifest(await readManifest(from, key, signal), key)
+  const source = await readOsoManifest(from, backupId, signal)
   await refuseExisting(to, backupId, signal)
   return source
 }
@@ -80,32 +78,6 @@ export async function importOso(parts: ImportParts, signal: AbortSignal): Promis
   const { manifest } = await commitGeneration(to, { manifest: draft, freshSegments, attempt: 1 }, signal)
   for (const message of await renewCopies(to, manifest, signal)) parts.onProgress({ type: 'warning', message })
   return describeImport(manifest, parts, counts, losses)
-}
-
-/** `manifest.json` of an archive at the same place would be replaced, and another backup must not be mixed with. */
-async function refuseExisting(to: Storage, backupId: string, signal: AbortSignal): Promise<void> {
-  for await (const { key } of to.list(backupPrefix(backupId), signal)) {
-    if (key.startsWith(leasesPrefix(backupId))) continue
-    const copy = manifestCopyKey(backupId)
-    const isForeign = (await to.stat(copy, signal)) !== undefined && !isOurs(tryJson(await to.read(copy, signal)))
-    // `delete` would remove the manifest of the other program.
-    const help = isForeign
-      ? `Nothing was written. Pass another --to: ${copy} belongs to an archive of another program, which this import must not replace.`
-      : 'Nothing was written. Pass another --to; `kafka-backup delete` removes what an interrupted import left.'
-    throw new KafkaBackupError('STORAGE_EXISTS', `${to.location} already has ${key}`, { help })
-  }
-}
-
-async function readManifest(from: Storage, key: string, signal: AbortSignal): Promise<Buffer> {
-  try {
-    return await from.read(key, signal)
-  } catch (cause) {
-    if (!hasCode(cause, 'STORAGE_NOT_FOUND')) throw cause
-    throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is no archive of OSO kafka-backup: ${cause.message}`, {
-      help: MANIFEST_HELP,
-      cause,
-    })
-  }
 }
 
 async function importTopics(
