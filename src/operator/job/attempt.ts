@@ -86,17 +86,19 @@ export function timeOf(text: string | undefined): number | undefined {
 }
 
 /**
- * Pure. Sums the results of all pods of a Job. The last pod of a shard counts, except for what only the first pod knows:
- * gaps, which a retry finds already recorded, and the snapshot of the groups before the reset.
+ * Pure. Sums the results of all pods of a Job. Records of a backup and of a restore add up, because each pod continues where the
+ * one before it stopped. Otherwise the last pod of a shard counts, except for what only the first pod knows: gaps, which
+ * a retry finds already recorded, and the snapshot of the groups before the reset.
  */
 export function sumTotals(attempts: readonly Attempt[]): JobTotals {
   const all = attempts.flatMap(({ index, ended }) => (ended?.result ? [{ index, result: ended.result }] : []))
   const last = newestEnded(attempts.filter(({ ended }) => ended?.result)).map(({ ended }) => ended.result)
+  const counted = all.map(({ result }) => result).filter(result => isResuming(result) || last.includes(result))
   const gapsOf = new Map<number, number>()
   for (const { index, result } of all) gapsOf.set(index, Math.max(gapsOf.get(index) ?? 0, result.gaps))
   return {
-    ...given('records', sum(last.map(one => one?.records))),
-    ...given('bytes', sum(last.map(one => one?.bytes))),
+    ...given('records', sum(counted.map(({ records }) => records))),
+    ...given('bytes', sum(counted.map(({ bytes }) => bytes))),
     ...given('storedBytes', last.findLast(one => one?.storedBytes !== undefined)?.storedBytes),
     ...given('mayHoldDeletedKeys', last.findLast(one => one?.mayHoldDeletedKeys !== undefined)?.mayHoldDeletedKeys),
     ...given('estimate', last.findLast(one => one?.estimate !== undefined)?.estimate),
@@ -107,6 +109,11 @@ export function sumTotals(attempts: readonly Attempt[]): JobTotals {
     ...given('dryRun', last.some(one => one?.isDryRun) || undefined),
     ...given('report', last.findLast(one => one?.report !== undefined)?.report),
   }
+}
+
+/** Its records are those that it copied or wrote itself. */
+function isResuming({ command, isDryRun }: PodResult): boolean {
+  return (command === 'backup' || command === 'restore') && !isDryRun
 }
 
 /** For `offsets snapshot` the last one is complete. */

@@ -61,11 +61,29 @@ describe('a finished Job', () => {
     assert.deepEqual(endOf(complete(), strange).totals, {})
   })
 
-  test('sums the results of its shards, each from its last pod', () => {
-    const shard = (index: number, records: number, createdSecond: number, exit = 0) =>
-      samplePod({ index, createdSecond, status: ended(exit, { totals: { records, bytes: 1 }, gaps: index }) })
-    const pods = [shard(1, 7, 20), shard(0, 100, 1, 1), shard(0, 3, 15), shard(2, 5, 1)]
-    assert.deepEqual(endOf(complete(), ...pods).totals, { records: 15, bytes: 3, gaps: 3 })
+  test('sums the records of all pods of a backup and a restore, because each continues where the last one stopped', () => {
+    for (const command of ['backup', 'restore']) {
+      const shard = (index: number, records: number, createdSecond: number, exit = 0) =>
+        samplePod({
+          index,
+          createdSecond,
+          status: ended(exit, { command, totals: { records, bytes: 1 }, gaps: index }),
+        })
+      const pods = [shard(1, 7, 20), shard(0, 100, 1, 1), shard(0, 3, 15), shard(2, 5, 1)]
+      assert.deepEqual(endOf(complete(), ...pods).totals, { records: 115, bytes: 4, gaps: 3 })
+    }
+  })
+
+  test('counts the last pod of a verification and of a dry run, because each starts again', () => {
+    const pods = (result: { command: string; totals?: object }) =>
+      [100, 250].map((records, at) =>
+        samplePod({
+          createdSecond: 1 + at * 10,
+          status: ended(at === 0 ? 1 : 0, { ...result, totals: { ...result.totals, records, bytes: records } }),
+        }),
+      )
+    assert.equal(endOf(complete(), ...pods({ command: 'verify' })).totals.records, 250)
+    assert.equal(endOf(complete(), ...pods({ command: 'restore', totals: { dry_run: true } })).totals.bytes, 250)
   })
 
   test('keeps the snapshot of the first pod, and the gaps that only it found', () => {
