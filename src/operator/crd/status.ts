@@ -101,6 +101,8 @@ const activeFields = {
   job: text('The Job of the run.'),
   startTime: time('When the run started.'),
   backupId: text('The backup that the run writes, reads or deletes.'),
+  generation: count('The generation of the spec that the run started with.'),
+  specHash: text('A hash of the fields of that spec which decide what the run does.'),
 }
 const active = object(activeFields, ['run', 'purpose', 'job', 'startTime'])
 
@@ -111,7 +113,7 @@ const ended = object(
     completionTime: time('When the run ended.'),
     reason: text('The cause of the failure, in one word.'),
     message: text('A description of the cause, with what to do.'),
-    records: count('Records that the run copied or wrote.'),
+    records: count('Records that the pods of the run copied or wrote, added up.'),
     bytes: count('Bytes of these records.'),
     storedBytes: count('Bytes that the complete backup occupies in the store.'),
     groups: count('Consumer groups whose committed offsets were set, kept or compared.'),
@@ -157,7 +159,7 @@ export const statusSchema = {
     startTime: time('When the last run started.'),
     completionTime: time('When the last run ended. Not set while a run is active.'),
     restarts: count('Pods of the current run that failed and were replaced.'),
-    records: count('Records that the last run copied or wrote.'),
+    records: count('Records that the pods of the last run copied or wrote, added up.'),
     bytes: count('Bytes of these records.'),
     storedBytes: count('Bytes that the complete backup occupies in the store.'),
     gaps: count('Gaps that the last run found: records that expired at the source before they were read.'),

@@ -54,10 +54,10 @@ function drillEvents({ drill }: Decision, before: ResourceStatus, after: Resourc
   return [warning('DrillBlocked', 'Drill', message)]
 }
 
-/** Missing rounds and a lost node end no run, so no other event reports them. */
+/** Missing rounds, a lost node and a changed spec end no run, so no other event reports them. */
 function readyEvents(before: ResourceStatus, after: ResourceStatus): KubeEvent[] {
   const [ready, was] = [conditionOf(after, 'Ready'), conditionOf(before, 'Ready')]
-  if (ready?.reason !== 'RoundOverdue' && ready?.reason !== 'NodeLost') return []
+  if (!ready || !['RoundOverdue', 'NodeLost', 'SpecChanged'].includes(ready.reason)) return []
   return ready.reason === was?.reason ? [] : [warning(ready.reason, 'Observe', ready.message)]
 }
 

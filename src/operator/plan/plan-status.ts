@@ -7,7 +7,7 @@ import { planPhase, type ShownPhase } from './phase.ts'
 import { handledMs } from './plan-main.ts'
 import { lastSuccessTime } from './rounds.ts'
 import type { LiveRun, Runs } from './runs.ts'
-import { lastOf, planHistory } from './runs.ts'
+import { lastOf, planHistory, specOf } from './runs.ts'
 import { formatTime, laterTime } from './times.ts'
 
 /** The complete status: fields without news keep their values. */
@@ -36,8 +36,9 @@ export function planStatus(facts: Facts, decision: Decision): ResourceStatus {
 type Fields = { [Name in keyof ResourceStatus]: ResourceStatus[Name] | undefined }
 
 function activeRuns(decision: Decision): ActiveRun[] {
-  return workingRuns(decision).map(({ run, purpose, job, startTime, backupId }) => {
-    return { run, purpose, job, startTime, ...(backupId !== undefined && { backupId }) }
+  return workingRuns(decision).map(live => {
+    const { run, purpose, job, startTime, backupId } = live
+    return { run, purpose, job, startTime, ...(backupId !== undefined && { backupId }), ...specOf(live) }
   })
 }
 

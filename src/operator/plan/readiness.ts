@@ -1,4 +1,5 @@
 import { formatDuration } from '../../lib/units.ts'
+import { triggerAnnotation } from '../crd/resource.ts'
 import type { EndedRun } from '../crd/status.ts'
 import { type Decision, workingRuns } from './decision.ts'
 import { type Facts, lostPodOf } from './facts.ts'
@@ -6,6 +7,7 @@ import type { ShownPhase } from './phase.ts'
 import { stalledMessage } from './phase.ts'
 import { lastSuccessTime, roundLimitMs } from './rounds.ts'
 import { type LiveRun, lastOf } from './runs.ts'
+import { hashSpec } from './spec-hash.ts'
 import { parseTime } from './times.ts'
 import { no, type Verdict, yes } from './verdict.ts'
 
@@ -21,7 +23,7 @@ export interface Readiness {
 
 export function planReadiness(facts: Facts, decision: Decision, shown: ShownPhase): Readiness {
   const ready = readyVerdict(facts, decision, shown)
-  const stalled = stalledVerdict(facts, decision)
+  const stalled = stalledVerdict(facts, decision, ready)
   return { ready, stalled, reconciling: reconcilingVerdict(facts, decision, ready, stalled) }
 }
 
@@ -51,8 +53,23 @@ function singleVerdict(facts: Facts, decision: Decision, reason = 'Waiting', mes
   if (mainOf(workingRuns(decision))) return no(reason, message)
   const last = lastOf(decision.runs.ended, 'main')
   if (last?.phase === 'Failed') return failed(last)
+  if (last && isOutdated(facts, last)) return no('SpecChanged', changedMessage(facts, last))
   if (last) return yes('Completed', 'The last run is complete.')
   return facts.isSuspended ? yes('Suspended', suspendedMessage) : no('Waiting', 'The run has not started yet.')
+}
+
+/**
+ * A single run is never repeated by a change of its spec: a restore that starts again because of an edit could write to a
+ * topic that is in use by then. Fields that do not decide what it does may change.
+ */
+function isOutdated({ resource, generation }: Facts, last: EndedRun): boolean {
+  const isSame = last.generation === undefined || last.generation === generation || last.specHash === undefined
+  return !isSame && last.specHash !== hashSpec(resource.spec ?? {})
+}
+
+function changedMessage({ apiGroup, generation }: Facts, { run, generation: ran }: EndedRun): string {
+  const what = `Run ${run} is complete with generation ${ran} of the spec, but the spec is of generation ${generation} now`
+  return `${what}, which has not run. Set the annotation ${triggerAnnotation(apiGroup)} to a new value to run it.`
 }
 
 /** Before the first round it is ready unless its pods fail, as the first round of a large cluster takes long. */
@@ -85,15 +102,24 @@ function failuresOf(run: LiveRun | undefined): string {
   return pods ? ` Pods that failed and were replaced: ${pods.count}. ${pods.message ?? ''}`.trimEnd() : ''
 }
 
-function stalledVerdict(facts: Facts, decision: Decision): Verdict {
+function stalledVerdict(facts: Facts, decision: Decision, ready: Verdict): Verdict {
   const { wait, runs, deletion } = decision
   const last = lastOf(runs.ended, 'main')
   const isOver = deletion === undefined && !mainOf(workingRuns(decision)) && wait === undefined
+  const isSingle = !facts.isScheduled && !facts.isContinuous
   if (deletion === undefined && wait?.reason === 'InvalidSpec') return yes('InvalidSpec', wait.message)
   if (isOver && last?.phase === 'Failed' && !facts.isScheduled && !(facts.isContinuous && facts.isSuspended)) {
-    return yes(last.reason ?? 'Failed', stalledMessage(last.message))
+    return yes(last.reason ?? 'Failed', isSingle ? againMessage(last.message) : stalledMessage(last.message))
   }
-  return no('NotStalled', 'Nothing needs an action of a user.')
+  if (isOver && isSingle && ready.reason === 'SpecChanged') return yes('SpecChanged', ready.message)
+  const isBlocked = wait !== undefined || ready.reason === 'NodeLost' || ready.reason === 'RoundOverdue'
+  const cause = ready.status === 'False' && isBlocked ? `${ready.message} ` : ''
+  return no('NotStalled', `${cause}The operator continues by itself.`)
+}
+
+/** The API server accepts no other spec for it. */
+function againMessage(message = 'The run failed.'): string {
+  return `${message} It is not repeated automatically: correct the cause, then set the trigger annotation, or create another resource.`
 }
 
 function reconcilingVerdict(facts: Facts, decision: Decision, ready: Verdict, stalled: Verdict): Verdict {

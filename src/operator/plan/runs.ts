@@ -61,10 +61,11 @@ function isAtWork({ end }: JobState): boolean {
 
 function openRuns({ before, jobs, resource, nowMs }: Facts, isOver: ReadonlySet<string>): LiveRun[] {
   const runs = new Map<string, LiveRun>()
-  for (const { run, purpose, job, startTime, backupId } of before.active ?? []) {
+  for (const one of before.active ?? []) {
+    const { run, purpose, job, startTime, backupId } = one
     if (isOver.has(run)) continue
     const known = { run, purpose, job, startTime: formatTime(parseTime(startTime) ?? nowMs) }
-    runs.set(run, { ...known, ...(backupId !== undefined && { backupId }), ...unseen })
+    runs.set(run, { ...known, ...(backupId !== undefined && { backupId }), ...specOf(one), ...unseen })
   }
   for (const job of jobs.toSorted((one, other) => one.createdMs - other.createdMs)) {
     if (isOver.has(job.run)) continue
@@ -144,7 +145,13 @@ interface RunEnd {
   totals?: JobTotals | undefined
 }
 
-export function endRun({ run, purpose, job, startTime, backupId }: LiveRun, atMs: number, end: RunEnd): EndedRun {
+/** The spec that the run started with; absent for a run that an older version started. */
+export function specOf({ generation, specHash }: ActiveRun): Pick<ActiveRun, 'generation' | 'specHash'> {
+  return { ...(generation !== undefined && { generation }), ...(specHash !== undefined && { specHash }) }
+}
+
+export function endRun(live: LiveRun, atMs: number, end: RunEnd): EndedRun {
+  const { run, purpose, job, startTime, backupId } = live
   const { phase, reason, message, totals = {} } = end
   return {
     run,
@@ -152,6 +159,7 @@ export function endRun({ run, purpose, job, startTime, backupId }: LiveRun, atMs
     job,
     startTime,
     ...(backupId !== undefined && { backupId }),
+    ...specOf(live),
     phase,
     completionTime: formatTime(atMs),
     ...(reason !== undefined && reason !== '' && { reason }),

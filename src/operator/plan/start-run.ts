@@ -3,7 +3,8 @@ import type { JobStep } from '../job/job-pod.ts'
 import { jobName } from '../job/names.ts'
 import type { Facts } from './facts.ts'
 import type { Action } from './plan.ts'
-import type { LiveRun } from './runs.ts'
+import { type LiveRun, specOf } from './runs.ts'
+import { hashSpec } from './spec-hash.ts'
 import { compactTime, formatTime } from './times.ts'
 
 /** A Job to make, with the run as it is once that is done. */
@@ -41,11 +42,11 @@ export function continueRun(facts: Facts, live: LiveRun): Start {
     ? { purpose, stage: 'commit', shards: shards.shards, backupId: shards.backupId }
     : { purpose, stage: 'whole', shards: 1, backupId: live.backupId ?? baseBackupId(facts) }
   const start = startStep(facts, run, shards?.dueMs ?? facts.nowMs, step)
-  return { ...start, live: { ...start.live, jobs: live.jobs, ...(shards && { startTime }) } }
+  return { ...start, live: { ...start.live, jobs: live.jobs, ...(shards && { startTime, ...specOf(live) }) } }
 }
 
 function startStep(facts: Facts, run: string, dueMs: number, step: JobStep): Start {
-  const { resource, referredSnapshotId, nowMs } = facts
+  const { resource, referredSnapshotId, generation, nowMs } = facts
   const { purpose, backupId } = step
   const isRollback = purpose === 'main' && typeof referredSnapshotId === 'string'
   return {
@@ -56,6 +57,8 @@ function startStep(facts: Facts, run: string, dueMs: number, step: JobStep): Sta
       job: jobName(resource, run, step.stage),
       startTime: formatTime(nowMs),
       ...(backupId !== '' && { backupId }),
+      generation,
+      specHash: hashSpec(resource.spec ?? {}),
       jobs: [],
       todo: undefined,
       unseenUntilMs: undefined,
