@@ -39,7 +39,7 @@ export function buildPodTemplate(draft: JobDraft): Record<string, unknown> {
     image: settings.image,
     ...(settings.imagePullPolicy !== undefined && { imagePullPolicy: settings.imagePullPolicy }),
     args: argsOf(draft),
-    env: [...env, ...withHeapLimit(spec.env ?? [], resources?.limits?.memory)],
+    env: [...env, ...withHeapLimit(spec.env ?? [], resources?.limits?.memory, spec.envFrom !== undefined)],
     ...(spec.envFrom && { envFrom: spec.envFrom }),
     ports: [{ name: 'metrics', containerPort: jobPort, protocol: 'TCP' }],
     ...(isEndless(draft) && { readinessProbe }),

@@ -1,6 +1,7 @@
 import type { EnvVar } from './job-pod.ts'
 
 const NODE_OPTIONS = 'NODE_OPTIONS'
+const OVERRIDDEN = 'KAFKA_BACKUP_OVERRIDDEN_NODE_OPTIONS'
 /** The rest is for buffers, which are outside of the heap, and for the runtime itself. */
 const HEAP_SHARE = 0.5
 const MIB = 1024 ** 2
@@ -13,14 +14,20 @@ interface GivenEnv {
 /**
  * The user's variables with a heap limit that fits the memory limit of the container. Node.js alone reserves the same heap
  * for every limit up to 512 MiB, so the kernel would kill the process before it collects garbage. Options of the user come
- * last and win; a value from a secret or a ConfigMap cannot be extended and stays.
+ * last and win; a value from a secret or a ConfigMap cannot be extended and stays. One from `envFrom` is overridden, which
+ * the process in the pod reports: the kubelet puts that value into the second variable, if there is one.
  */
-export function withHeapLimit(given: readonly GivenEnv[], memoryLimit: string | number | undefined): GivenEnv[] {
+export function withHeapLimit(
+  given: readonly GivenEnv[],
+  memoryLimit: string | number | undefined,
+  hasEnvFrom = false,
+): GivenEnv[] {
   const bytes = parseQuantity(memoryLimit)
   if (bytes === undefined || bytes < MIB) return [...given]
   const option = heapOptions(Math.max(8, Math.floor((bytes * HEAP_SHARE) / MIB)))
   const own = given.find(({ name }) => name === NODE_OPTIONS)
-  if (own === undefined) return [{ name: NODE_OPTIONS, value: option } satisfies EnvVar, ...given]
+  const overridden: EnvVar = { name: OVERRIDDEN, value: `$(${NODE_OPTIONS})` }
+  if (own === undefined) return [...(hasEnvFrom ? [overridden] : []), { name: NODE_OPTIONS, value: option }, ...given]
   if (typeof own.value !== 'string') return [...given]
   return given.map(one => (one === own ? { ...own, value: `${option} ${own.value}`.trimEnd() } : one))
 }

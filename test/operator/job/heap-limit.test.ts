@@ -47,6 +47,15 @@ test('options of the user come last, so that they win, and a value from a secret
       value: '--max-old-space-size=416 --max-semi-space-size=32 --use-system-ca --max-old-space-size=300',
     },
   ])
+  assert.deepEqual(withHeapLimit([mine], '1Gi', true), withHeapLimit([mine], '1Gi'))
   const secret = { name: 'NODE_OPTIONS', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } }
   assert.deepEqual(withHeapLimit([secret], '1Gi'), [secret])
+})
+
+test('hands options of envFrom, which the heap limit overrides, to the process that warns about them', () => {
+  assert.deepEqual(withHeapLimit([], '1Gi', true), [
+    { name: 'KAFKA_BACKUP_OVERRIDDEN_NODE_OPTIONS', value: '$(NODE_OPTIONS)' },
+    { name: 'NODE_OPTIONS', value: '--max-old-space-size=416 --max-semi-space-size=32' },
+  ])
+  assert.deepEqual(withHeapLimit([], undefined, true), [])
 })

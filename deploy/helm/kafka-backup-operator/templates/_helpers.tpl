@@ -81,12 +81,19 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- with $defaults }}{{ toJson . }}{{ end -}}
 {{- end -}}
 
-{{/* Of the resources and the variables of a container: the heap must fit into its memory limit, which Node.js alone does not ensure. */}}
+{{/*
+Of the resources, env and envFrom of a container: the heap must fit into its memory limit, which Node.js alone does not ensure.
+The first variable has the options of envFrom that the second one overrides; the process warns about them.
+*/}}
 {{- define "kafka-backup-operator.heap" -}}
 {{- $resources := default dict (index . 0) -}}
 {{- $hasOwn := false -}}
 {{- range index . 1 }}{{ if eq .name "NODE_OPTIONS" }}{{ $hasOwn = true }}{{ end }}{{ end -}}
 {{- if and (get (default dict $resources.limits) "memory") (not $hasOwn) -}}
+{{- if index . 2 }}
+- name: KAFKA_BACKUP_OVERRIDDEN_NODE_OPTIONS
+  value: $(NODE_OPTIONS)
+{{ end -}}
 - name: NODE_OPTIONS
   value: --max-old-space-size-percentage=40 --max-semi-space-size=16
 {{- end -}}
