@@ -31,7 +31,7 @@ const restores = (outcome: string) =>
 const errors = (name: string) =>
   `kafka_backup_operator_reconciliation_errors_total{controller="backup",namespace="shop",name="${name}",pod="a"}`
 const leader = (pod: string, namespace = 'backup') =>
-  `kafka_backup_operator_leader{pod="${pod}",job="operator",namespace="${namespace}"}`
+  `kafka_backup_operator_leader{pod="${pod}",lease="${namespace}/operator"}`
 
 /** Buckets as Prometheus 3 stores them, and as Prometheus 2 does. */
 const durations = (count: string, within: string, le: string, outcome = 'success') => ({
@@ -370,7 +370,7 @@ const operator: AlertCase[] = [
     alert: 'KafkaBackupOperatorDown',
     name: 'fires for an installation in which no replica becomes leader, although another installation has one',
     series: { [leader('a')]: '1x20 0x60', [leader('b')]: '0x80', [leader('c', 'other')]: '1x80' },
-    labels: { job: 'operator', namespace: 'backup' },
+    labels: { lease: 'backup/operator' },
     states: [
       ['10m', 'quiet'],
       ['11m', 'pending'],

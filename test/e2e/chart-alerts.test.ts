@@ -8,7 +8,7 @@ import { resourceKinds } from '../../src/operator/crd/resource.ts'
 import { chartName, installChart } from '../servers/chart.ts'
 import { makeGuardedFolder } from '../servers/guard.ts'
 import { startKube } from '../servers/kube.ts'
-import type { ObjectRef } from '../servers/kube-object.ts'
+import type { KubeObject, ObjectRef } from '../servers/kube-object.ts'
 import { startKubelet } from '../servers/kubelet.ts'
 import { kafkaBackupImage } from '../servers/kubelet-images.ts'
 import type { Pod } from '../servers/kubelet-pod-spec.ts'
@@ -33,7 +33,11 @@ const values = {
   listenAddress: '$(POD_IP)',
   watchNamespaces: [namespace],
   metrics: {
-    serviceMonitor: { enabled: true, namespace: monitoring, interval: '1s', labels: { release: 'prometheus' } },
+    serviceMonitor: {
+      ...{ enabled: true, namespace: monitoring, interval: '1s', labels: { release: 'prometheus' } },
+      // As in installations that keep the number of labels low.
+      relabelings: [{ action: 'labeldrop', regex: 'service|endpoint|container' }],
+    },
     prometheusRule: { enabled: true, namespace: monitoring, alerts: { KafkaBackupMissing: { for: '3s' } } },
   },
   extraArgs: ['--metrics-hold=5s'],
@@ -46,6 +50,7 @@ describe('the alerts of the chart', () => {
   let folder: Awaited<ReturnType<typeof makeGuardedFolder>>
   let prometheus: Prometheus
   let old: ObjectRef
+  let rule: KubeObject
 
   before(async () => {
     await kafka.driver.createTopic('orders', { partitions: 1 })
@@ -82,7 +87,7 @@ describe('the alerts of the chart', () => {
     await until('both replicas run', async () => (await operatorPods()).length === 2)
     folder = await makeGuardedFolder('rules')
     const monitored = { namespace: monitoring, name: chartName }
-    const rule = await api.get({ apiVersion: 'monitoring.coreos.com/v1', kind: 'PrometheusRule', ...monitored })
+    rule = await api.get({ apiVersion: 'monitoring.coreos.com/v1', kind: 'PrometheusRule', ...monitored })
     const monitor = await api.get({ apiVersion: 'monitoring.coreos.com/v1', kind: 'ServiceMonitor', ...monitored })
     const file = join(folder.path, 'rules.yaml')
     await writeFile(file, stringify(rule.spec))
@@ -99,8 +104,18 @@ describe('the alerts of the chart', () => {
     const up = async () => (await prometheus.targets()).map(({ health }) => health)
     await until('both are scraped', async () => (await up()).join() === 'up,up')
     await until('one leads', async () => (await prometheus.query('kafka_backup_operator_leader == 1')).length === 1)
+    assert.equal((await prometheus.query('kafka_backup_operator_leader{service!=""}')).length, 0)
     const [phase] = await prometheus.query('kafka_backup_resource_phase{name="old"} == 1')
     assert.equal(phase?.metric.namespace, namespace)
+  })
+
+  test('KafkaBackupOperatorDown is quiet while one leads, although relabeling dropped labels of the target', async () => {
+    const { groups } = rule.spec as unknown as { groups: { rules: { alert: string; expr: string }[] }[] }
+    const { expr = '' } =
+      groups.flatMap(({ rules }) => rules).find(one => one.alert === 'KafkaBackupOperatorDown') ?? {}
+    assert.match(expr, /^absent\(/)
+    assert.deepEqual(await prometheus.query(expr), [])
+    assert.equal((await prometheus.query(expr.replace('lease="', 'lease="another-'))).length, 1)
   })
 
   test('KafkaBackupMissing fires for an old status', async () => {

@@ -30,12 +30,13 @@ export async function scrapeConfigsOf(api: KubeApi, monitor: KubeObject): Promis
     ),
   )
   return Promise.all(
-    spec.endpoints.map(async ({ port, path, interval, honorLabels = false }) => ({
+    spec.endpoints.map(async ({ port, path, interval, honorLabels = false, relabelings = [] }) => ({
       job_name: `serviceMonitor/${monitor.metadata.namespace}/${monitor.metadata.name}/${port}`,
       honor_labels: honorLabels,
       scrape_interval: interval,
       scrape_timeout: interval,
       metrics_path: path,
+      relabel_configs: relabelings.map(({ regex, action }) => ({ regex, action })),
       static_configs: (await Promise.all(services.flat().map(service => targetsOf(api, service, port)))).flat(),
     })),
   )

@@ -42,8 +42,8 @@ export const operatorMetrics = {
   },
   kafka_backup_operator_leader: {
     type: 'gauge',
-    help: '1 for the leader, which reports the resources, 0 for a standby.',
-    labels: [],
+    help: '1 for the leader, which reports the resources, 0 for a standby. `lease` is namespace/name of the Lease that the replicas of an installation share; empty without leader election.',
+    labels: ['lease'],
   },
   kafka_backup_operator_namespace_readable: {
     type: 'gauge',

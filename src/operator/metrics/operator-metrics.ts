@@ -13,6 +13,8 @@ import { RunCounts } from './run-counts.ts'
 
 interface OperatorMetricsOptions {
   version: string
+  /** Namespace and name of the Lease that it leads with; empty without leader election. */
+  lease?: string
   clock: Pick<Clock, 'now' | 'monotonic'>
   /** How long a counter shows zero after its first scrape: more than the time between two scrapes. */
   holdMs?: number
@@ -34,17 +36,19 @@ interface Known {
 /** Turns what the operator reports into metrics. Series of a resource exist as long as the resource. */
 export class OperatorMetrics implements OperatorObserver {
   readonly #clock: OperatorMetricsOptions['clock']
+  readonly #lease: string
   readonly #metrics: MetricSet
   readonly #known = new Map<string, Known>()
   readonly #queues = new Set<AnyController>()
   readonly #intervals = new Map<string, number | undefined>()
 
-  constructor({ version, clock, holdMs }: OperatorMetricsOptions) {
+  constructor({ version, lease = '', clock, holdMs }: OperatorMetricsOptions) {
     this.#clock = clock
     const hold = { monotonic: clock.monotonic, ...(holdMs !== undefined && { holdMs }) }
     this.#metrics = new MetricSet(new ZeroHold(hold))
     this.#metrics.set('kafka_backup_operator_build_info', { version }, 1)
-    this.#metrics.set('kafka_backup_operator_leader', {}, 0)
+    this.#lease = lease
+    this.#metrics.set('kafka_backup_operator_leader', { lease }, 0)
   }
 
   readonly contentType = 'text/plain; version=0.0.4; charset=utf-8'
@@ -97,7 +101,7 @@ export class OperatorMetrics implements OperatorObserver {
 
   /** A standby must not report old state of resources, which would raise alerts next to the leader's. */
   leads(isLeader: boolean): void {
-    this.#metrics.set('kafka_backup_operator_leader', {}, isLeader ? 1 : 0)
+    this.#metrics.set('kafka_backup_operator_leader', { lease: this.#lease }, isLeader ? 1 : 0)
     if (isLeader) return
     for (const key of [...this.#known.keys()]) this.#forget(key)
     for (const controller of this.#queues) this.#metrics.set(depthName, { controller }, 0)

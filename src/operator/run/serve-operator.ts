@@ -43,7 +43,7 @@ export async function serveOperator(options: ServeOptions, parts: ServeParts, si
   const settings = readSettings(options, env, access.namespace)
   const api = openKubeClient(access, { clock })
   const health = new Health(clock)
-  const observer = new OperatorMetrics({ version, clock, holdMs: options.metricsHoldMs })
+  const observer = new OperatorMetrics({ version, lease: formatLease(settings), clock, holdMs: options.metricsHoldMs })
   const planner = createPlanner(options.apiGroup, options.job)
   const fetchProgress = openFetchProgress(clock)
   try {
@@ -78,6 +78,11 @@ function readSettings(
   const lease = leaseName === undefined ? undefined : { namespace: need(own, 'POD_NAMESPACE'), name: leaseName }
   const identity = formatIdentity(env.POD_NAME || hostname(), randomUUID())
   return { apiGroup, namespaces, identity, lease, workers, progressIntervalMs }
+}
+
+/** It names the installation: each has a Lease of its own. */
+function formatLease({ lease }: OperatorOptions): string {
+  return lease === undefined ? '' : `${lease.namespace}/${lease.name}`
 }
 
 function need(namespace: string | undefined, how: string): string {

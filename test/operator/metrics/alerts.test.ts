@@ -65,7 +65,7 @@ describe('the alerts', () => {
     const labels: Record<string, string[]> = {
       KafkaBackupOperatorErrors: ['controller', 'namespace'],
       KafkaRestoreFailed: ['restore_name', 'namespace'],
-      KafkaBackupOperatorDown: ['namespace'],
+      KafkaBackupOperatorDown: ['lease'],
       KafkaBackupNotReady: ['kind', 'namespace', 'name'],
       KafkaBackupNamespaceUnreadable: ['namespace'],
     }

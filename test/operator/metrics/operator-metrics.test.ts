@@ -10,7 +10,7 @@ import { endedRun, sampleResource } from './sample-resources.ts'
 /** Nine in the morning of 2025-11-15 and half an hour. */
 function make(holdMs = 0) {
   const clock = new ManualClock()
-  const metrics = new OperatorMetrics({ version: '1.2.3', clock, holdMs })
+  const metrics = new OperatorMetrics({ version: '1.2.3', lease: 'ops/operator', clock, holdMs })
   metrics.leads(true)
   return { clock, metrics, samples: async () => readSamples(await metrics.format()) }
 }
@@ -458,7 +458,7 @@ describe('a deleted resource', () => {
     metrics.seen('backup', sampleResource({ status: { lastSuccessfulTime: '2025-11-15T09:00:00Z' } }))
     metrics.leads(false)
     const found = await samples()
-    assert.equal(found.get('kafka_backup_operator_leader'), 0)
+    assert.equal(found.get('kafka_backup_operator_leader{lease="ops/operator"}'), 0)
     assert.deepEqual(
       [...found.keys()].filter(name => name.includes('orders')),
       [],
