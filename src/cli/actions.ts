@@ -218,6 +218,11 @@ export const realActions = {
     () => import('../operator/run/serve-operator.ts'),
     one => one.serveOperator,
   ),
+  /** The resources of the operator in a cluster, for the kubectl plugin. */
+  openPlugin: lazy(
+    () => import('../operator/kubectl/open-plugin.ts'),
+    one => one.openPlugin,
+  ),
   /** The definitions of the operator's resources. */
   printDefinitions: lazy(
     () => import('../operator/crd/definitions.ts'),

@@ -10,6 +10,7 @@ import { holdCommand } from './hold-command.ts'
 import { importCommand } from './import-command.ts'
 import { initCommand } from './init-command.ts'
 import { keyCommand } from './key-command.ts'
+import { kubectlCommand } from './kubectl-command.ts'
 import { describeCommand, listCommand } from './list-command.ts'
 import { offsetsCommand } from './offsets-table.ts'
 import { jobFileOperand } from './operands.ts'
@@ -240,5 +241,6 @@ export const commandTable: readonly CommandSpec[] = [
   keyCommand,
   operatorCommand,
   crdsCommand,
+  kubectlCommand,
   completionCommand,
 ]

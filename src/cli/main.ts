@@ -10,6 +10,7 @@ import { watchInterrupts } from './interrupts.ts'
 import type { Io } from './io.ts'
 import type { CommandOptions } from './option-specs.ts'
 import { outputStyleOf } from './output-style.ts'
+import { warnOverriddenOptions } from './overridden-options.ts'
 import { commandIn, parseCommandLine } from './program.ts'
 import { openResultFile } from './result/result-file.ts'
 import { plainOutput, Screen } from './screen.ts'
@@ -49,6 +50,7 @@ function forText(io: Io): Io {
 async function runCommand(command: CommandSpec, options: CommandOptions, io: Io, actions: Actions): Promise<number> {
   const output = await openOutput(options, io)
   const result = openResultFile(nameOf(command, options), output)
+  warnOverriddenOptions(io.env, output.log)
   using interrupts = watchInterrupts(io, {
     say: text => reportNotice(text, output),
     leave: exitCode => {
@@ -152,6 +154,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   key: () => import('./commands/key.ts'),
   operator: () => import('./commands/operator.ts'),
   crds: () => import('./commands/crds.ts'),
+  kubectl: () => import('./commands/kubectl.ts'),
   registry: () => import('./commands/registry.ts'),
   completion: () => import('./commands/completion.ts'),
 }

@@ -1,7 +1,7 @@
 import type { CommandSpec } from './command-spec.ts'
 import type { OptionSpec } from './option-specs.ts'
 
-const apiGroup: OptionSpec = {
+export const apiGroup: OptionSpec = {
   name: 'api-group',
   value: { kind: 'text', label: 'group' },
   description: 'API group of the resource kinds',

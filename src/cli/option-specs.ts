@@ -163,6 +163,11 @@ export interface CommandOptions extends DrillOptions {
   progressInterval?: string | undefined
   metricsHold?: string | undefined
   kubeconfig?: string | undefined
+  resource: string[]
+  follow: boolean
+  tail?: string | undefined
+  run?: string | undefined
+  wait: boolean
   shell?: string | undefined
   /** Of the command line that is being completed. */
   word: string[]

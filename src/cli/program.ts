@@ -153,6 +153,7 @@ const several = {
   backupIds: [],
   topics: [],
   namespaces: [],
+  resource: [],
   jobImagePullSecret: [],
   header: [],
   allowedHost: [],
@@ -183,6 +184,8 @@ const flags = {
   notify: false,
   nagios: false,
   watch: false,
+  follow: false,
+  wait: false,
 }
 const on = { metrics: true, leaderElect: true, record: true, schemas: true, check: true }
 const off = {

@@ -682,6 +682,10 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     listKeysJob: answer('listKeysJob', keyListing),
     rewrapKeysJob: answer('rewrapKeysJob', { ...keyListing, removed: 1, snapshots: { rewrapped: 1, kept: [] } }),
     serveOperator: answer('serveOperator', undefined),
+    openPlugin: async (...args) => {
+      note('openPlugin', args)
+      throw new Error('a test of the kubectl plugin brings its own')
+    },
     printDefinitions: answer('printDefinitions', {
       yaml: '---\nkind: CustomResourceDefinition',
       list: { kind: 'List' },

@@ -26,6 +26,7 @@ test('a release has the package, the chart, a bill of materials and checksums th
     const man = listed.stdout.split('\n').filter(name => name.startsWith('package/dist/man/'))
     assert.ok(man.includes('package/dist/man/kafka-backup-restore.1'))
     assert.ok(listed.stdout.includes('package/bin/kafka-backup.js\n'))
+    assert.ok(listed.stdout.includes('package/bin/kubectl-kafka_backup.js\n'))
     assert.doesNotMatch(listed.stdout, /package\/(src|test)\//)
 
     const { metadata, components } = JSON.parse(

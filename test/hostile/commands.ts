@@ -212,6 +212,7 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
   ],
   operator: { readsNothing: 'it reads Kubernetes resources and starts Jobs' },
   crds: { readsNothing: 'it prints definitions' },
+  kubectl: { readsNothing: 'it reads resources of an API server' },
   completion: [
     { argv: place => ['completion', 'names', '--', 'describe', '--path', place.location, ''] },
     {

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { parseYaml } from '../../config/yaml-source.ts'
 import { KafkaBackupError } from '../../errors.ts'
+import type { ExecCommand } from './exec-credential.ts'
 
 /** How the API server is reached, and as whom. */
 export interface KubeCredentials {
@@ -15,6 +16,8 @@ export interface KubeCredentials {
   token?: Secret
   clientCert?: Secret
   clientKey?: Secret
+  /** Prints the login, instead of the three above. */
+  exec?: ExecCommand
   /** The namespace of the pod, or of the context. */
   namespace?: string
 }
@@ -22,20 +25,28 @@ export interface KubeCredentials {
 /** A file is read again when it changes: tokens and certificates are replaced while the operator runs. */
 export type Secret = { file: string } | { text: string }
 
+export interface KubeconfigChoice {
+  /** Instead of the current context. */
+  context?: string | undefined
+  /** A person is there who trusts the programs of the kubeconfig. The operator runs none. */
+  mayExec?: boolean
+}
+
 /** The file that was asked for, else the pod's service account, else what kubectl would use. */
 export async function findCredentials(
   kubeconfig: string | undefined,
   env: NodeJS.ProcessEnv,
+  choice: KubeconfigChoice = {},
 ): Promise<KubeCredentials> {
-  if (kubeconfig !== undefined) return readKubeconfig(kubeconfig)
-  if (isInCluster(env)) return readServiceAccount(env)
+  if (kubeconfig !== undefined) return readKubeconfig(kubeconfig, choice)
+  if (isInCluster(env) && choice.context === undefined) return readServiceAccount(env)
   const listed = (env.KUBECONFIG ?? '').split(delimiter).filter(file => file !== '')
   if (listed.length > 1) {
     throw new KafkaBackupError('KUBE_CONFIG', `KUBECONFIG names ${listed.length} files, and files are not merged`, {
       help: 'Write one with `kubectl config view --flatten --minify`, and give it as `--kubeconfig`.',
     })
   }
-  return readKubeconfig(listed[0] ?? join(homedir(), '.kube', 'config'))
+  return readKubeconfig(listed[0] ?? join(homedir(), '.kube', 'config'), choice)
 }
 
 /** Where the kubelet mounts the service account. */
@@ -70,30 +81,30 @@ async function readNamespace(file: string): Promise<string> {
 
 type Fields = Record<string, unknown>
 
-export async function readKubeconfig(file: string): Promise<KubeCredentials> {
+export async function readKubeconfig(file: string, choice: KubeconfigChoice = {}): Promise<KubeCredentials> {
   let text: string
   try {
     text = await readFile(file, 'utf8')
   } catch (cause) {
     throw new KafkaBackupError('KUBE_CONFIG', `cannot read the kubeconfig ${file}`, { cause })
   }
-  return parseKubeconfig(text, file)
+  return parseKubeconfig(text, file, choice)
 }
 
-/** The current context of a kubeconfig. What would need another program or weaken TLS is refused by its name. */
-export function parseKubeconfig(text: string, file: string): KubeCredentials {
+/** A context of a kubeconfig. What is not supported or would weaken TLS is refused by its name. */
+export function parseKubeconfig(text: string, file: string, choice: KubeconfigChoice = {}): KubeCredentials {
   const source = parseYaml(text)
   if ('faults' in source) {
     const [fault] = source.faults
     throw refuse(file, `line ${fault?.line}: ${fault?.wrong}`)
   }
   const config = asFields(source.tree)
-  const name = config['current-context']
+  const name = choice.context ?? config['current-context']
   if (typeof name !== 'string' || name === '') throw refuse(file, 'current-context is not set')
   const context = findNamed(config, 'contexts', 'context', name, file)
   const cluster = findNamed(config, 'clusters', 'cluster', String(context.cluster), file)
   const user = context.user === undefined ? {} : findNamed(config, 'users', 'user', String(context.user), file)
-  refuseUnsupported(cluster, user, file)
+  refuseUnsupported(cluster, user, file, choice)
   const { server } = cluster
   if (typeof server !== 'string' || !server.startsWith('https://')) {
     throw refuse(file, `the server of cluster ${context.cluster} has to be an https:// address`)
@@ -105,6 +116,7 @@ export function parseKubeconfig(text: string, file: string): KubeCredentials {
     token: readToken(user, file),
     clientCert: readSecret(user, 'client-certificate', file),
     clientKey: readSecret(user, 'client-key', file),
+    exec: readExec(user, file),
     namespace: textOf(context, 'namespace'),
   })
 }
@@ -112,14 +124,16 @@ export function parseKubeconfig(text: string, file: string): KubeCredentials {
 function findNamed(config: Fields, list: string, field: string, name: string, file: string): Fields {
   const entries = Array.isArray(config[list]) ? (config[list] as unknown[]).map(asFields) : []
   const found = entries.find(entry => entry.name === name)
-  if (found === undefined) throw refuse(file, `${list} has no entry ${name}, which the current context needs`)
+  if (found === undefined) throw refuse(file, `${list} has no entry ${name}, which the chosen context needs`)
   return asFields(found[field])
 }
 
-function refuseUnsupported(cluster: Fields, user: Fields, file: string): void {
+function refuseUnsupported(cluster: Fields, user: Fields, file: string, { mayExec = false }: KubeconfigChoice): void {
   const unsupported = [
     ...['proxy-url'].filter(field => cluster[field]),
-    ...['exec', 'auth-provider', 'username', 'password', 'as', 'as-groups', 'as-uid'].filter(field => user[field]),
+    ...[...(mayExec ? [] : ['exec']), 'auth-provider', 'username', 'password', 'as', 'as-groups', 'as-uid'].filter(
+      field => user[field],
+    ),
   ]
   const [field] = unsupported
   if (cluster['insecure-skip-tls-verify'] === true) {
@@ -129,6 +143,20 @@ function refuseUnsupported(cluster: Fields, user: Fields, file: string): void {
   const command = field === 'exec' ? textOf(asFields(user.exec), 'command') : undefined
   const what = command === undefined ? field : `exec (${command})`
   throw refuse(file, `${what} is not supported; use a token, a token file or a client certificate`)
+}
+
+function readExec(user: Fields, file: string): ExecCommand | undefined {
+  if (user.exec === undefined || user.exec === null) return undefined
+  const exec = asFields(user.exec)
+  const command = textOf(exec, 'command')
+  if (command === undefined) throw refuse(file, 'exec has no command')
+  const env = Array.isArray(exec.env) ? (exec.env as unknown[]).map(asFields) : []
+  return {
+    apiVersion: textOf(exec, 'apiVersion') ?? 'client.authentication.k8s.io/v1',
+    command: command.includes('/') ? resolve(dirname(file), command) : command,
+    args: Array.isArray(exec.args) ? exec.args.map(String) : [],
+    env: Object.fromEntries(env.map(({ name, value }) => [String(name), String(value ?? '')])),
+  }
 }
 
 /** The file has precedence, as with kubectl. */

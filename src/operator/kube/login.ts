@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { Agent } from 'node:https'
 import { KafkaBackupError } from '../../errors.ts'
 import type { KubeCredentials, Secret } from './credentials.ts'
+import { type ExecCommand, type ExecCredential, runExecCommand } from './exec-credential.ts'
 import { closeIdle } from './https-exchange.ts'
 
 interface Login {
@@ -10,8 +11,9 @@ interface Login {
   close(): void
 }
 
-export function openLogin(access: KubeCredentials): Login {
+export function openLogin(access: KubeCredentials, now: () => number): Login {
   const token = openSecret(access.token, 'token')
+  const exec = openExec(access.exec, now)
   const parts = [
     openSecret(access.ca, 'certificate authority'),
     openSecret(access.clientCert, 'client certificate'),
@@ -20,7 +22,9 @@ export function openLogin(access: KubeCredentials): Login {
   let made: { agent: Agent; from: string } | undefined
   return {
     current: async () => {
-      const [bearer, ca, cert, key] = await Promise.all([token(), ...parts.map(read => read())])
+      const [given, ca, ownCert, ownKey] = await Promise.all([token(), ...parts.map(read => read())])
+      const printed = await exec()
+      const { token: bearer = given, clientCert: cert = ownCert, clientKey: key = ownKey } = printed
       const from = JSON.stringify([ca, cert, key])
       if (made?.from !== from) {
         closeIdle(made?.agent)
@@ -29,6 +33,25 @@ export function openLogin(access: KubeCredentials): Login {
       return { agent: made.agent, headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer.trim()}` } }
     },
     close: () => made?.agent.destroy(),
+  }
+}
+
+/** A credential that is about to expire is renewed. */
+const RENEWAL_MS = 60_000
+
+function openExec(command: ExecCommand | undefined, now: () => number): () => Promise<ExecCredential> {
+  if (command === undefined) return async () => ({})
+  let known: Promise<ExecCredential> | undefined
+  return async () => {
+    const current = known ?? runExecCommand(command)
+    known = current
+    const { expiresMs, ...credential } = await current.catch(error => {
+      if (known === current) known = undefined
+      throw error
+    })
+    if (expiresMs === undefined || expiresMs - now() >= RENEWAL_MS) return credential
+    if (known === current) known = runExecCommand(command)
+    return known
   }
 }
 

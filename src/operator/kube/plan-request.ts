@@ -51,6 +51,17 @@ export function planObject(method: string, verb: string, kind: ResourceKind, ref
   return { method, path: `${formatObjectPath(kind, ref)}${query}`, where: describe(verb, kind, ref) }
 }
 
+/** The log of one container of a pod. */
+export function planLog(
+  pod: ObjectRef,
+  { container, follow, tailLines }: { container: string; follow: boolean; tailLines?: number },
+): KubeRequest {
+  const query = formatQuery({ container, follow, ...(tailLines !== undefined && { tailLines }) })
+  return { ...planObject('GET', 'get the log of', pods, pod, `/log?${query}`), accept: '*/*' }
+}
+
+const pods: ResourceKind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods' }
+
 export function planMetadata(kind: ResourceKind, ref: ObjectRef): KubeRequest {
   return { ...planObject('GET', 'get', kind, ref), accept: metadataType }
 }

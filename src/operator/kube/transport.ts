@@ -40,7 +40,7 @@ const putOff = { attempts: 6, baseDelayMs: 500, maxDelayMs: 10_000 }
 
 export function openTransport(access: KubeCredentials, options: TransportOptions = {}): Transport {
   const { clock = systemClock, random = Math.random, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
-  const login = openLogin(access)
+  const login = openLogin(access, clock.now)
   const prepare = async (request: KubeRequest): Promise<HttpsRequest> => {
     const { agent, headers } = await login.current()
     return { server: access.server, agent, ...formatRequest(request, headers) }

@@ -37,6 +37,19 @@ users:
   })
 })
 
+test('takes another context and the program for its login where a person chose them', () => {
+  const exec = { command: 'bin/login', args: ['token'], env: [{ name: 'REGION', value: 'eu' }], apiVersion: 'a/v1' }
+  const text = JSON.stringify({
+    ...JSON.parse(formatConfig({}, { exec })),
+    'current-context': 'gone',
+  })
+  const { name } = JSON.parse(text).contexts[0]
+  assert.deepEqual(parseKubeconfig(text, file, { context: name, mayExec: true }).exec, {
+    ...{ apiVersion: 'a/v1', command: '/home/jane/.kube/bin/login', args: ['token'], env: { REGION: 'eu' } },
+  })
+  assert.throws(() => parseKubeconfig(text, file, { context: 'none' }), /contexts has no entry none/)
+})
+
 test('prefers a token file to a token, with a path relative to the kubeconfig', () => {
   const { token } = parseKubeconfig(formatConfig({}, { token: 'text', tokenFile: '../token' }), file)
   assert.deepEqual(token, { file: '/home/jane/token' })

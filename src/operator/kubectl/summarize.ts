@@ -1,0 +1,78 @@
+import type { Controller, Resource } from '../crd/resource.ts'
+import type { Condition, ConditionType, EndedRun, RunProgress } from '../crd/status.ts'
+
+/** What one line says about a resource; also the JSON of `status`. */
+export interface ResourceSummary {
+  namespace: string
+  kind: string
+  name: string
+  phase: string
+  /** `True`, `False` or `Unknown`. */
+  ready: string
+  /** Why it is not ready, or why there is nothing recent to restore; empty if all is well. */
+  reason: string
+  message: string
+  /** Of a backup. */
+  recoveryPoint?: string
+  lastSuccessfulTime?: string
+  lastFailedTime?: string
+  nextScheduleTime?: string
+  suspended: boolean
+  /** The runs under way, the newest first. */
+  active: string[]
+  progress?: RunProgress
+}
+
+/** Pure. A status that the operator has not written yet is unknown. */
+export function summarize(
+  controller: Controller,
+  { metadata, kind = '', spec, status = {} }: Resource,
+): ResourceSummary {
+  const ready = conditionOf(status.conditions, 'Ready')
+  const point = conditionOf(status.conditions, 'RecoveryPoint')
+  const trouble = [ready, point].find(one => one !== undefined && one.status !== 'True')
+  const isUnseen = status.observedGeneration !== metadata.generation
+  const unseen = {
+    reason: 'NotObserved',
+    message: 'The operator has not seen the current spec. Does it run, and does it serve this namespace?',
+  }
+  const { reason, message } = isUnseen ? unseen : (trouble ?? { reason: '', message: '' })
+  const { lastSuccessfulTime, lastFailedTime, nextScheduleTime, progress } = status
+  return {
+    namespace: metadata.namespace ?? '',
+    kind,
+    name: metadata.name,
+    phase: status.phase ?? 'Pending',
+    ready: isUnseen ? 'Unknown' : (ready?.status ?? 'Unknown'),
+    reason,
+    message,
+    ...(controller === 'backup' && { recoveryPoint: point?.status ?? 'Unknown' }),
+    ...(lastSuccessfulTime !== undefined && { lastSuccessfulTime }),
+    ...(lastFailedTime !== undefined && { lastFailedTime }),
+    ...(nextScheduleTime !== undefined && { nextScheduleTime }),
+    suspended: spec?.suspend === true,
+    active: (status.active ?? []).map(({ run }) => run),
+    ...(progress && { progress }),
+  }
+}
+
+export function conditionOf(conditions: readonly Condition[] | undefined, type: ConditionType): Condition | undefined {
+  return conditions?.find(one => one.type === type)
+}
+
+/** Conditions that a person has to know about: those that are not as they should be. */
+export function troubledConditions(conditions: readonly Condition[] = []): Condition[] {
+  const bad: Partial<Record<ConditionType, string>> = {
+    ...{ Ready: 'False', Stalled: 'True', Succeeded: 'False', RecoveryPoint: 'False' },
+    ...{ SecretsFound: 'False', Verified: 'False' },
+  }
+  return conditions.filter(({ type, status }) => bad[type] === status)
+}
+
+/** The newest run: one under way, else the last that ended. */
+export function newestRun({ status = {} }: Resource): { run: string; ended: EndedRun | undefined } | undefined {
+  const [active] = status.active ?? []
+  const [ended] = status.history ?? []
+  if (active) return { run: active.run, ended: undefined }
+  return ended && { run: ended.run, ended }
+}

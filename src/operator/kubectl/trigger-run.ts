@@ -1,0 +1,118 @@
+import { hasCode, KafkaBackupError } from '../../errors.ts'
+import { type Clock, formatUtc } from '../../lib/clock.ts'
+import { type Resource, type ResourceKinds, triggerAnnotation } from '../crd/resource.ts'
+import type { EndedRun } from '../crd/status.ts'
+import type { KubeApi } from '../kube/kube-api.ts'
+import { triggerKey } from '../plan/run-key.ts'
+import type { FoundResource } from './find-resources.ts'
+
+export interface TriggerParts {
+  api: KubeApi
+  clock: Clock
+  kinds: ResourceKinds
+  apiGroup: string
+  /** A part of the annotation, which has to be new each time. */
+  id: string
+  onWait(message: string): void
+}
+
+const fieldManager = 'kubectl-kafka-backup'
+const POLL_MS = 500
+/** The operator reacts within a second; one that does not run, never. */
+const ACCEPT_MS = 30_000
+
+/** Sets the trigger annotation. Resolves with the run when the operator has started it. */
+export async function triggerRun(found: FoundResource, parts: TriggerParts, signal: AbortSignal): Promise<string> {
+  const { api, clock, kinds, apiGroup, id, onWait } = parts
+  const { controller, resource } = found
+  const { name, namespace, uid } = resource.metadata
+  refuseUseless(found)
+  const value = `${formatUtc(clock.now())}-${id}`
+  const annotations = { [triggerAnnotation(apiGroup)]: value }
+  const kind = kinds[controller]
+  // The uid keeps the apply from creating a resource that was deleted meanwhile.
+  const metadata = {
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...(uid !== undefined && { uid }),
+    annotations,
+  }
+  const object = { apiVersion: kind.apiVersion, kind: kind.kind, metadata } as Resource
+  await api.apply(kind, object, { fieldManager, force: true }, signal)
+  const run = triggerKey(value)
+  const untilMs = clock.monotonic() + ACCEPT_MS
+  let said = ''
+  for (;;) {
+    const current = await api.get(kind, { namespace, name }, signal)
+    if (isStarted(current, run, value)) return startedRun(current, run)
+    const { status = {} } = current
+    const why = status.reason ?? 'Waiting'
+    if (clock.monotonic() >= untilMs) throw notAccepted(current, apiGroup)
+    if (why !== said && isBlocked(why)) onWait(`waiting: ${why}: ${status.message ?? ''}`)
+    said = why
+    await clock.sleep(POLL_MS, signal)
+  }
+}
+
+/** The operator ignores the annotation for these. */
+function refuseUseless({ controller, resource }: FoundResource): void {
+  const { spec, metadata } = resource
+  const isContinuous = controller === 'backup' && spec.backup?.continuous === true
+  if (spec.suspend !== true || (controller === 'backup' && !isContinuous)) return
+  throw new KafkaBackupError('USAGE', `${resource.kind} ${metadata.name} is suspended, so a trigger starts nothing`, {
+    help: 'Set spec.suspend to false first.',
+  })
+}
+
+function isStarted({ status = {} }: Resource, run: string, value: string): boolean {
+  return (
+    status.lastTrigger === value || [...(status.active ?? []), ...(status.history ?? [])].some(one => one.run === run)
+  )
+}
+
+/** A continuous backup restarts as the run of its generation. */
+function startedRun({ status = {} }: Resource, run: string): string {
+  const known = [...(status.active ?? []), ...(status.history ?? [])]
+  return known.some(one => one.run === run) ? run : (status.active?.[0]?.run ?? run)
+}
+
+function isBlocked(reason: string): boolean {
+  return ['SecretMissing', 'InvalidSpec', 'JobRefused', 'WaitingForVerify', 'Stopping', 'WaitingForReset'].includes(
+    reason,
+  )
+}
+
+function notAccepted({ kind = '', metadata, status = {} }: Resource, apiGroup: string): KafkaBackupError {
+  const { reason, message, active = [] } = status
+  const busy = active.length > 0 ? `run ${active[0]?.run} is still active` : undefined
+  const why = busy ?? (reason === undefined ? 'the operator has not answered' : `${reason}: ${message ?? ''}`)
+  return new KafkaBackupError(
+    'KUBE_CONFLICT',
+    `${kind} ${metadata.name} was triggered, but its run has not started: ${why}`,
+    {
+      help: `The annotation ${triggerAnnotation(apiGroup)} stays, so the run starts as soon as it can. Is the operator running?`,
+    },
+  )
+}
+
+/** Waits until the run has ended. A restart of the operator and short outages of the API server are survived. */
+export async function waitForEnd(
+  { controller, resource }: FoundResource,
+  run: string,
+  { api, clock, kinds }: Pick<TriggerParts, 'api' | 'clock' | 'kinds'>,
+  onProgress: (resource: Resource) => void,
+  signal: AbortSignal,
+): Promise<EndedRun> {
+  const { name, namespace } = resource.metadata
+  for (;;) {
+    try {
+      const current = await api.get(kinds[controller], { namespace, name }, signal)
+      const ended = current.status?.history?.find(one => one.run === run)
+      if (ended) return ended
+      onProgress(current)
+    } catch (error) {
+      if (!hasCode(error, 'KUBE_UNREACHABLE')) throw error
+    }
+    await clock.sleep(POLL_MS * 2, signal)
+  }
+}
