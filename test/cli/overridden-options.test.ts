@@ -4,7 +4,7 @@ import { warnOverriddenOptions } from '../../src/cli/overridden-options.ts'
 
 function warningsOf(value: string | undefined): string[] {
   const lines: string[] = []
-  const log = { write: (level: string, text: string) => void lines.push(`${level} ${text}`) }
+  const log = { has: () => true, write: (level: string, text: string) => void lines.push(`${level} ${text}`) }
   warnOverriddenOptions({ KAFKA_BACKUP_OVERRIDDEN_NODE_OPTIONS: value }, log)
   return lines
 }

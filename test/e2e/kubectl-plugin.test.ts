@@ -8,6 +8,7 @@ import { resourceKinds } from '../../src/operator/crd/resource.ts'
 import { makeIdentity } from '../servers/certificates.ts'
 import { makeGuardedFolder } from '../servers/guard.ts'
 import { startKube } from '../servers/kube.ts'
+import { operatorDefinitions } from '../servers/operator-access.ts'
 import { findFreePorts } from '../servers/ports.ts'
 import { useOperatorWorld } from './operator-world.ts'
 import { root, run } from './run-cli.ts'
@@ -28,7 +29,7 @@ const rules = [
 
 describe('the kubectl plugin', () => {
   const kafka = useKafka()
-  const world = useOperatorWorld(() => startKube())
+  const world = useOperatorWorld(() => startKube({ manifests: operatorDefinitions() }))
   let folder: Awaited<ReturnType<typeof makeGuardedFolder>>
   let kubeconfig: string
   let logServer: Server

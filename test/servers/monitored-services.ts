@@ -5,7 +5,13 @@ import type { Pod } from './kubelet-pod-spec.ts'
 interface MonitorSpec {
   selector: { matchLabels: Record<string, string> }
   namespaceSelector: { matchNames: string[] }
-  endpoints: { port: string; path: string; interval: string; honorLabels?: boolean }[]
+  endpoints: {
+    port: string
+    path: string
+    interval: string
+    honorLabels?: boolean
+    relabelings?: { regex: string; action: string }[]
+  }[]
 }
 
 interface ServiceSpec {

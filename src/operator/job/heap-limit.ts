@@ -1,5 +1,3 @@
-import type { EnvVar } from './job-pod.ts'
-
 const NODE_OPTIONS = 'NODE_OPTIONS'
 const OVERRIDDEN = 'KAFKA_BACKUP_OVERRIDDEN_NODE_OPTIONS'
 /** The rest is for buffers, which are outside of the heap, and for the runtime itself. */
@@ -26,7 +24,7 @@ export function withHeapLimit(
   if (bytes === undefined || bytes < MIB) return [...given]
   const option = heapOptions(Math.max(8, Math.floor((bytes * HEAP_SHARE) / MIB)))
   const own = given.find(({ name }) => name === NODE_OPTIONS)
-  const overridden: EnvVar = { name: OVERRIDDEN, value: `$(${NODE_OPTIONS})` }
+  const overridden = { name: OVERRIDDEN, value: `$(${NODE_OPTIONS})` }
   if (own === undefined) return [...(hasEnvFrom ? [overridden] : []), { name: NODE_OPTIONS, value: option }, ...given]
   if (typeof own.value !== 'string') return [...given]
   return given.map(one => (one === own ? { ...own, value: `${option} ${own.value}`.trimEnd() } : one))

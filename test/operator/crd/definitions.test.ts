@@ -112,6 +112,8 @@ test('the status has all fields that the operator writes, and no others', () => 
     job: true,
     startTime: true,
     backupId: true,
+    generation: true,
+    specHash: true,
     phase: true,
     completionTime: true,
     reason: true,

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseCredential, runExecCommand } from '../../../src/operator/kube/exec-credential.ts'
 
-const exec = (script: string) => ({ apiVersion: 'client.authentication.k8s.io/v1', command: process.execPath, args: ['-e', script], env: { REGION: 'eu' } })
+const exec = (script: string) => ({
+  apiVersion: 'client.authentication.k8s.io/v1',
+  command: process.execPath,
+  args: ['-e', script],
+  env: { REGION: 'eu' },
+})
 
 test('runs the program of a kubeconfig with its variables and takes the token that it prints', async () => {
   const script = `const { apiVersion, kind } = JSON.parse(process.env.KUBERNETES_EXEC_INFO)
@@ -20,7 +25,10 @@ test('names the program where it fails or prints no login', async () => {
     assert.match((error as Error).message, /failed with exit code 3/)
     return rejected(error as Error)
   })
-  await assert.rejects(runExecCommand({ ...exec(''), command: '/does/not/exist' }), /\/does\/not\/exist.*cannot be started/)
+  await assert.rejects(
+    runExecCommand({ ...exec(''), command: '/does/not/exist' }),
+    /\/does\/not\/exist.*cannot be started/,
+  )
   assert.throws(() => parseCredential('hello', 'aws'), /the program aws.*did not print JSON/)
   assert.throws(() => parseCredential('{"status":{"clientCertificateData":"c"}}', 'aws'), /neither a token nor/)
   assert.deepEqual(parseCredential('{"status":{"clientCertificateData":"c","clientKeyData":"k"}}', 'aws'), {

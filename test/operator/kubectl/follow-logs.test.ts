@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Clock } from '../../../src/lib/clock.ts'
 import type { Resource } from '../../../src/operator/crd/resource.ts'
 import type { KubeClient } from '../../../src/operator/kube/client.ts'
 import { readRunLog } from '../../../src/operator/kubectl/follow-logs.ts'
-import type { Clock } from '../../../src/lib/clock.ts'
 import { ManualClock } from '../../cli/manual-clock.ts'
 
 const apiGroup = 'kafka-backup.dev'
@@ -21,7 +21,13 @@ function resourceOf(isOver: boolean): Resource {
 
 function podOf(name: string, second: number, state: object = { terminated: { exitCode: 1 } }): object {
   return {
-    metadata: { name, namespace: 'shop', uid: name, creationTimestamp: `2026-11-16T02:00:0${second}Z`, ownerReferences: [{ uid: 'job' }] },
+    metadata: {
+      name,
+      namespace: 'shop',
+      uid: name,
+      creationTimestamp: `2026-11-16T02:00:0${second}Z`,
+      ownerReferences: [{ uid: 'job' }],
+    },
     status: { phase: 'Running', containerStatuses: [{ name: 'kafka-backup', state }] },
   }
 }
@@ -29,7 +35,14 @@ function podOf(name: string, second: number, state: object = { terminated: { exi
 /** Each list of pods takes the next step; the last one ends the run. */
 function worldOf(steps: object[][]) {
   let step = -1
-  const job = { metadata: { name: 'orders-1', uid: 'job', annotations: { [`${apiGroup}/run`]: 'once' }, ownerReferences: [{ uid: 'r' }] } }
+  const job = {
+    metadata: {
+      name: 'orders-1',
+      uid: 'job',
+      annotations: { [`${apiGroup}/run`]: 'once' },
+      ownerReferences: [{ uid: 'r' }],
+    },
+  }
   const client = {
     list: async (kind: { kind: string }) => {
       if (kind.kind === 'Job') return { items: [job], resourceVersion: '1' }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ResourceSpec } from '../../../src/operator/crd/resource.ts'
 import { gitopsCases } from './gitops-cases.ts'
 import { endOf, hourMs, jobOf, resourceOf, Story, startMs } from './situation.ts'
 
@@ -38,7 +39,7 @@ test('a spec that changed during its single run is reported until another run ha
   const topics = (name: string) => ({ topics: { include: [name] } })
   const story = new Story(resourceOf(topics('orders')), { controller: 'restore' })
   const ready = () => story.status?.conditions?.find(({ type }) => type === 'Ready')
-  const at = (generation: number, spec: object) => {
+  const at = (generation: number, spec: ResourceSpec) => {
     story.resource = { ...story.resource, metadata: { ...story.resource.metadata, generation }, spec }
   }
   story.plan(startMs)
