@@ -6,6 +6,7 @@ import { startS3 } from '../test/servers/versitygw.ts'
 import { BATCHED, RECORDS, requireKcat, startBenchCluster } from './cluster.ts'
 import { runContinuously } from './continuous.ts'
 import { measureFarStore } from './far.ts'
+import { measureOperator } from './operator.ts'
 import { fillWithOthers, fillWithPayload, openBenchRegistry } from './registries.ts'
 import { RegistryScenario } from './registry-scenario.ts'
 import { type BenchPart, type BenchResult, benchParts, writeReport } from './report.ts'
@@ -16,7 +17,7 @@ import { Scenarios } from './scenarios.ts'
 
 /**
  * `make bench`: measures against what users would pick otherwise, on one broker, each part in one run; fails where a limit
- * is missed. `BENCH_PART=backup|restore|far|schemas|search|registry|scale|continuous` does one part.
+ * is missed. `BENCH_PART=backup|restore|far|schemas|search|registry|scale|continuous|operator` does one part.
  */
 const say = (text: string) => void process.stderr.write(`bench: ${text}\n`)
 const only = process.env.BENCH_PART
@@ -25,18 +26,25 @@ if (parts.length === 0) throw new Error(`BENCH_PART=${only} is none of ${benchPa
 const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-bench-'))
 const payload = join(folder, 'payload.json')
 try {
-  const withKafka = parts.filter(part => part !== 'registry' && part !== 'scale' && part !== 'continuous')
-  if (withKafka.length > 0) await benchWithKafka(withKafka)
+  const withKafka = parts.filter(part => !isWithoutKafka(part))
+  if (withKafka.length > 0) await benchWithKafka(withKafka as KafkaPart[])
   if (parts.includes('registry')) await report('registry', await benchRegistry(), { node: process.version })
   if (parts.includes('scale')) await report('scale', await benchScale(), { node: process.version })
   if (parts.includes('continuous')) {
     await report('continuous', await runContinuously(folder, say), { node: process.version })
   }
+  if (parts.includes('operator')) await report('operator', await measureOperator(say), { node: process.version })
 } finally {
   await rm(folder, { recursive: true, force: true })
 }
 
-async function benchWithKafka(some: readonly Exclude<BenchPart, 'registry' | 'scale' | 'continuous'>[]): Promise<void> {
+type KafkaPart = Exclude<BenchPart, 'registry' | 'scale' | 'continuous' | 'operator'>
+
+function isWithoutKafka(part: BenchPart): boolean {
+  return ['registry', 'scale', 'continuous', 'operator'].includes(part)
+}
+
+async function benchWithKafka(some: readonly KafkaPart[]): Promise<void> {
   const kcat = await requireKcat()
   await using server = await startBenchCluster(payload, some, say)
   await using driver = await openDriver(server)

@@ -12,10 +12,24 @@ export interface BenchResult {
 }
 
 /** The parts of the benchmark, each measured in one run; the figures of two may be of different ones. */
-export const benchParts = ['backup', 'restore', 'far', 'schemas', 'search', 'registry', 'scale', 'continuous'] as const
+export const benchParts = [
+  'backup',
+  'restore',
+  'far',
+  'schemas',
+  'search',
+  'registry',
+  'scale',
+  'continuous',
+  'operator',
+] as const
 export type BenchPart = (typeof benchParts)[number]
 
-const page = join(import.meta.dirname, '../docs/benchmarks.md')
+/** Where the figures of a part are shown, from the root of the repository. */
+export function pageOf(part: string): string {
+  return part === 'operator' ? 'docs/operator.md' : 'docs/benchmarks.md'
+}
+
 const resultsFile = join(import.meta.dirname, 'results.json')
 
 /** Puts the part's table into docs/benchmarks.md, its figures into results.json, and returns the table. */
@@ -23,6 +37,7 @@ export async function writeReport(part: BenchPart, result: BenchResult): Promise
   const results = { ...JSON.parse(await readFile(resultsFile, 'utf8')), [part]: result }
   await writeFile(resultsFile, `${JSON.stringify(results, null, 2)}\n`)
   const table = formatTable(result)
+  const page = join(import.meta.dirname, '..', pageOf(part))
   const text = await readFile(page, 'utf8')
   const marks = new RegExp(`(<!-- bench-${part}:start -->\n)[\\s\\S]*?(<!-- bench-${part}:end -->)`)
   await writeFile(page, text.replace(marks, `$1${table}$2`))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { type BenchPart, type BenchResult, formatTable } from '../bench/report.ts'
+import { type BenchPart, type BenchResult, formatTable, pageOf } from '../bench/report.ts'
 import { isMissed } from '../bench/row.ts'
 import { cliReference, detailReference, errorReference, lossReference } from '../docs/cli-reference.ts'
 import { configTables } from '../docs/config-table.ts'
@@ -125,7 +125,7 @@ test('docs/benchmarks.md has the figures of bench/results.json, and all are with
   const results: Record<BenchPart, BenchResult> = JSON.parse(read('bench/results.json'))
   assert.ok(results.backup && results.restore)
   for (const [part, result] of Object.entries(results)) {
-    assert.equal(marked(read('docs/benchmarks.md'), `bench-${part}`), formatTable(result).trim())
+    assert.equal(marked(read(pageOf(part)), `bench-${part}`), formatTable(result).trim())
     assert.deepEqual(result.rows.filter(isMissed), [])
   }
 })

@@ -37,6 +37,10 @@ export interface KubeFaultProxy {
   onWrite: (write: KubeWrite) => WriteFault | undefined
   /** All that came, in order. */
   writes: KubeWrite[]
+  /** All requests that came, watches and those of leases among them. */
+  requests: { method: string; path: string }[]
+  /** Watches that are open now. */
+  openWatches: number
   /** Begins with number 1 again. */
   reset(): void
   /** Watches that were silent stay so in fine weather, as their connection is lost. */
@@ -54,7 +58,15 @@ export async function startKubeFaultProxy(kube: Kube): Promise<KubeFaultProxy> {
   const own = await makeIdentity(folder.path, 'proxy', { signedBy: authority, names: 'IP:127.0.0.1' })
   const [ca, cert, key] = await Promise.all([authority.cert, own.cert, own.key].map(file => readFile(file, 'utf8')))
   const agent = new Agent({ keepAlive: true, ca: kube.ca })
-  const state: ProxyState = { kube, agent, writes: [], onWrite: () => undefined, weather: 'fine' }
+  const state: ProxyState = {
+    kube,
+    agent,
+    writes: [],
+    requests: [],
+    openWatches: 0,
+    onWrite: () => undefined,
+    weather: 'fine',
+  }
   const server = createServer({ cert, key }, (incoming, outgoing) => {
     serve(state, incoming, outgoing).catch(() => outgoing.destroy())
   })
@@ -90,6 +102,8 @@ interface ProxyState {
   kube: Kube
   agent: Agent
   writes: KubeWrite[]
+  requests: KubeFaultProxy['requests']
+  openWatches: number
   onWrite: KubeFaultProxy['onWrite']
   weather: ProxyWeather
 }
@@ -98,6 +112,7 @@ async function serve(state: ProxyState, incoming: IncomingMessage, outgoing: Ser
   const body = await readAll(incoming)
   if (state.weather === 'cut off') return
   const { method = 'GET', url: path = '/' } = incoming
+  state.requests.push({ method, path })
   if (method === 'GET' || path.includes('/leases')) return pass(state, incoming, body, outgoing)
   const write = { nth: state.writes.length + 1, method, path, body: body.toString('utf8') }
   state.writes.push(write)
@@ -118,6 +133,8 @@ async function pass(state: ProxyState, incoming: IncomingMessage, body: Buffer, 
     return
   }
   outgoing.flushHeaders()
+  state.openWatches++
+  outgoing.once('close', () => void state.openWatches--)
   let isLost = state.weather !== 'fine'
   reply.on('data', chunk => {
     isLost ||= state.weather !== 'fine'

@@ -146,10 +146,10 @@ function planDebianPrograms(): NeededServer[] {
     provide,
   })
   return [
-    plan('openssl', testAndSoak, () => systemProgram('openssl', 'openssl')),
+    plan('openssl', ['test', 'bench', 'soak'], () => systemProgram('openssl', 'openssl')),
     plan('nginx', testOnly, nginxBinary),
     plan('Chromium', testOnly, chromiumBinary),
-    plan('etcd', testAndSoak, etcdBinary),
+    plan('etcd', ['test', 'bench', 'soak'], etcdBinary),
     plan('kcat', ['bench'], () => systemProgram('kcat', 'kcat')),
     plan('groff', testOnly, () => systemProgram('groff', 'groff-base')),
     // For pods and images: programs of Debian that a minimal system can lack.
@@ -240,8 +240,8 @@ function planGoPrograms(): NeededServer[] {
     plan(`kfake ${kfakeVersion}`, testOnly, kfakeBinary),
     plan(`fake-gcs-server ${fakeGcsVersion}`, testAndSoak, fakeGcsBinary),
     plan(`kstatus ${kstatusVersion}`, testOnly, gitopsBinary),
-    plan(`Helm ${helmVersion}`, ['test', 'release'], helmBinary),
-    plan(`Kubernetes ${kubeVersion}`, testAndSoak, kubeBinaries),
+    plan(`Helm ${helmVersion}`, ['test', 'bench', 'release'], helmBinary),
+    plan(`Kubernetes ${kubeVersion}`, ['test', 'bench', 'soak'], kubeBinaries),
     plan(`Prometheus ${prometheusVersion}`, testOnly, prometheusBinaries),
   ]
 }

@@ -21,7 +21,7 @@ export interface ReflectorOptions<T extends KubeObject> {
 }
 
 export interface ReflectorTiming {
-  /** A watch lasts between this and twice as long, which also limits how long a dead connection goes unnoticed. */
+  /** A watch lasts between this and twice as long, unless it falls silent. */
   watchMs: number
   /** Lists again after this and up to twice as long, in case events were lost. */
   relistMs: number
@@ -31,7 +31,7 @@ export interface ReflectorTiming {
 }
 
 const reflectorTiming: ReflectorTiming = {
-  watchMs: 60_000,
+  watchMs: 5 * 60_000,
   relistMs: 15 * 60_000,
   settledMs: 5000,
   retry: { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 500, maxDelayMs: 30_000 },
