@@ -89,6 +89,22 @@ const service: readonly OptionSpec[] = [
       'how long a new counter shows zero after its first scrape, so that Prometheus sees the first increase; set it longer than the scrape interval',
     fallback: '45s',
   },
+  {
+    name: 'metrics-tls-cert',
+    value: { kind: 'file', label: 'file' },
+    description:
+      'serve the metrics with HTTPS: certificate with its chain (PEM); a renewed file is used without a restart',
+  },
+  {
+    name: 'metrics-tls-key',
+    value: { kind: 'file', label: 'file' },
+    description: 'key of `--metrics-tls-cert` (PEM)',
+  },
+  {
+    name: 'metrics-auth',
+    description:
+      'serve the metrics only to bearer tokens whose user may `get` the path, as the API server decides; needs `--metrics-tls-cert`',
+  },
   { name: 'no-metrics', description: 'do not serve metrics' },
   {
     name: 'health-address',

@@ -162,6 +162,9 @@ export interface CommandOptions extends DrillOptions {
   workers?: string | undefined
   progressInterval?: string | undefined
   metricsHold?: string | undefined
+  metricsTlsCert?: string | undefined
+  metricsTlsKey?: string | undefined
+  metricsAuth: boolean
   kubeconfig?: string | undefined
   resource: string[]
   follow: boolean

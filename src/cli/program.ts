@@ -185,6 +185,7 @@ const flags = {
   nagios: false,
   watch: false,
   follow: false,
+  metricsAuth: false,
   wait: false,
 }
 const on = { metrics: true, leaderElect: true, record: true, schemas: true, check: true }

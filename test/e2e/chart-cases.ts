@@ -119,6 +119,24 @@ export const chartCases: Record<string, ChartValues> = {
         dashboard: { enabled: true },
       },
     },
+    'metrics with TLS for users with a token': {
+      metrics: {
+        ...everyMonitor,
+        tls: { secretName: 'metrics-tls' },
+        auth: { enabled: true, readers: [{ name: 'prometheus', namespace: 'monitoring' }] },
+      },
+    },
+    'metrics with TLS and settings of the monitor': {
+      metrics: {
+        tls: { secretName: 'metrics-tls' },
+        auth: { enabled: true },
+        serviceMonitor: {
+          enabled: true,
+          tlsConfig: { insecureSkipVerify: true },
+          authorization: { type: 'Bearer', credentials: { name: 'scraper', key: 'token' } },
+        },
+      },
+    },
     'no metrics, though monitors are asked for': { metrics: { enabled: false, serviceMonitor: { enabled: true } } },
     'another port and path of the metrics': { metrics: { port: 9090, path: '/prometheus', ...everyMonitor } },
     'accounts and roles of somebody else': {
@@ -202,6 +220,10 @@ export const refusedCases: Record<string, { values: ChartValues; says: RegExp }>
   'a console with TLS and without a token': {
     values: { console: { enabled: true, locations: ['/backups'], tls: { secretName: 'console-tls' } } },
     says: /belong together/,
+  },
+  'metrics with tokens and without TLS': {
+    values: { metrics: { auth: { enabled: true } } },
+    says: /metrics\.auth\.enabled needs metrics\.tls\.secretName/,
   },
   'two replicas without a leader': {
     values: { leaderElection: { enabled: false } },

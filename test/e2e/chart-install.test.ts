@@ -223,7 +223,13 @@ test('values set the thresholds of alerts, and can change or disable an alert', 
 test('the default alerts are those of the file', async () => {
   const file = parse(await readFile(join(chartFolder, 'files/alerts.yaml'), 'utf8')) as { groups: { rules: Rule[] }[] }
   const expected = new Map(file.groups.flatMap(({ rules }) => rules).map(rule => [rule.alert, rule]))
-  assert.deepEqual(await rulesOf({ metrics: { prometheusRule: { enabled: true } } }), expected)
+  const alone = { replicas: 1, leaderElection: { enabled: false } }
+  assert.deepEqual(await rulesOf({ ...alone, metrics: { prometheusRule: { enabled: true } } }), expected)
+  const down = (await rulesOf({ metrics: { prometheusRule: { enabled: true } } })).get('KafkaBackupOperatorDown')
+  assert.match(
+    down?.expr ?? '',
+    /^absent\(kafka_backup_operator_leader\{lease="[\w-]+\/kafka-backup-operator"\} == 1\)$/,
+  )
 })
 
 test('values set the arguments', async () => {

@@ -14,6 +14,7 @@ import type { KubeObject, ResourceKind } from '../../src/operator/kube/object.ts
 import type { TransportOptions } from '../../src/operator/kube/transport.ts'
 import { type Lease, leaseKind } from '../../src/operator/leader/lease-claim.ts'
 import { runLeader } from '../../src/operator/leader/run-leader.ts'
+import { openMetricsAccess } from '../../src/operator/run/metrics-access.ts'
 import { Reflector, type ReflectorTiming } from '../../src/operator/watch/reflector.ts'
 import { openTcpProxy } from '../fakes/tcp-proxy.ts'
 import { type Kube, startKube } from '../servers/kube.ts'
@@ -432,3 +433,30 @@ function newEvent(namespace: string, name: string): KubeObject {
     { ...facts, ...reporter },
   )
 }
+
+test('decides who may read the metrics by tokens and roles of the cluster', async () => {
+  const namespace = await kube.makeNamespace('scraper')
+  const subject = { kind: 'ServiceAccount', name: 'prometheus', namespace }
+  await kube.api.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'prometheus', namespace } })
+  const { token } = await kube.credentialsFor({ serviceAccount: 'prometheus', namespace })
+  const statusOf = async (given = token) => {
+    const guard = openMetricsAccess(api, systemClock, `/metrics/${namespace}`)
+    return (await guard(`Bearer ${given}`))?.status ?? 200
+  }
+  assert.equal(await statusOf(`${token?.slice(0, -8)}AAAAAAAA`), 401)
+  assert.equal(await statusOf(), 403)
+  const rbac = 'rbac.authorization.k8s.io'
+  const name = `metrics-reader-${namespace}`
+  const rules = [{ nonResourceURLs: [`/metrics/${namespace}`], verbs: ['get'] }]
+  await kube.api.create({ apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name }, rules })
+  const roleRef = { apiGroup: rbac, kind: 'ClusterRole', name }
+  const binding = {
+    apiVersion: `${rbac}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name },
+    roleRef,
+    subjects: [subject],
+  }
+  await kube.api.create(binding)
+  await waitFor('the role to count', async () => (await statusOf()) === 200)
+})

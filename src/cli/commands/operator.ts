@@ -34,7 +34,8 @@ function readOptions(options: CommandOptions, env: Session['env']): ServeOptions
   }
   if (!/^\/[\w./-]*$/.test(metricsPath))
     throw usageError(`--metrics-path ${metricsPath} is not a path: use one such as /metrics`)
-  const metrics = { ...readAddress('--metrics-address', options.metricsAddress), path: metricsPath }
+  const address = readAddress('--metrics-address', options.metricsAddress)
+  const metrics = { ...address, path: metricsPath, ...readMetricsSecurity(options) }
   return {
     apiGroup: readApiGroup(options),
     namespaces: readNamespaces(options),
@@ -55,6 +56,23 @@ function readOptions(options: CommandOptions, env: Session['env']): ServeOptions
       }),
     },
   }
+}
+
+function readMetricsSecurity(options: CommandOptions): Partial<NonNullable<ServeOptions['metrics']>> {
+  const { metricsTlsCert: cert, metricsTlsKey: key, metricsAuth, metricsAddress, healthAddress } = options
+  if ((cert === undefined) !== (key === undefined)) {
+    throw usageError('--metrics-tls-cert and --metrics-tls-key belong together: pass both')
+  }
+  if (cert === undefined || key === undefined) {
+    if (!metricsAuth) return {}
+    throw usageError(
+      '--metrics-auth needs --metrics-tls-cert and --metrics-tls-key, because tokens must not travel in plain text',
+    )
+  }
+  if (metricsAddress === healthAddress) {
+    throw usageError('--metrics-address: choose another address than --health-address, whose probes use plain HTTP')
+  }
+  return { tls: { cert, key }, needsToken: metricsAuth }
 }
 
 function readNamespaces({ namespaces, allNamespaces }: CommandOptions): ServeOptions['namespaces'] {

@@ -1,5 +1,7 @@
-import type { Listener } from '../../lib/listen.ts'
-import { openHttpListener, type Page } from '../../observe/http-server.ts'
+import { readFile } from 'node:fs/promises'
+import { KafkaBackupError } from '../../errors.ts'
+import type { CertificateSource, Listener } from '../../lib/listen.ts'
+import { type Guard, openHttpListener, type Page } from '../../observe/http-server.ts'
 import type { Health, HealthPage } from './health.ts'
 
 interface ListenAddress {
@@ -9,7 +11,18 @@ interface ListenAddress {
 
 export interface ListenerOptions {
   health: ListenAddress
-  metrics: (ListenAddress & { path: string }) | undefined
+  metrics: (ListenAddress & { path: string; tls?: TlsPaths; needsToken?: boolean }) | undefined
+}
+
+/** PEM files. */
+interface TlsPaths {
+  cert: string
+  key: string
+}
+
+export interface ListenerParts extends Pick<CertificateSource, 'clock' | 'onFailure'> {
+  /** Who may read the metrics, where a token is needed. */
+  guard: Guard
 }
 
 /** What `/metrics` answers with. */
@@ -23,6 +36,7 @@ export async function openListeners(
   options: ListenerOptions,
   health: Health,
   exposition: Exposition,
+  parts: ListenerParts,
 ): Promise<Listener[]> {
   const probes = { '/healthz': probe(() => health.live()), '/readyz': probe(() => health.ready()) }
   const { metrics } = options
@@ -32,12 +46,17 @@ export async function openListeners(
     contentType: exposition.contentType,
     body: await exposition.format(),
   })
-  const measured = { [metrics.path]: page }
+  const { tls, needsToken = false, path, ...address } = metrics
+  const measured = { [path]: page }
   const isShared = metrics.port !== 0 && metrics.port === options.health.port && metrics.host === options.health.host
   if (isShared) return [await open(options.health, '--health-address', { ...measured, ...probes })]
   const first = await open(options.health, '--health-address', probes)
   try {
-    return [first, await open(metrics, '--metrics-address', measured)]
+    const secured = {
+      ...(tls && { tls: await readCertificate(tls, parts) }),
+      ...(needsToken && { guard: parts.guard }),
+    }
+    return [first, await openHttpListener({ ...address, field: '--metrics-address', ...secured }, measured)]
   } catch (error) {
     await first.close()
     throw error
@@ -46,6 +65,17 @@ export async function openListeners(
 
 function open(address: ListenAddress, field: string, pages: Record<string, Page>): Promise<Listener> {
   return openHttpListener({ ...address, field }, pages)
+}
+
+async function readCertificate({ cert, key }: TlsPaths, parts: ListenerParts): Promise<CertificateSource> {
+  const read = async () => ({ cert: await readFile(cert, 'utf8'), key: await readFile(key, 'utf8') })
+  const { clock, onFailure } = parts
+  try {
+    return { files: await read(), read, clock, onFailure }
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new KafkaBackupError('CONFIG_UNREADABLE', `--metrics-tls-cert, --metrics-tls-key: ${reason}`, { cause })
+  }
 }
 
 function probe(ask: () => HealthPage): Page {

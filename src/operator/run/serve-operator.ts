@@ -1,16 +1,13 @@
-import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
-import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../observe/log.ts'
 import type { JobSettings } from '../job/build-pod.ts'
 import { openKubeClient } from '../kube/client.ts'
 import { findCredentials } from '../kube/credentials.ts'
-import { formatIdentity } from '../leader/run-leader.ts'
 import { OperatorMetrics } from '../metrics/operator-metrics.ts'
 import { Health } from './health.ts'
 import { type ListenerOptions, openListeners } from './listeners.ts'
-import type { OperatorOptions } from './operator-options.ts'
+import { openMetricsAccess } from './metrics-access.ts'
+import { formatLease, readSettings } from './operator-settings.ts'
 import { createPlanner } from './planner.ts'
 import { openFetchProgress } from './progress-poller.ts'
 import { runOperator } from './run-operator.ts'
@@ -47,7 +44,10 @@ export async function serveOperator(options: ServeOptions, parts: ServeParts, si
   const planner = createPlanner(options.apiGroup, options.job)
   const fetchProgress = openFetchProgress(clock)
   try {
-    const listeners = await openListeners(options, health, observer)
+    const guard = openMetricsAccess(api, clock, options.metrics?.path ?? '')
+    const onFailure = (error: unknown) =>
+      log.write('warn', `metrics: ${error instanceof Error ? error.message : error}`)
+    const listeners = await openListeners(options, health, observer, { guard, clock, onFailure })
     try {
       const served = listeners.map(({ address }) => address)
       const { identity, namespaces = 'all' } = settings
@@ -64,30 +64,4 @@ export async function serveOperator(options: ServeOptions, parts: ServeParts, si
   } finally {
     api.close()
   }
-}
-
-function readSettings(
-  options: ServeOptions,
-  env: ServeParts['env'],
-  contextNamespace: string | undefined,
-): OperatorOptions {
-  const { apiGroup, leaseName, workers, progressIntervalMs } = options
-  const own = env.POD_NAMESPACE || contextNamespace
-  const named = options.namespaces === 'all' ? undefined : options.namespaces
-  const namespaces = named?.length === 0 ? [need(own, '--namespace')] : named
-  const lease = leaseName === undefined ? undefined : { namespace: need(own, 'POD_NAMESPACE'), name: leaseName }
-  const identity = formatIdentity(env.POD_NAME || hostname(), randomUUID())
-  return { apiGroup, namespaces, identity, lease, workers, progressIntervalMs }
-}
-
-/** It names the installation: each has a Lease of its own. */
-function formatLease({ lease }: OperatorOptions): string {
-  return lease === undefined ? '' : `${lease.namespace}/${lease.name}`
-}
-
-function need(namespace: string | undefined, how: string): string {
-  if (namespace) return namespace
-  throw new KafkaBackupError('USAGE', `the namespace of the operator is not known: give ${how}`, {
-    help: 'In a pod it is that of the service account; elsewhere set POD_NAMESPACE, or a namespace in the kubeconfig.',
-  })
 }

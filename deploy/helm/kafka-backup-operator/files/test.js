@@ -3,7 +3,12 @@ const deadline = Date.now() + Number(process.env.TIMEOUT_MS ?? 60000)
 const check = async () => {
   const response = await fetch(url, { signal: AbortSignal.timeout(5000) })
   const text = await response.text()
-  if (!response.ok) throw new Error(`status ${response.status}`)
+  const expected = Number(process.env.EXPECTED_STATUS ?? 200)
+  if (response.status !== expected) throw new Error(`status ${response.status}`)
+  if (expected !== 200) {
+    process.stdout.write(`the operator is ready and serves ${url} to users with a token only\n`)
+    return
+  }
   const [, version] = /^kafka_backup_operator_build_info\{version="([^"]*)"\} 1$/m.exec(text) ?? []
   if (version === undefined) throw new Error('the answer has no kafka_backup_operator_build_info')
   process.stdout.write(`operator ${version} is ready and serves ${url}\n`)

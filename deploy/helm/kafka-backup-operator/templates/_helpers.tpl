@@ -183,3 +183,13 @@ default
   resources: [events]
   verbs: [create, patch]
 {{- end -}}
+
+{{/* Whether the metrics need a token. */}}
+{{- define "kafka-backup-operator.metricsAuth" -}}
+{{- if and .Values.metrics.enabled .Values.metrics.auth.enabled -}}
+{{- if not .Values.metrics.tls.secretName -}}
+{{- fail "metrics.auth.enabled needs metrics.tls.secretName: tokens must not travel in plain text" -}}
+{{- end -}}
+true
+{{- end -}}
+{{- end -}}

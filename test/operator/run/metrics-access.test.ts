@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { KubeApi } from '../../../src/operator/kube/kube-api.ts'
+import { KubeError } from '../../../src/operator/kube/kube-error.ts'
+import { openMetricsAccess } from '../../../src/operator/run/metrics-access.ts'
+import { SimulatedTime } from '../../fakes/simulated-time.ts'
+
+interface Review {
+  kind?: string
+  spec: { token?: string; user?: string; groups?: string[]; nonResourceAttributes?: object }
+}
+
+/** Knows the token of each user by `<user>-token`. */
+function make(allowed: Set<string>) {
+  const asked: Review[] = []
+  const state = { isDown: false }
+  const create = async (_kind: unknown, review: Review) => {
+    asked.push(review)
+    if (state.isDown) throw new KubeError('KUBE_UNREACHABLE', 'no answer')
+    if (review.kind === 'TokenReview') {
+      const [, username] = /^(\w+)-token$/.exec(review.spec.token ?? '') ?? []
+      return {
+        status: username ? { authenticated: true, user: { username, groups: ['g'] } } : { authenticated: false },
+      }
+    }
+    return { status: { allowed: allowed.has(review.spec.user ?? '') } }
+  }
+  const time = new SimulatedTime()
+  const guard = openMetricsAccess({ create } as unknown as KubeApi, time.clock(), '/metrics')
+  const statusOf = async (authorization?: string) => (await guard(authorization))?.status ?? 200
+  return { asked, state, time, statusOf }
+}
+
+test('lets in whom the API server knows and allows to get the path', async () => {
+  const { asked, statusOf } = make(new Set(['prometheus']))
+  assert.equal(await statusOf(), 401)
+  assert.equal(await statusOf('Basic abc'), 401)
+  assert.equal(await statusOf('Bearer two words'), 401)
+  assert.equal(asked.length, 0, 'these are no tokens')
+  assert.equal(await statusOf('Bearer unknown'), 401)
+  assert.equal(await statusOf('Bearer jane-token'), 403)
+  assert.equal(await statusOf('Bearer prometheus-token'), 200)
+  assert.deepEqual(asked.at(-1)?.spec, {
+    ...{ user: 'prometheus', groups: ['g'], uid: undefined, extra: undefined },
+    nonResourceAttributes: { path: '/metrics', verb: 'get' },
+  })
+})
+
+test('asks once for a while, longer for one who is let in', async () => {
+  const allowed = new Set(['prometheus'])
+  const { asked, time, statusOf } = make(allowed)
+  await statusOf('Bearer prometheus-token')
+  await statusOf('Bearer jane-token')
+  assert.equal(asked.length, 4)
+  allowed.add('jane')
+  allowed.delete('prometheus')
+  await time.pass(9000)
+  assert.deepEqual([await statusOf('Bearer prometheus-token'), await statusOf('Bearer jane-token')], [200, 403])
+  await time.pass(2000)
+  assert.equal(await statusOf('Bearer jane-token'), 200)
+  await time.pass(50_000)
+  assert.equal(await statusOf('Bearer prometheus-token'), 403)
+})
+
+test('refuses everyone new while the API server does not answer, and remembers nothing of it', async () => {
+  const { state, statusOf } = make(new Set(['prometheus']))
+  state.isDown = true
+  assert.equal(await statusOf('Bearer prometheus-token'), 503)
+  state.isDown = false
+  assert.equal(await statusOf('Bearer prometheus-token'), 200)
+})
