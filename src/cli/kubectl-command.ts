@@ -4,7 +4,7 @@ import { apiGroup } from './operator-table.ts'
 /** Also the program `kubectl-kafka_backup`, which kubectl runs as `kubectl kafka-backup`. */
 export const kubectlCommand: CommandSpec = {
   name: 'kubectl',
-  summary: 'show, trigger and follow the resources of the operator; also as `kubectl kafka-backup`',
+  summary: 'show, follow and start backups in Kubernetes',
   description:
     'Work with the resources of the operator from your machine, with your kubeconfig. `status` lists them with what is wrong; `describe` shows all that matters about one: its problems, runs, pods and events; `logs` prints the log of its newest pod; `trigger` starts a run now. The package installs it as a plugin of kubectl too: `kubectl kafka-backup status`.',
   argument: {

@@ -64,7 +64,7 @@ export function conditionOf(conditions: readonly Condition[] | undefined, type: 
 export function troubledConditions(conditions: readonly Condition[] = []): Condition[] {
   const bad: Partial<Record<ConditionType, string>> = {
     ...{ Ready: 'False', Stalled: 'True', Succeeded: 'False', RecoveryPoint: 'False' },
-    ...{ SecretsFound: 'False', Verified: 'False' },
+    ...{ SecretsFound: 'False', Verified: 'False', Drilled: 'False' },
   }
   return conditions.filter(({ type, status }) => bad[type] === status)
 }
