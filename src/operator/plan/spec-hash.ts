@@ -3,7 +3,16 @@ import type { ResourceSpec } from '../crd/resource.ts'
 
 /** Fields about when, where and how often a run works, and about what happens around it. */
 const otherFields: ReadonlySet<string> = new Set([
-  ...['schedule', 'timeZone', 'suspend', 'concurrencyPolicy', 'startingDeadlineSeconds', 'deletionPolicy', 'verify', 'drill'],
+  ...[
+    'schedule',
+    'timeZone',
+    'suspend',
+    'concurrencyPolicy',
+    'startingDeadlineSeconds',
+    'deletionPolicy',
+    'verify',
+    'drill',
+  ],
   ...['job', 'resources', 'podTemplate', 'parallelism'],
 ])
 
