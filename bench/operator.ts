@@ -14,7 +14,8 @@ import type { Row } from './row.ts'
 const NAMESPACES = 100
 const PER_NAMESPACE = 10
 const REST_MINUTES = 10
-const KINDS = 6
+/** Five of the operator, Jobs and pods. */
+const KINDS = 7
 /** The memory limit of the chart. */
 const LIMIT_MB = 512
 const timeoutMs = 5 * 60_000

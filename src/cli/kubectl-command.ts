@@ -15,7 +15,7 @@ export const kubectlCommand: CommandSpec = {
   },
   operands: [
     {
-      label: 'resource',
+      label: 'name',
       option: 'resource',
       description: 'NAME or TYPE/NAME, with the type backup, restore, offsetreset or offsetrollback',
       isRepeatable: true,

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { resourceKinds } from '../../src/operator/crd/resource.ts'
+import { controllers, resourceKinds } from '../../src/operator/crd/resource.ts'
 import { makeIdentity } from '../servers/certificates.ts'
 import { makeGuardedFolder } from '../servers/guard.ts'
 import { startKube } from '../servers/kube.ts'
@@ -18,7 +18,7 @@ import { useKafka } from './use-kafka.ts'
 const rules = [
   {
     apiGroups: ['kafka-backup.dev'],
-    resources: Object.values(resourceKinds()).map(({ plural }) => plural),
+    resources: controllers.map(one => resourceKinds()[one].plural),
     verbs: ['get', 'list', 'patch'],
   },
   { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list'] },
