@@ -20,8 +20,8 @@ const MAX_KEPT_BYTES = 8 << 20
 const MEMORY_STEP_BYTES = 1 << 20
 /** What is read at once. Between two such pieces there is a small one: the batch that is in both. */
 const TASK_BYTES = 4 << 20
-/** One that a thread works on, and one for it to continue with. */
-const TASKS_PER_THREAD = 2
+/** One that a thread works on, and two for it to continue with while the caller waits for a processor. */
+const TASKS_PER_THREAD = 3
 
 /** Says of batches whether records of them may be wanted: ahead, while the caller works with others. */
 export interface Sifting {
@@ -52,6 +52,7 @@ export function openSifting(
 
 interface Waiting {
   count: number
+  bytes: number
   /** Used again after the answer. */
   copy: SharedArrayBuffer | undefined
   thread: Thread
@@ -60,7 +61,8 @@ interface Waiting {
 
 interface Thread {
   worker: Worker
-  load: number
+  /** Of the tasks that it has not answered. */
+  bytes: number
   hasEnded: boolean
 }
 
@@ -91,15 +93,18 @@ class SieveThreads implements Sifting {
   }
 
   async sift(bytes: Buffer, headers: readonly BatchHeader[]): Promise<readonly (Verdict | undefined)[]> {
-    const [thread] = this.#threads.filter(({ hasEnded }) => !hasEnded).toSorted((a, b) => a.load - b.load)
+    const [thread] = this.#threads.filter(({ hasEnded }) => !hasEnded).toSorted((a, b) => a.bytes - b.bytes)
     const [first, last] = [headers[0], headers.at(-1)]
     if (this.#isClosed || !first || !last) return headers.map(() => undefined)
     if (!thread) return headers.map(header => this.#own.siftBatch(bytes, header))
-    const { memory, copy, shift } = this.#share(bytes, first.position, last.position + last.sizeBytes)
+    const end = last.position + last.sizeBytes
+    const size = end - first.position
+    const { memory, copy, shift } = this.#share(bytes, first.position, end)
     const task: SiftTask = { task: this.#tasks++, memory, positions: headers.map(({ position }) => position + shift) }
     const { promise, resolve } = Promise.withResolvers<readonly (Verdict | undefined)[]>()
-    this.#waiting.set(task.task, { count: headers.length, copy, thread, resolve })
-    if (thread.load++ === 0) thread.worker.ref()
+    this.#waiting.set(task.task, { count: headers.length, bytes: size, copy, thread, resolve })
+    if (thread.bytes === 0) thread.worker.ref()
+    thread.bytes += size
     thread.worker.postMessage(task)
     return promise
   }
@@ -118,7 +123,7 @@ class SieveThreads implements Sifting {
       workerData: this.#needles,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
     })
-    const thread: Thread = { worker, load: 0, hasEnded: false }
+    const thread: Thread = { worker, bytes: 0, hasEnded: false }
     worker.unref()
     worker.on('message', (answer: SiftAnswer) => this.#settle(answer))
     worker.on('error', () => this.#end(thread))
@@ -132,7 +137,8 @@ class SieveThreads implements Sifting {
     if (!waiting) return
     const { copy } = waiting
     if (copy && copy.byteLength <= MAX_KEPT_BYTES) this.#memory = [...this.#memory, copy]
-    if (--waiting.thread.load === 0) waiting.thread.worker.unref()
+    waiting.thread.bytes -= waiting.bytes
+    if (waiting.thread.bytes === 0) waiting.thread.worker.unref()
     waiting.resolve(verdicts)
   }
 

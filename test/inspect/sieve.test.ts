@@ -136,6 +136,30 @@ describe('a sieve on threads', () => {
     threads.close()
   })
 
+  test('gives a task to the thread that has the fewest bytes to search', async () => {
+    const { bytes, headers } = samples()
+    const workers: Worker[] = []
+    const note = (worker: Worker) => workers.push(worker)
+    await new Promise(resolve => setImmediate(resolve))
+    process.on('worker', note)
+    const threads = openSifting(needles, LARGE, 2)
+    while (workers.length < 2) await new Promise(resolve => setImmediate(resolve))
+    process.off('worker', note)
+    const given: number[] = []
+    for (const [number, worker] of workers.entries()) {
+      const post = worker.postMessage.bind(worker)
+      worker.postMessage = task => {
+        given.push(number)
+        post(task)
+      }
+    }
+    const small = headers.slice(0, 1)
+    const all = [headers, small, small, small].map(some => threads.sift(bytes, some))
+    assert.deepEqual(given, [0, 1, 1, 1])
+    await Promise.all(all)
+    threads.close()
+  })
+
   test('is not started for little data', () => {
     assert.equal(openSifting(needles, 1 << 20, 4).width, 1)
     assert.equal(openSifting(needles, LARGE, 1).width, 1)
