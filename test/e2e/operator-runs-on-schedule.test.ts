@@ -103,6 +103,7 @@ describe('the operator runs backups on schedule', () => {
       [good, damaged].map(ref => stage.until(ref, 'drilled', status => status.drill?.result !== undefined, 150_000)),
     )
     assert.deepEqual([proven?.drill?.result, proven?.drill?.records], ['Proven', proven?.records])
+    assert.match(proven?.drill?.evidence ?? '', /^drilled\/reports\/evidence\/drills\/[0-9tz]+-[0-9a-f]{16}$/)
     const { recoverySeconds = 0, lastProvenTime = '' } = proven?.drill ?? {}
     await operator.untilSample('kafka_backup_drill_recovery_seconds', { backup_name: 'drilled' }, recoverySeconds)
     const at = Date.parse(lastProvenTime) / 1000

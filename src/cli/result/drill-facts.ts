@@ -15,9 +15,14 @@ export function drillFacts({ evidence, location }: DrillReport): Facts {
       topics_left: clean_up.left.length,
     },
     gaps: gaps.length,
-    report: location,
+    report: keyOf(location, backup.location),
     ...(problem && { problem }),
   }
+}
+
+/** The key of evidence in the store of the backup; of other evidence the location. */
+function keyOf(location: string, store: string): string {
+  return location.startsWith(`${store}/`) ? location.slice(store.length + 1) : location
 }
 
 function problemOf({ failure, clean_up: { left } }: Evidence): Facts['problem'] {

@@ -136,7 +136,7 @@ const drill = object({
   records: count('Records that the last drill restored and compared.'),
   recoverySeconds: number('Recovery time of the last drill that proved the backup, without the comparison.'),
   lastProvenTime: time('When a drill last proved that the backup can be restored.'),
-  evidence: text('Where the evidence of the last drill is stored.'),
+  evidence: text('The key of the folder with the evidence of the last drill in the store.'),
   nextTime: time('When the next drill is due.'),
 })
 
