@@ -31,13 +31,19 @@ export function planDrill(facts: Facts, main: MainPlan, verify: VerifyPlan): Dri
   const { due, nextMs } = dueDrill(facts, facts.drill, main.runs)
   if (!due) return { lack: drillProblem, nextDrillMs: nextMs, recheckAtMs: nextMs }
   const waiting = { nextDrillMs: due.dueMs, recheckAtMs: nextMs }
-  if (isBusy(facts, main, verify)) return waiting
+  if (isBusy(facts, main, verify)) return { ...waiting, lack: drillProblem ?? knownLack(facts) }
   const lack = drillProblem ?? blockerOf(facts)
   if (lack) {
     const { reason, message } = lack
     return { ...waiting, lack: { reason, message }, recheckAtMs: Math.min(nowMs + POLL_MS, nextMs ?? Infinity) }
   }
   return { start: startRun(facts, due), nextDrillMs: nextMs, recheckAtMs: nextMs }
+}
+
+/** What blocked the drill before another run began: it is checked again after that. */
+function knownLack({ before }: Facts): DrillPlan['lack'] {
+  const { reason = '', message = '' } = before.drill ?? {}
+  return reason === 'SecretMissing' || reason === 'JobRefused' ? { reason, message } : undefined
 }
 
 function isBusy({ isContinuous }: Facts, { runs, start }: MainPlan, verify: VerifyPlan): boolean {

@@ -130,6 +130,19 @@ describe('drills', () => {
     assert.deepEqual(startedRuns(story.plan(at('16T03:00:00'), [main])), ['scheduled-20261116t0300z'])
   })
 
+  test('that were blocked stay so while a backup runs, because they are checked again only after it', () => {
+    const drillProblem = { reason: 'SecretMissing', message: 'Missing secrets: s.' }
+    const story = new Story(resourceOf(hourly))
+    story.plan(startMs)
+    story.plan(at('16T02:00:00'))
+    const main = jobOf(backupRun, { createdMs: at('16T02:00:00'), end: endOf({ completedMs: at('16T02:05:00') }) })
+    assert.deepEqual(reasons(story.plan(at('16T02:50:00'), [main], { drillProblem })), ['DrillBlocked'])
+    story.plan(at('16T03:00:00'), [main], { drillProblem })
+    const next = jobOf('scheduled-20261116t0300z', { createdMs: at('16T03:00:00'), ...running })
+    assert.deepEqual(reasons(story.plan(at('16T03:01:00'), [main, next])), [])
+    assert.equal(conditionOf(story, 'Drilled')?.reason, 'SecretMissing')
+  })
+
   test('with an invalid schedule are reported, and block no backup', () => {
     const story = new Story(resourceOf({ ...hourly, drill: { schedule: 'bad' } }))
     const plan = story.plan(at('16T02:00:00'))
