@@ -186,8 +186,8 @@ function blocksMain(facts: Facts, { live, lingering }: Runs): boolean {
 }
 
 /** Most volumes are mounted on one node at a time. */
-function usesVolume({ resource }: Facts): boolean {
-  const { storage } = resource.spec ?? {}
+function usesVolume({ resource, storage: referred }: Facts): boolean {
+  const storage = referred?.section?.value ?? resource.spec?.storage
   return isMap(storage) && storage.pvc !== undefined
 }
 

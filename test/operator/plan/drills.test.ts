@@ -100,6 +100,14 @@ describe('drills', () => {
     assert.deepEqual(startedRuns(story.plan(at('16T03:00:09'), [main])), ['scheduled-20261116t0300z'])
   })
 
+  test('stop also where the volume is that of a KafkaBackupStorage', () => {
+    const { story, main, drill } = drilled()
+    const storage = { name: 's', status: 'True', reason: 'StorageAvailable', message: '' } as const
+    const section = { value: volume, at: ['KafkaBackupStorage s: spec', 'storage'] }
+    const plan = story.plan(at('16T03:00:00'), [main, drill], { storage: { ...storage, section } })
+    assert.deepEqual([startedRuns(plan), plan.status.drill?.reason], [[], 'Preempted'])
+  })
+
   test('of a continuous backup run next to it, after its first round', () => {
     const { schedule: _, ...rest } = hourly
     const story = new Story(resourceOf({ ...rest, backup: { continuous: true } }))
