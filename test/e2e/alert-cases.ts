@@ -605,16 +605,26 @@ const drilled: AlertCase[] = [
   },
   {
     alert: 'KafkaBackupDrillOverdue',
-    name: 'fires for a backup that was never drilled, and stays quiet for one without drills',
-    series: {
-      [created]: '-86400x200',
-      [expected('drill')]: '3600x200',
-      [created.replace('orders', 'plain')]: '-1000000x200',
-    },
+    name: 'fires for a backup that was never drilled',
+    series: { [created]: '-86400x200', [expected('drill')]: '3600x200' },
     labels: ofOrders,
     states: [
       ['60m', 'quiet'],
       ['66m', 'firing'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupDrillOverdue',
+    name: 'stays quiet for a backup without drills, and for one that is drilled as it should be',
+    series: {
+      [created]: '-1000000x200',
+      [lastDrill.replace('orders', 'daily')]: '-86400x200',
+      [expected('drill').replace('orders', 'daily')]: '86400x200',
+    },
+    labels: ofOrders,
+    states: [
+      ['10m', 'quiet'],
+      ['90m', 'quiet'],
     ],
   },
 ]

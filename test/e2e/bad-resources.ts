@@ -64,7 +64,7 @@ const schedules: BadResource[] = [
     'KafkaBackup',
     'a drill of nothing',
     { drill: { schedule: '@daily', kafkaCluster: cluster, samplePercent: 0 } },
-    /spec\.drill\.samplePercent: .*greater than or equal to/,
+    /spec\.drill\.samplePercent: .*must be above 0/,
   ),
   bad(
     'KafkaBackup',

@@ -208,7 +208,8 @@ async function topicsOf(bootstrapServers: string[]): Promise<string[]> {
   const cluster = await openCluster({ bootstrapServers })
   try {
     const { topics } = await cluster.metadata({ topics: null }, new AbortController().signal)
-    return topics.map(({ name }) => name).sort()
+    const names = topics.map(({ name }) => name)
+    return names.filter(name => !name.startsWith('__')).sort()
   } finally {
     cluster.close()
   }

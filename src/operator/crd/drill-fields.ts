@@ -57,8 +57,9 @@ function partFields(include: FieldSchema | undefined): Record<string, FieldSchem
       description:
         'Restores only this share of the offsets of every partition, at a random place. Default: all of them.',
       type: 'number',
-      minimum: 0.000001,
       maximum: 100,
+      // The API server compares a whole number with the whole part of a minimum.
+      'x-kubernetes-validations': [{ rule: 'self >= 0.000001', message: 'must be above 0 and at most 100' }],
     },
     newest: {
       description: 'Restores only records of this time before the commit, such as `24h`. Default: all of them.',
