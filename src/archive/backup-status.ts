@@ -90,7 +90,7 @@ export function judgeBackup({ summary, generations, expected: stated, at }: Stat
   const ageMs = Math.max(0, nowMs - Date.parse(summary.created_at))
   const newGaps = countNewGaps(summary, read)
   const findings = [
-    ...judgeProofs(summary, nowMs, command),
+    ...judgeProofs(summary, nowMs, { command, at }),
     ...judgeAge(summary, ageMs, expected),
     ...judgeContent(summary, newGaps, command),
   ]
@@ -201,7 +201,17 @@ function judgeContent({ backup_id, complete }: Readable, newGaps: number, comman
   return [...(complete ? [] : [incomplete]), ...(newGaps > 0 ? [gaps] : [])]
 }
 
-function judgeProofs(summary: Readable, nowMs: number, command: CommandText): StatusFinding[] {
+/** A drill of a job needs the job file of a restore. */
+function drillAction({ backup_id }: Readable, at = ''): string {
+  if (!at.startsWith('--path')) return 'run `kafka-backup drill` with the job file of a restore'
+  return `run \`kafka-backup drill --backup-id ${backup_id} ${at} --target <brokers>\``
+}
+
+function judgeProofs(
+  summary: Readable,
+  nowMs: number,
+  { command, at }: { command: CommandText; at: string | undefined },
+): StatusFinding[] {
   const { last_deep_verification: deep, last_proven_drill: proven } = summary
   const damage = damageOf(summary)
   const failed = failedDrillOf(summary)
@@ -239,7 +249,7 @@ function judgeProofs(summary: Readable, nowMs: number, command: CommandText): St
       level: 'notice',
       kind: 'not_drilled',
       message,
-      action: 'run `kafka-backup drill` with a target cluster',
+      action: drillAction(summary, at),
     })
   }
   return findings

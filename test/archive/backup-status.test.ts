@@ -99,8 +99,15 @@ describe('the content of a backup', () => {
 
 test('actions name the location, so that they can be run as they are', () => {
   const none = { last_deep_verification: null, last_proven_drill: null, last_drill: null }
-  const [action] = judge({ summary: { ...healthy, ...none }, at: '--path /backups' }).findings.map(one => one.action)
-  assert.equal(action, 'run `kafka-backup verify --deep orders --path /backups`')
+  const actions = (at: string) => judge({ summary: { ...healthy, ...none }, at }).findings.map(one => one.action)
+  assert.deepEqual(actions('--path /backups'), [
+    'run `kafka-backup verify --deep orders --path /backups`',
+    'run `kafka-backup drill --backup-id orders --path /backups --target <brokers>`',
+  ])
+  assert.deepEqual(actions('--config job.yaml'), [
+    'run `kafka-backup verify --deep orders --config job.yaml`',
+    'run `kafka-backup drill` with the job file of a restore',
+  ])
 })
 
 describe('proofs of a backup', () => {

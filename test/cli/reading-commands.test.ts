@@ -152,7 +152,8 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
     assert.deepEqual([code, out.split('\n').length], [0, 4])
     assert.match((await run(['list', ...at, ...config])).err, /either --path or --config/)
     assert.match((await run(['list', ...at, '--set', 'a=1'])).err, /--set needs --config/)
-    assert.match((await run(['list'])).err, /pass --path or --config/)
+    const without = /pass --path or --config, or set KAFKA_BACKUP_LOCATION/
+    for (const argv of [['list'], ['describe', 'orders']]) assert.match((await run(argv)).err, without)
   })
 
   test('closes the storage after a failure, too', async () => {

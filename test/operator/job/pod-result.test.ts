@@ -39,6 +39,7 @@ test('reads the result of a command, also if its strings were cut', () => {
     mayHoldDeletedKeys: 2,
     estimate: undefined,
     groups: undefined,
+    recoverySeconds: undefined,
     snapshotId: undefined,
     report: 'orders/reports/x.json',
   })
@@ -59,6 +60,15 @@ test('reads the estimated time of a restore, and the time that it took', () => {
   for (const other of [undefined, null, [], 7, {}, { ...known, seconds: '1' }, { ...known, precision: 'never' }]) {
     assert.equal(read(other), undefined)
   }
+})
+
+test('reads the recovery time of a drill, and of no other command', () => {
+  const read = (command: string, recovery_seconds: unknown) =>
+    parsePodResult(JSON.stringify({ ok: true, exit: 0, command, totals: { recovery_seconds } }))?.recoverySeconds
+  assert.deepEqual(
+    [read('drill run', 12.5), read('restore', 12.5), read('drill run', '1')],
+    [12.5, undefined, undefined],
+  )
 })
 
 test('rejects an empty, cut or foreign message as a result', () => {
@@ -98,7 +108,7 @@ test('bounds the result of a hostile pod, and accepts only strings and numbers',
       mayHoldDeletedKeys: undefined,
       estimate: undefined,
     },
-    ...{ snapshotId: undefined, report: undefined },
+    ...{ recoverySeconds: undefined, snapshotId: undefined, report: undefined },
   })
 })
 
