@@ -33,7 +33,7 @@ export interface LogBase {
 export class LogWriter {
   readonly #storage: Storage
   readonly #options: LogOptions
-  readonly #tails: ListTails
+  readonly #tails = new ListTails()
   readonly #pieces: PieceStore | undefined
   #newest: Manifest | undefined
   /** Composes the manifest of the newest commit, which takes time for every partition. */
@@ -41,19 +41,20 @@ export class LogWriter {
   #log: CommitLog | undefined
   #merging: MergingLog | undefined
 
-  private constructor(storage: Storage, options: LogOptions, { manifest, opened }: LogBase, tails: ListTails) {
+  private constructor(storage: Storage, options: LogOptions, { manifest, opened }: LogBase) {
     this.#storage = storage
     this.#options = options
     this.#newest = manifest
-    this.#tails = tails
     this.#pieces = options.pieces && new PieceStore(storage, options, options.pieces)
     if (opened) this.#use(new CommitLog(storage, options.backupId, options.newRun, startOf(opened)))
   }
 
   static async open(storage: Storage, base: LogBase, options: LogOptions, signal: AbortSignal): Promise<LogWriter> {
     const { opened } = base
-    const tails = options.pieces && opened ? await readTails(storage, opened, signal) : new ListTails()
-    return new LogWriter(storage, options, base, tails)
+    const writer = new LogWriter(storage, options, base)
+    const merging = writer.#merging
+    if (merging && opened) await readTails(storage, opened, writer.#tails, merging.watchLists(), signal)
+    return writer
   }
 
   /** The newest generation; its partitions do not name their segments. */

@@ -66,17 +66,20 @@ export class MergingLog {
       await this.#mergeDue(signal)
     } finally {
       // Readers must not have to read ever more commits because merging fails.
-      if (!signal.aborted) await this.#log.tidy(signal, this.#watchLists())
+      if (!signal.aborted) await this.#log.tidy(signal, this.watchLists())
     }
   }
 
   /** Of the newest generation. */
   async checkpoint(signal: AbortSignal): Promise<void> {
-    await this.#log.checkpoint(signal, this.#watchLists())
+    await this.#log.checkpoint(signal, this.watchLists())
   }
 
-  /** A checkpoint reads the lists that have changed: an opportunity to find those with many small segments. */
-  #watchLists(): ((list: string, segments: readonly Segment[]) => void) | undefined {
+  /**
+   * Finds lists with many small segments where lists are read anyway: for a checkpoint, and when the log is opened. A prune writes checkpoints of its
+   * own, and with one a day the log itself has none to write.
+   */
+  watchLists(): ((list: string, segments: readonly Segment[]) => void) | undefined {
     if (this.#small.length > 0) return undefined
     if (this.#done.length === 0) this.#reshaped.clear()
     const rules = this.#rules()

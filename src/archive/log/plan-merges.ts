@@ -70,7 +70,7 @@ export function planMerges(list: string, tail: ListTail, rules: MergeRules, mayB
 }
 
 /** A list with so many segments that were merged from pieces has the small ones merged again. */
-const MANY_SEGMENTS = 64
+const MANY_SEGMENTS = 32
 /** Fewer are not worth copying them. */
 const MIN_NEIGHBORS = 8
 /** A segment has as many bytes as so many of the largest pieces. */

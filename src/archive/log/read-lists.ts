@@ -3,7 +3,7 @@ import { incarnationKey } from '../incarnation.ts'
 import { listSegments } from '../indexes.ts'
 import type { Manifest, Segment } from '../manifest.ts'
 import { ownerOf } from './as-manifest.ts'
-import { ListTails } from './list-tails.ts'
+import type { ListTails } from './list-tails.ts'
 import { type OpenedGeneration, openGeneration } from './open-generation.ts'
 import { tailOf } from './plan-merges.ts'
 import { SegmentLists } from './segment-lists.ts'
@@ -33,11 +33,19 @@ export async function readFirstList(
   return topic && found ? listSegments(storage, topic, found, signal) : []
 }
 
-/** What a writer that merges has to know of all lists. */
-export async function readTails(storage: Storage, opened: OpenedGeneration, signal: AbortSignal): Promise<ListTails> {
+/** Reads what a writer that merges has to know of all lists. `onList` sees all segments of each. */
+export async function readTails(
+  storage: Storage,
+  opened: OpenedGeneration,
+  tails: ListTails,
+  onList: ((list: string, segments: readonly Segment[]) => void) | undefined,
+  signal: AbortSignal,
+): Promise<void> {
   const lists = new SegmentLists(storage, opened)
-  const tails = new ListTails()
   // Those of a page one after the other.
-  for (const list of [...opened.state.lists.keys()].sort()) tails.set(list, tailOf(await lists.read(list, signal)))
-  return tails
+  for (const list of [...opened.state.lists.keys()].sort()) {
+    const segments = await lists.read(list, signal)
+    tails.set(list, tailOf(segments))
+    onList?.(list, segments)
+  }
 }
