@@ -1,8 +1,8 @@
 /**
- * `find-bytes.wat`, assembled with `wat2wasm src/lib/find-bytes.wat --output=- | base64 -w0` of wabt. It passes 64 places at a time,
- * and only searches memory that it owns.
+ * `find-bytes.wat`, assembled with `wat2wasm src/lib/find-bytes.wat --output=- | base64 -w0` of wabt; its test compares them. It passes
+ * 64 places at a time, and only searches memory that it owns.
  */
-const FIND_BYTES =
+export const FIND_BYTES =
   'AGFzbQEAAAABCQFgBH9/f38BfwIPAQNlbnYGbWVtb3J5AgABAwIBAAcIAQRmaW5kAAAKwwIBwAICAnsGfyADQQFrIQogAi0AAP0PIQQgAiAKai0AAP0P' +
   'IQUgASADayEHAkADQCAAIAdKDQEgACAKaiELAkADQCAAQTBqIAdKDQEgAP0ABAAgBP0jIAv9AAQAIAX9I/1OIAD9AAQQIAT9IyAL/QAEECAF/SP9Tv1Q' +
   'IAD9AAQgIAT9IyAL/QAEICAF/SP9TiAA/QAEMCAE/SMgC/0ABDAgBf0j/U79UP1Q/VMNASAAQcAAaiEAIAtBwABqIQsMAAsLIAD9AAQAIAT9IyAAIApq' +

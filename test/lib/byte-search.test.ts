@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
-import { ByteSearch } from '../../src/lib/byte-search.ts'
+import { ByteSearch, FIND_BYTES } from '../../src/lib/byte-search.ts'
+import { assembleWat } from './assemble-wat.ts'
 
 /** Few different bytes, so that most places agree in the first and the last byte. */
 function bytesOf(length: number): Buffer {
@@ -9,6 +11,14 @@ function bytesOf(length: number): Buffer {
 }
 
 describe('a search for bytes', () => {
+  test('is assembled from its text', async () => {
+    const text = await readFile(new URL('../../src/lib/find-bytes.wat', import.meta.url), 'utf8')
+    assert.equal(FIND_BYTES, assembleWat(text).toString('base64'))
+    assert.notEqual(FIND_BYTES, assembleWat(text.replace('i32.const 48', 'i32.const 32')).toString('base64'))
+    assert.throws(() => assembleWat(text.replaceAll('i32.ctz', 'i32.clz')), /instruction i32\.clz/)
+    assert.throws(() => assembleWat(text.replace('(br $quick)', '(br $nowhere)')), /unknown name \$nowhere/)
+  })
+
   test('finds what Buffer.indexOf finds, at every length and place', () => {
     for (let length = 1; length <= 40; length++) {
       const needle = bytesOf(length)
