@@ -19,6 +19,11 @@ const where: readonly OptionSpec[] = [
   { name: 'all-namespaces', description: 'watch the resources of all namespaces' },
   apiGroup,
   {
+    name: 'strimzi-api',
+    value: { kind: 'choice', label: 'version', choices: ['v1', 'v1beta2'] },
+    description: 'read the Kafka resources of Strimzi in this API version, for `clusterRef`; default: do not read them',
+  },
+  {
     name: 'kubeconfig',
     value: { kind: 'file', label: 'file' },
     description: 'kubeconfig file, to run outside of a cluster; default: the service account of the pod',

@@ -240,6 +240,14 @@ test('a storageRef replaces storage, and is as immutable where backups have to b
   await edit(resource, { storageRef: null, storage: goodSpecs.KafkaBackup?.storage })
 })
 
+test('a clusterRef replaces kafkaCluster', async () => {
+  const byName = { kafkaCluster: null, clusterRef: { name: 'prod', listener: 'tls' }, kafkaUserRef: { name: 'backup' } }
+  for (const kind of Object.keys(goodSpecs).filter(each => each !== 'KafkaBackupStorage')) {
+    const { spec } = await create(kind, byName)
+    assert.deepEqual(spec.clusterRef, { kind: 'Kafka', name: 'prod', listener: 'tls' })
+  }
+})
+
 test('the location of a KafkaBackupStorage is immutable, its address and secrets are not', async () => {
   const resource = await create('KafkaBackupStorage', {})
   const { validationInterval, suspend, job } = resource.spec
@@ -356,9 +364,11 @@ function planPods(resource: OwnResource): void {
   const stages = shards > 1 ? (['shards', 'commit'] as const) : (['whole'] as const)
   const backupId = resource.spec.backupId ?? resource.metadata.name
   // What it refers to is valid on its own.
-  const references = resource.spec.storageRef
-    ? { storage: storageSection('a', { storage: goodSpecs.KafkaBackup?.storage }) }
-    : {}
+  const { storage, kafkaCluster } = goodSpecs.KafkaBackup as Record<string, Record<string, unknown>>
+  const references = {
+    ...(resource.spec.storageRef && { storage: storageSection('a', { storage }) }),
+    ...(resource.spec.clusterRef && { kafkaCluster: { value: kafkaCluster ?? {}, at: ['spec', 'clusterRef'] } }),
+  }
   const snapshotId = resource.spec.resetRef && { snapshotId: '20260131t080000z-1a2b3c4d' }
   for (const stage of stages) {
     planJobPod(controller, resource, { purpose: 'main', stage, shards, backupId, ...snapshotId }, references)

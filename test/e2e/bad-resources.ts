@@ -104,11 +104,24 @@ const schedules: BadResource[] = [
   ),
 ]
 
+const strimzi = { name: 'prod', listener: 'tls' }
+
 const references: BadResource[] = [
   ...['KafkaBackup', 'KafkaRestore', 'KafkaOffsetReset', 'KafkaOffsetRollback'].flatMap(kind => [
     bad(kind, 'two storages', { storageRef: { name: 'minio' } }, /exactly one of storage and storageRef/),
     bad(kind, 'no storage', { storage: null }, /exactly one of storage and storageRef/),
   ]),
+  ...['KafkaBackup', 'KafkaRestore', 'KafkaOffsetReset', 'KafkaOffsetRollback'].flatMap(kind => [
+    bad(kind, 'two clusters', { clusterRef: strimzi }, /exactly one of kafkaCluster and clusterRef/),
+    bad(kind, 'no cluster', { kafkaCluster: null }, /exactly one of kafkaCluster and clusterRef/),
+  ]),
+  bad('KafkaBackup', 'a KafkaUser without Strimzi', { kafkaUserRef: { name: 'u' } }, /kafkaUserRef is for clusterRef/),
+  bad(
+    'KafkaBackup',
+    'no listener of Strimzi',
+    { kafkaCluster: null, clusterRef: { name: 'prod' } },
+    /spec\.clusterRef\.listener: Required/,
+  ),
   bad('KafkaBackup', 'a storage of no name', { storage: null, storageRef: {} }, /spec\.storageRef\.name: Required/),
   bad('KafkaBackupStorage', 'no location', { storage: null }, /spec\.storage: Required/),
   bad('KafkaBackupStorage', 'no bucket', { storage: { backend: 's3' } }, /spec\.storage\.bucket: Required/),

@@ -10,6 +10,7 @@ import type { KubeObject, ResourceKind } from '../../src/operator/kube/object.ts
 import { LeaseClaim, leaseKind } from '../../src/operator/leader/lease-claim.ts'
 import { type ChartValues, type InstalledChart, installChart } from '../servers/chart.ts'
 import { type Kube, startKube } from '../servers/kube.ts'
+import { installStrimziDefinition } from '../servers/strimzi.ts'
 import { formatRight, type Right, rightsOf } from './access-reviews.ts'
 
 const open = new AbortController().signal
@@ -109,6 +110,16 @@ describe('a release for its own namespace', () => {
     })
     await assertForbidden(api.get(leaseKind, { namespace, name: 'other' }, open))
     await assertForbidden(new LeaseClaim({ ...parts, lease: { namespace, name: 'other' } }).claim(open))
+  })
+})
+
+describe('a release that reads clusters of Strimzi', () => {
+  const use = useRelease({ strimzi: { enabled: true }, ...withoutShared })
+
+  test('has the permission to read them, and no other one', async () => {
+    await installStrimziDefinition(kube)
+    const kafkas = rights(['get', 'list', 'watch'], 'kafka.strimzi.io', 'kafkas')
+    assert.deepEqual(await rightsOf(kube, use.user, use.namespace), [...work, ...kafkas, ...leaderRights(use)].sort())
   })
 })
 

@@ -8,6 +8,7 @@ import { type Apicurio, startApicurio } from '../servers/apicurio.ts'
 import type { ObjectRef } from '../servers/kube-object.ts'
 import { findSample } from '../servers/metric-samples.ts'
 import { type Nginx, startNginx } from '../servers/nginx.ts'
+import { applyStrimziKafka, installStrimziDefinition } from '../servers/strimzi.ts'
 import { type S3Server, startS3 } from '../servers/versitygw.ts'
 import { assertKeptSecret, useOperatorWorld } from './operator-world.ts'
 import { fillOneOfEach, openRegistry, stockRegistry, type WatchedRegistry, type WorldTopic } from './schema-world.ts'
@@ -22,7 +23,10 @@ const isolation = 'read_committed'
 describe('the operator backs up and restores', () => {
   const source = useSecureKafka()
   const target = useKafka()
-  const world = useOperatorWorld()
+  const world = useOperatorWorld(undefined, {
+    values: { strimzi: { enabled: true } },
+    prepare: installStrimziDefinition,
+  })
   let apicurio: Apicurio
   let nginx: Nginx
   let registry: WatchedRegistry
@@ -50,8 +54,12 @@ describe('the operator backs up and restores', () => {
     await source.driver.seedBulk('bulk', { count: BULK, partitions: 3, valueBytes: 500 })
     await source.driver.readGroup({ group: 'billing', topics: ['avro', 'bulk'], take: 50 })
     const { stage } = world
-    await stage.secret('kafka-login', { password: scramPassword })
-    await stage.secret('kafka-ca', { 'ca.pem': await readFile(source.identities.ca.cert, 'utf8') })
+    // As the Cluster Operator and the User Operator of Strimzi make them.
+    const pem = (path: string) => readFile(path, 'utf8')
+    const { ca, client } = source.identities
+    await stage.secret('prod-cluster-ca-cert', { 'ca.crt': await pem(ca.cert), 'ca.p12': 'x', 'ca.password': 'x' })
+    await stage.secret('backup-scram', { password: scramPassword, 'sasl.jaas.config': 'unused' })
+    await stage.secret('backup-tls', { 'user.crt': await pem(client.cert), 'user.key': await pem(client.key) })
     await stage.secret('s3-login', { id: s3.credentials.accessKeyId, key: s3.credentials.secretAccessKey })
     await stage.secret('registry-login', { user: registryLogin.username, word: registryLogin.password })
     storage = {
@@ -70,18 +78,8 @@ describe('the operator backs up and restores', () => {
   })
 
   const backupSpec = () => ({
-    kafkaCluster: {
-      bootstrapServers: [source.at('SASLTLS')],
-      security: {
-        protocol: 'SASL_SSL',
-        tls: { caCertSecret: { name: 'kafka-ca', key: 'ca.pem' } },
-        sasl: {
-          mechanism: 'SCRAM-SHA-512',
-          username: scramUser,
-          passwordSecret: { name: 'kafka-login', key: 'password' },
-        },
-      },
-    },
+    clusterRef: { name: 'prod', listener: 'scram' },
+    kafkaUserRef: { name: 'backup-scram', userName: scramUser },
     topics: { include: [...topics.map(({ name }) => name), 'bulk'] },
     storage,
     backup: { rateLimit: '1MiB', commitInterval: '2s' },
@@ -97,9 +95,28 @@ describe('the operator backs up and restores', () => {
   const total = BULK + 3 * MESSAGES
   let backup: { ref: ObjectRef; status: ResourceStatus }
 
-  test('a KafkaBackup with a schema registry backs up, and reports progress', async () => {
+  test('a KafkaBackup with a schema registry backs up a cluster of Strimzi, and reports progress', async () => {
     const { stage, operator } = world
     const ref = await stage.apply('backup', 'orders', backupSpec())
+    const { message } = await stage.until(ref, 'without its cluster', ({ reason }) => reason === 'ClusterMissing')
+    assert.match(message ?? '', /Kafka prod of Strimzi does not exist/)
+    const listener = (name: string, type: string) => ({
+      name,
+      port: 9093,
+      type: 'internal',
+      tls: true,
+      authentication: { type },
+    })
+    await applyStrimziKafka(stage.kube, stage.namespace, 'prod', {
+      spec: { kafka: { listeners: [listener('scram', 'scram-sha-512'), listener('tls', 'tls')] } },
+      status: {
+        conditions: [{ type: 'Ready', status: 'True' }],
+        listeners: [
+          { name: 'scram', bootstrapServers: source.at('SASLTLS') },
+          { name: 'tls', bootstrapServers: source.at('MTLS') },
+        ],
+      },
+    })
     const labels = { backup_name: 'orders', namespace: stage.namespace }
     const counts: number[] = []
     const seen = new Set<string>()
@@ -210,6 +227,19 @@ describe('the operator backs up and restores', () => {
     const labels = { restore_name: 'orders-back', namespace: world.stage.namespace, outcome: 'success' }
     await world.operator.untilSample('kafka_backup_restores_total', labels, 1)
     await world.operator.untilSample('kafka_backup_restore_records_total', labels, total)
+  })
+
+  test('an offset snapshot logs in with the certificate of a KafkaUser, and goes to a KafkaBackupStorage', async () => {
+    const { status } = await world.run('offset_rollback', 'before-the-switch', {
+      operation: 'snapshot',
+      groups: ['billing'],
+      clusterRef: { name: 'prod', listener: 'tls' },
+      kafkaUserRef: { name: 'backup-tls' },
+      storageRef: { name: 'minio' },
+    })
+    assert.ok(status.snapshotId)
+    const conditions = Object.fromEntries((status.conditions ?? []).map(({ type, status: is }) => [type, is]))
+    assert.deepEqual([conditions.ClusterFound, conditions.StorageAvailable], ['True', 'True'])
   })
 
   test('the spec of a finished resource is immutable', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import type { Controller, ResourceSpec } from '../../src/operator/crd/resource.ts'
 import type { Phase } from '../../src/operator/crd/status.ts'
+import type { ChartValues } from '../servers/chart.ts'
 import type { Kube } from '../servers/kube.ts'
 import type { ObjectRef } from '../servers/kube-object.ts'
 import { kafkaBackupImage } from '../servers/kubelet-images.ts'
@@ -15,12 +16,19 @@ export interface OperatorWorld {
   run(controller: Controller, name: string, spec: ResourceSpec, phase?: Phase): ReturnType<typeof runResource>
 }
 
-/** With `startOwnKube` the control plane is not one that other test files use at the same time. */
-export function useOperatorWorld(startOwnKube?: () => Promise<Kube>): OperatorWorld {
+/**
+ * With `startOwnKube` the control plane is not one that other test files use at the same time. With `values` of the chart, `prepare`
+ * can install what the operator then needs.
+ */
+export function useOperatorWorld(
+  startOwnKube?: () => Promise<Kube>,
+  { values = {}, prepare }: { values?: ChartValues; prepare?: (kube: Kube) => Promise<void> } = {},
+): OperatorWorld {
   const world = {} as OperatorWorld
   before(async () => {
     const own = startOwnKube && { kube: await startOwnKube() }
-    world.stage = await openOperatorStage({ image: kafkaBackupImage(), ...own })
+    world.stage = await openOperatorStage({ image: kafkaBackupImage(), values, ...own })
+    await prepare?.(world.stage.kube)
     world.operator = await world.stage.start()
     world.run = (controller, name, spec, phase = 'Completed') => runResource(world, controller, name, spec, phase)
   })

@@ -1,6 +1,7 @@
 import type { JobLimits, Resource, ResourceSpec } from '../../src/operator/crd/resource.ts'
 import { type AnyController, resourceKinds } from '../../src/operator/crd/resource.ts'
 import type { Phase, ResourceStatus } from '../../src/operator/crd/status.ts'
+import type { ChartValues } from './chart.ts'
 import type { Kube } from './kube.ts'
 import { type KubeFaultProxy, startKubeFaultProxy } from './kube-fault-proxy.ts'
 import type { KubeObject, ObjectRef } from './kube-object.ts'
@@ -16,6 +17,8 @@ export interface StageOptions {
   image: KubeletImage
   /** A control plane that no other test file uses; without it, perhaps a shared one. */
   kube?: Kube
+  /** Of the chart, besides the image. */
+  values?: ChartValues
 }
 
 export interface StartOptions extends Pick<OperatorOptions, 'podName'> {
@@ -62,12 +65,12 @@ const waitMs = 120_000
 const [repository, tag] = stageImage.split(':')
 const chartValues = { jobs: { image: { repository, tag } } }
 
-export async function openOperatorStage({ image, kube: own }: StageOptions): Promise<OperatorStage> {
+export async function openOperatorStage({ image, kube: own, values = {} }: StageOptions): Promise<OperatorStage> {
   const kube = own ?? (await shareKube())
   const kubelet = await startKubelet(kube, { images: { [stageImage]: image } })
   const proxy = await startKubeFaultProxy(kube)
   const namespace = await kube.makeNamespace('operator', { 'pod-security.kubernetes.io/enforce': 'restricted' })
-  const { account, args } = await installOperatorAccess(kube, namespace, chartValues)
+  const { account, args } = await installOperatorAccess(kube, namespace, { ...chartValues, ...values })
   const operators: Operator[] = []
   const start: OperatorStage['start'] = async ({ throughProxy = false, flags = [], ...options } = {}) => {
     const direct = await kube.credentialsFor(account)

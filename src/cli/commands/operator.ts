@@ -41,6 +41,7 @@ function readOptions(options: CommandOptions, env: Session['env']): ServeOptions
     namespaces: readNamespaces(options),
     leaseName: options.leaderElect ? readName('--lease-name', leaseName) : undefined,
     workers: readWorkers(options.workers),
+    strimziApi: options.strimziApi,
     progressIntervalMs: readInterval(options.progressInterval),
     metricsHoldMs: readHold(options.metricsHold),
     kubeconfig: options.kubeconfig,

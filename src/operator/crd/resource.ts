@@ -49,6 +49,9 @@ export interface ResourceSpec {
   resetRef?: { name: string }
   /** A KafkaBackupStorage of the namespace, instead of `storage`. */
   storageRef?: { name: string }
+  /** A Kafka of Strimzi in the namespace, instead of `kafkaCluster`. */
+  clusterRef?: ClusterRef
+  kafkaUserRef?: KafkaUserRef
   /** How often a KafkaBackupStorage is validated: `1h`. */
   validationInterval?: string
   enterprise?: { licenseSecret?: { name: string }; [field: string]: unknown }
@@ -70,6 +73,19 @@ export interface DrillSpec {
   signingKeySecret?: { name: string; key: string }
   scratchPrefix?: string
   restore?: unknown
+}
+
+export interface ClusterRef {
+  kind?: 'Kafka'
+  name: string
+  listener: string
+  caCertSecret?: { name: string; key: string }
+}
+
+export interface KafkaUserRef {
+  name: string
+  userName?: string
+  secretName?: string
 }
 
 export interface JobLimits {

@@ -1,3 +1,4 @@
+import { withClusterRef } from './cluster-fields.ts'
 import { drillFields } from './drill-fields.ts'
 import { type FieldGroup, type FieldSchema, mergeGroups, textOrNumberRule } from './field-schema.ts'
 import { podTemplateField } from './pod-template-fields.ts'
@@ -9,10 +10,8 @@ import { storageFields, withStorageRef } from './storage-fields.ts'
 /** All fields of a spec: those of a job file, those of the kind, and those of all Jobs. */
 export function specFields(controller: AnyController): FieldGroup {
   if (controller === 'storage') return mergeGroups([jobFieldSchema(controller), storageFields, podFields])
-  const job = withStorageRef(jobFieldSchema(controller))
-  const kafkaCluster = { ...job.properties.kafkaCluster, description: 'The Kafka cluster and its connection settings.' }
-  const named = { ...job, properties: { ...job.properties, kafkaCluster } }
-  return mergeGroups([named, ...ownFields(controller), jobFields, podFields])
+  const job = withClusterRef(withStorageRef(jobFieldSchema(controller)))
+  return mergeGroups([job, ...ownFields(controller), jobFields, podFields])
 }
 
 function ownFields(controller: Controller): FieldGroup[] {

@@ -26,6 +26,8 @@ export type ConditionType =
   | 'LicenseFound'
   /** Of a resource with a `storageRef`: the storage exists and is available. */
   | 'StorageAvailable'
+  /** Of a resource with a `clusterRef`: the cluster exists and has an address. */
+  | 'ClusterFound'
   /** Of a KafkaBackupStorage: the last validation of its spec succeeded. */
   | 'Available'
 
@@ -154,7 +156,7 @@ export const statusSchema = {
     message: text('A description of the cause, with what to do.'),
     observedGeneration: count('The generation of the spec that this status describes.'),
     conditions: conditions(
-      'Ready, Reconciling, Stalled, Progressing, Succeeded, RecoveryPoint, SecretsFound, Scheduled, Verified, Drilled, LicenseFound, StorageAvailable.',
+      'Ready, Reconciling, Stalled, Progressing, Succeeded, RecoveryPoint, SecretsFound, Scheduled, Verified, Drilled, LicenseFound, StorageAvailable, ClusterFound.',
     ),
     startTime: time('When the last run started.'),
     completionTime: time('When the last run ended. Not set while a run is active.'),

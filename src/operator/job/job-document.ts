@@ -22,9 +22,10 @@ export function writeDocument(
 ): Fields {
   if (step.purpose === 'drill') return writeDrillDocument(resource, step, needs, references)
   const layout = layoutOf(controller)
-  const spec = step.purpose === 'delete' ? storageOnly(resource.spec) : withDefaults(resource)
+  const spec = withDefaults(resource)
   const document: Fields = { mode: layout.mode, backup_id: escapeReferences(backupIdOf(resource, step)) }
-  for (const part of layout.parts) {
+  const isWhole = needsCluster(controller, step)
+  for (const part of layout.parts.filter(({ name }) => isWhole || name === 'storage')) {
     const { value, at } = sectionOf(part.name, spec, references)
     if (value === undefined || part.field.type !== 'section') continue
     const place = { job: part.path, spec: at }
@@ -38,10 +39,9 @@ function backupIdOf({ metadata }: Resource, { backupId }: JobStep): string {
   return backupId === '' ? metadata.name.slice(0, MAX_BACKUP_ID) : backupId
 }
 
-/** A deletion only needs the store, so a missing Kafka password must not block it. */
-function storageOnly({ kafkaCluster, topics, storage }: ResourceSpec): ResourceSpec {
-  const { bootstrapServers } = isMap(kafkaCluster) ? kafkaCluster : {}
-  return { kafkaCluster: { bootstrapServers }, topics, storage }
+/** A deletion only needs the store, so neither a missing Kafka password nor a missing cluster must block it. */
+export function needsCluster(controller: AnyController, { purpose }: JobStep): boolean {
+  return controller !== 'storage' && purpose !== 'delete'
 }
 
 /** With mode `full` each run creates a separate backup, so retention covers all backups of the resource. */

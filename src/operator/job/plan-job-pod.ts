@@ -7,7 +7,7 @@ import { checkOffsetFields } from '../crd/offset-fields.ts'
 import type { AnyController, Resource } from '../crd/resource.ts'
 import { inSpecWords } from '../crd/spec-words.ts'
 import { planArgs } from './job-args.ts'
-import { writeDocument } from './job-document.ts'
+import { needsCluster, writeDocument } from './job-document.ts'
 import { JobNeeds } from './job-needs.ts'
 import type { JobPod, JobStep } from './job-pod.ts'
 import { checkReferences, type References } from './references.ts'
@@ -45,7 +45,7 @@ function checkDocument({ controller, resource, step }: PodRequest, document: unk
   const isDrill = step.purpose === 'drill'
   const layout = layoutOf(isDrill ? 'restore' : controller)
   const env = Object.fromEntries(needs.env.map(({ name }) => [name, 'a secret']))
-  const isClusterless = controller === 'storage'
+  const isClusterless = !needsCluster(controller, step)
   const found = findJobProblems(document, { env: { POD_IP: '127.0.0.1', ...env }, mode: layout.mode, isClusterless })
   return found
     .filter(({ about, path }) => about === 'field' || !needs.isVariable(path))

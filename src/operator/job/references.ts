@@ -9,19 +9,40 @@ export interface ReferredSection {
 }
 
 /** The sections of a spec that come from other objects, by their names in the spec. */
-export type References = Partial<Record<'storage', ReferredSection>>
+export type References = Partial<Record<'storage' | 'kafkaCluster', ReferredSection>>
+
+/** An object that a spec refers to, and whether it can be used. */
+export interface ReferenceState {
+  name: string
+  status: 'True' | 'False' | 'Unknown'
+  reason: string
+  message: string
+  /** Undefined where the object does not have it. */
+  section?: ReferredSection
+}
 
 /** The section as the spec or the object that it refers to has it, and where a reader finds it. */
 export function sectionOf(name: string, spec: ResourceSpec, references: References): { value: unknown; at: FieldPath } {
-  const referred = name === 'storage' ? references.storage : undefined
+  const referred = name === 'storage' || name === 'kafkaCluster' ? references[name] : undefined
   return referred ?? { value: spec[name], at: ['spec', name] }
 }
 
 /** The API server checks the same; a resource may be older than the rule. */
-export function checkReferences({ storage, storageRef }: ResourceSpec): Problem[] {
-  if (storage === undefined || storageRef === undefined) return []
-  const wrong = 'cannot be used together with spec.storage; remove one of them'
-  return [{ path: ['spec', 'storageRef'], about: 'field', wrong }]
+export function checkReferences(spec: ResourceSpec): Problem[] {
+  const both = (name: 'storage' | 'kafkaCluster', ref: 'storageRef' | 'clusterRef'): Problem[] => {
+    if (spec[name] === undefined || spec[ref] === undefined) return []
+    return [about(ref, `cannot be used together with spec.${name}; remove one of them`)]
+  }
+  const isAlone = spec.kafkaUserRef !== undefined && spec.clusterRef === undefined
+  return [
+    ...both('storage', 'storageRef'),
+    ...both('kafkaCluster', 'clusterRef'),
+    ...(isAlone ? [about('kafkaUserRef', 'is for spec.clusterRef; use spec.kafkaCluster.security')] : []),
+  ]
+}
+
+function about(name: string, wrong: string): Problem {
+  return { path: ['spec', name], about: 'field', wrong }
 }
 
 /** The section of a KafkaBackupStorage. */

@@ -25,6 +25,7 @@ export function planConditions(facts: Facts, decision: Decision, shown: ShownPha
     ['Drilled', drilledVerdict(facts, decision)],
     ['LicenseFound', licenseVerdict(facts)],
     ['StorageAvailable', facts.storage],
+    ['ClusterFound', facts.cluster],
   ]
   return verdicts.flatMap(([type, verdict]) => (verdict ? [conditionOf(facts, type, verdict)] : []))
 }

@@ -112,11 +112,14 @@ function waitEvents(before: ResourceStatus, after: ResourceStatus): KubeEvent[] 
   const { reason = '', message = '' } = after
   if (reason === before.reason && (reason !== 'DeleteFailed' || message === before.message)) return []
   if (reason === 'DeleteFailed' || reason === 'BackupKept') return [warning(reason, 'Delete', message)]
-  if (storageReasons.includes(reason)) return [warning(reason, 'Wait', message)]
+  if (referenceReasons.includes(reason)) return [warning(reason, 'Wait', message)]
   return reason === 'Deleting' || reason === 'WaitingForReset' ? [normal(reason, 'Wait', message)] : []
 }
 
-const storageReasons = ['StorageMissing', 'StorageUnavailable']
+const referenceReasons = [
+  ...['StorageMissing', 'StorageUnavailable'],
+  ...['ClusterMissing', 'ListenerMissing', 'ListenerUnsupported', 'ClusterNotReady', 'StrimziDisabled'],
+]
 
 function conditionOf({ conditions }: ResourceStatus, type: ConditionType): Condition | undefined {
   return conditions?.find(condition => condition.type === type)

@@ -1,8 +1,9 @@
 import type { Resource } from '../crd/resource.ts'
+import type { ReferenceState } from '../job/references.ts'
 import type { Decision } from './decision.ts'
 import type { Facts } from './facts.ts'
 import { lostPodOf } from './facts.ts'
-import type { Action, StorageState } from './plan.ts'
+import type { Action } from './plan.ts'
 import { hasMainRun } from './plan-main.ts'
 import { deleteAgainKey, deleteKey } from './run-key.ts'
 import { endRun, isKnown, lastOf, type Runs, stopRuns } from './runs.ts'
@@ -37,7 +38,7 @@ export function planDeletion(facts: Facts, settled: Runs): Decision {
     const stopping = deleting('Active runs have to stop before the backup is deleted.')
     return { ...decision, runs, deletion: lostWait(facts) ?? stopping }
   }
-  const lack = blockerOf(facts)
+  const lack = blockerOf({ ...facts, cluster: undefined })
   if (lack) return { ...decision, runs, deletion: { ...failed(lack.reason, lack.message), isPolled: lack.isPolled } }
   return {
     ...decision,
@@ -85,7 +86,7 @@ function keptBackup({ resource, storage }: Facts): Wait {
   return { phase: 'Failed', reason: 'BackupKept', message: describeKept(resource, storage), isPolled: false }
 }
 
-export function describeKept(resource: Resource, storage?: StorageState): string {
+export function describeKept(resource: Resource, storage?: ReferenceState): string {
   const { namespace, name } = resource.metadata
   const which = resource.spec.mode === 'full' ? `--match '${resource.spec.backupId ?? name}-*'` : ''
   const id = which || `--backup-id ${resource.spec.backupId ?? name}`
@@ -99,7 +100,7 @@ function failed(reason: string, message: string): Wait {
   return { phase: 'Failed', reason, message: `Cannot delete the backup: ${message} ${way}`, isPolled: false }
 }
 
-function locationOf({ spec }: Resource, storage: StorageState | undefined): string {
+function locationOf({ spec }: Resource, storage: ReferenceState | undefined): string {
   if (storage?.section === undefined && spec.storageRef)
     return `<location of KafkaBackupStorage ${spec.storageRef.name}>`
   return formatLocation(storage?.section?.value ?? spec.storage)

@@ -32,7 +32,8 @@ export function planDrill(facts: Facts, main: MainPlan, verify: VerifyPlan): Dri
   if (!due) return { lack: drillProblem, nextDrillMs: nextMs, recheckAtMs: nextMs }
   const waiting = { nextDrillMs: due.dueMs, recheckAtMs: nextMs }
   if (isBusy(facts, main, verify)) return { ...waiting, lack: drillProblem ?? knownLack(facts) }
-  const lack = drillProblem ?? blockerOf(facts)
+  // A drill has its own cluster.
+  const lack = drillProblem ?? blockerOf({ ...facts, cluster: undefined })
   if (lack) {
     const { reason, message } = lack
     return { ...waiting, lack: { reason, message }, recheckAtMs: Math.min(nowMs + POLL_MS, nextMs ?? Infinity) }

@@ -14,7 +14,7 @@ import {
 import { endRun, isKnown, type LiveRun, type Runs, stopRuns } from './runs.ts'
 import { type DueRun, type Start, startRun } from './start-run.ts'
 import { parseTime } from './times.ts'
-import { blockerOf, pending, problemWait, secretsMessage, storageWait, type Wait } from './wait.ts'
+import { blockerOf, pending, problemWait, referenceWait, secretsMessage, type Wait } from './wait.ts'
 
 export interface MainPlan {
   /** With the runs ended that are replaced. */
@@ -136,11 +136,11 @@ function actedOn({ trigger }: Facts, runs: Runs): Pick<MainPlan, 'trigger'> {
   return trigger !== undefined && isKnown(runs, triggerKey(trigger)) ? { trigger } : {}
 }
 
-/** An invalid spec, an unavailable storage and a missing secret are reported before the next run is due. */
+/** An invalid spec, an unusable storage or cluster, and a missing secret are reported before the next run is due. */
 function idleWait(facts: Facts): Pick<MainPlan, 'wait'> {
   const { isScheduled, isContinuous, isSuspended, problem, missingSecrets } = facts
   if (problem && (isScheduled || isContinuous)) return { wait: problemWait(problem) }
-  const unavailable = isScheduled && !isSuspended ? storageWait(facts) : undefined
+  const unavailable = isScheduled && !isSuspended ? referenceWait(facts) : undefined
   if (unavailable) return { wait: unavailable }
   const isLacking = isScheduled && !isSuspended && missingSecrets.length > 0
   return isLacking ? { wait: pending('SecretMissing', secretsMessage(facts), true) } : {}

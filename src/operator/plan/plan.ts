@@ -2,7 +2,7 @@ import type { Controller, Resource } from '../crd/resource.ts'
 import type { EndedRun, ResourceStatus, RunProgress } from '../crd/status.ts'
 import type { JobStep } from '../job/job-pod.ts'
 import type { JobState } from '../job/job-state.ts'
-import type { References } from '../job/references.ts'
+import type { ReferenceState } from '../job/references.ts'
 import type { KubeEvent } from '../kube/event-recorder.ts'
 
 /** The input of a plan. */
@@ -33,19 +33,10 @@ export interface Situation {
   isNamespaceTerminating?: boolean
   /** Of the reset that `spec.resetRef` names: undefined where it names none, null where there is no snapshot yet. */
   referredSnapshotId: string | null | undefined
-  /** What the spec refers to, where it refers to anything. */
-  storage?: StorageState | undefined
+  /** The KafkaBackupStorage of `spec.storageRef` and the cluster of `spec.clusterRef`, where it names them. */
+  storage?: ReferenceState | undefined
+  cluster?: ReferenceState | undefined
   nowMs: number
-}
-
-/** The KafkaBackupStorage of a `storageRef`. */
-export interface StorageState {
-  name: string
-  status: 'True' | 'False' | 'Unknown'
-  reason: string
-  message: string
-  /** Undefined where the storage does not exist. */
-  section?: References['storage']
 }
 
 /** The input of the plan for a KafkaBackupStorage. */

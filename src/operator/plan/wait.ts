@@ -15,7 +15,7 @@ export interface Wait {
 export function blockerOf(facts: Facts): Wait | undefined {
   const { problem, missingSecrets, referredSnapshotId, resource } = facts
   if (problem) return problemWait(problem)
-  const unavailable = storageWait(facts)
+  const unavailable = referenceWait(facts)
   if (unavailable) return unavailable
   if (missingSecrets.length > 0) return pending('SecretMissing', secretsMessage(facts), true)
   if (referredSnapshotId !== null) return undefined
@@ -41,7 +41,8 @@ export function describeMissing(missing: readonly MissingSecret[], what: string)
   return `Missing secrets: ${named}. ${what} starts when they are in the namespace of the resource.`
 }
 
-/** Its end is watched: a change of the storage reconciles all that refer to it. */
-export function storageWait({ storage }: Facts): Wait | undefined {
-  return storage === undefined || storage.status === 'True' ? undefined : pending(storage.reason, storage.message)
+/** Changes of both are watched; the cluster is polled as well, because its kind may become readable later. */
+export function referenceWait({ storage, cluster }: Facts): Wait | undefined {
+  if (storage && storage.status !== 'True') return pending(storage.reason, storage.message)
+  return cluster && cluster.status !== 'True' ? pending(cluster.reason, cluster.message, true) : undefined
 }

@@ -9,7 +9,7 @@ import type { Store } from '../watch/store.ts'
 import { isNamespaceTerminating } from './namespace.ts'
 import type { Planner } from './planner.ts'
 import { checkSecrets, isSecretMissing, planMainPod, problemOf } from './prepare-starts.ts'
-import { findStorage, referencesOf } from './referred-storage.ts'
+import { areReferencesFound, findReferred, type ReferredStores, referencesOf } from './referred-objects.ts'
 import { noteSeen, type ResourceMemory, withLatestStatus } from './resource-memory.ts'
 
 /** After this lag the API server is asked. */
@@ -26,7 +26,7 @@ interface CatchUpParts {
   api: KubeApi
   jobs: Store<Job>
   kind: ResourceKind<Resource>
-  storages: Store<Resource>
+  view: ReferredStores
   planner: Planner
   nowMs: number
 }
@@ -91,7 +91,7 @@ async function askForJob(
 async function lookForSecrets(
   stored: Resource,
   memory: ResourceMemory,
-  { api, kind, storages, planner, nowMs }: CatchUpParts,
+  { api, kind, view, planner, nowMs }: CatchUpParts,
   signal: AbortSignal,
 ): Promise<void> {
   const { metadata, spec } = stored
@@ -100,12 +100,12 @@ async function lookForSecrets(
   const isSettled = secrets !== undefined && nowMs - secrets.sinceMs < validMs(secrets.check)
   const isScheduled = kind.kind === 'KafkaBackup' && spec.schedule !== undefined && spec.backup?.continuous !== true
   if (!isScheduled || deletionTimestamp !== undefined || (secrets?.generation === generation && isSettled)) return
-  const storage = findStorage(stored, storages)
+  const referred = findReferred(stored, view)
   let uses: readonly SecretUse[] = []
   const problem = problemOf(() => {
-    uses = planMainPod('backup', stored, referencesOf(storage), planner).secrets
+    uses = planMainPod('backup', stored, referencesOf(referred), planner).secrets
   })
-  if (problem !== undefined || (storage && !storage.section)) return
+  if (problem !== undefined || !areReferencesFound(referred)) return
   const check = await checkSecrets(api, namespace, uses, signal)
   memory.secrets = { generation, check, sinceMs: nowMs }
 }

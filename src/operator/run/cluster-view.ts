@@ -6,11 +6,12 @@ import {
   resourceKinds,
 } from '../crd/resource.ts'
 import { type Job, jobKind, type Pod, podKind } from '../job/kube-job.ts'
+import { type StrimziKafka, strimziKafkaKind } from '../job/strimzi.ts'
 import type { KubeObject, ResourceKind } from '../kube/object.ts'
 import { type Change, formatKey, type ObjectKey, type Store } from '../watch/store.ts'
 import { KindWatch, type KindWatchOptions, MIN_WELL_MS, type WatchTrouble } from './kind-watch.ts'
 import { type OperatorOptions, type OperatorParts, ownSelector } from './operator-options.ts'
-import { hasStorageChanged, usersOf } from './referred-storage.ts'
+import { hasStorageChanged, usersOf, usersOfCluster } from './referred-objects.ts'
 
 /** The user of the view while this process leads. */
 export interface ViewListener {
@@ -30,6 +31,8 @@ export class ClusterView {
   readonly resources: Record<AnyController, KindWatch<Resource>>
   readonly jobs: KindWatch<Job>
   readonly pods: KindWatch<Pod>
+  /** Undefined where they are not read. A failure of this watch blocks only resources with a `clusterRef`. */
+  readonly kafkas: KindWatch<StrimziKafka> | undefined
   /** The watched namespaces; undefined means all. */
   readonly namespaces: readonly (string | undefined)[]
   readonly #onReadable: OnReadable
@@ -59,6 +62,9 @@ export class ClusterView {
     }
     this.jobs = follow(jobKind, change => this.#onJob(change), ownSelector)
     this.pods = follow(podKind, change => this.#onPod(change), ownSelector)
+    const { strimziApi } = options
+    const onKafka = (change: Change<StrimziKafka>) => this.#onKafka(change)
+    this.kafkas = strimziApi === undefined ? undefined : follow(strimziKafkaKind(strimziApi), onKafka)
   }
 
   /** Replaces the listener. */
@@ -75,7 +81,8 @@ export class ClusterView {
         () => undefined,
       ),
     )
-    await Promise.all([...this.#watches().map(watch => watch.run(signal)), ...serving])
+    const watching = this.#watches().map(watch => watch.run(signal))
+    await Promise.all([...watching, this.kafkas?.run(signal), ...serving])
   }
 
   /** Resolves when one namespace is in sync; the others are served as soon as they are. */
@@ -145,6 +152,14 @@ export class ClusterView {
     }
     const rollbacks = controller === 'offset_reset' ? referrersOf(changed, resources.offset_rollback) : []
     return [...rollbacks, ...storagesOf(before, after)]
+  }
+
+  #onKafka({ before, after }: Change<StrimziKafka>): void {
+    const kafka = after ?? before
+    if (kafka === undefined) return
+    for (const { controller, resource } of usersOfCluster(kafka, this.resources)) {
+      this.#listener?.needsReconcile({ controller, key: formatKey(resource.metadata) })
+    }
   }
 
   #onJob({ before, after }: Change<Job>): void {

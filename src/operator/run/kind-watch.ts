@@ -100,6 +100,12 @@ export class KindWatch<T extends KubeObject> implements Store<T> {
     })
   }
 
+  /** Why objects of the namespace may not be known; undefined where all of them are. */
+  troubleIn(namespace: string | undefined): string | undefined {
+    const troubles = this.troubles()
+    return troubles.find(one => one.namespace === undefined || one.namespace === namespace)?.reason
+  }
+
   /** Watches that came to an end, which they do only by a mistake in the program. */
   ended(): string[] {
     return [...this.#ended]

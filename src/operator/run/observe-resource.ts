@@ -1,12 +1,12 @@
 import type { AnyController, Resource } from '../crd/resource.ts'
 import type { JobState } from '../job/job-state.ts'
 import type { Job } from '../job/kube-job.ts'
-import type { AnySituation, Situation, StorageState } from '../plan/plan.ts'
+import type { AnySituation, Situation } from '../plan/plan.ts'
 import { formatKey } from '../watch/store.ts'
 import type { ClusterView } from './cluster-view.ts'
 import type { Planner } from './planner.ts'
 import { planDrillPod, planMainPod, problemOf } from './prepare-starts.ts'
-import { findStorage, referencesOf, usersOf } from './referred-storage.ts'
+import { areReferencesFound, findReferred, referencesOf, usersOf } from './referred-objects.ts'
 import { newestRun, type ResourceMemory, withLatestStatus } from './resource-memory.ts'
 
 interface ObserveParts {
@@ -24,7 +24,7 @@ export function observeResource(stored: Resource, memory: ResourceMemory, parts:
   const jobs = knownJobs(memory, view).map(job => readState(job, memory, parts))
   memory.working = jobs.filter(({ end, purpose }) => end === undefined && purpose !== 'drill')
   forgetMeters(memory, resource, jobs)
-  const storage = findStorage(resource, view.resources.storage)
+  const referred = findReferred(resource, view)
   const situation = {
     resource,
     apiGroup,
@@ -32,12 +32,12 @@ export function observeResource(stored: Resource, memory: ResourceMemory, parts:
     ...secretsOf(resource, memory),
     isLicenseMissing: memory.license?.isMissing ?? false,
     licenseTrouble: memory.license?.trouble,
-    problem: refusalAt(resource, memory.refusal, nowMs) ?? specProblem(resource, storage, parts),
-    drillProblem: refusalAt(resource, memory.drillRefusal, nowMs) ?? drillSpecProblem(resource, storage, parts),
+    problem: refusalAt(resource, memory.refusal, nowMs) ?? specProblem(resource, referred, parts),
+    drillProblem: refusalAt(resource, memory.drillRefusal, nowMs) ?? drillSpecProblem(resource, referred, parts),
     progress: memory.shown?.run === newestRun(memory) ? memory.shown?.progress : undefined,
     lastRoundMs: memory.lastRoundMs,
     referredSnapshotId: referredSnapshot(resource, view),
-    storage,
+    ...referred,
     ...(memory.isNamespaceTerminating && { isNamespaceTerminating: true }),
     nowMs,
   }
@@ -79,23 +79,22 @@ function refusalAt({ metadata }: Resource, refusal: ResourceMemory['refusal'], n
 /** An invalid spec is reported immediately, not only when the schedule is due. */
 function specProblem(
   resource: Resource,
-  storage: StorageState | undefined,
+  referred: Pick<Situation, 'storage' | 'cluster'>,
   { controller, planner }: ObserveParts,
 ): Situation['problem'] {
   const { schedule, backup } = resource.spec
   const isOngoing = controller === 'backup' && (schedule !== undefined || backup?.continuous === true)
-  // Without its storage a spec cannot be judged.
-  if (!(isOngoing || controller === 'storage') || (storage && !storage.section)) return undefined
-  return problemOf(() => planMainPod(controller, resource, referencesOf(storage), planner))
+  if (!(isOngoing || controller === 'storage') || !areReferencesFound(referred)) return undefined
+  return problemOf(() => planMainPod(controller, resource, referencesOf(referred), planner))
 }
 
 function drillSpecProblem(
   resource: Resource,
-  storage: StorageState | undefined,
+  { storage }: Pick<Situation, 'storage'>,
   { controller, planner }: ObserveParts,
 ): Situation['problem'] {
-  if (controller !== 'backup' || resource.spec.drill === undefined || (storage && !storage.section)) return undefined
-  return problemOf(() => planDrillPod(resource, referencesOf(storage), planner))
+  if (controller !== 'backup' || resource.spec.drill === undefined || !areReferencesFound({ storage })) return undefined
+  return problemOf(() => planDrillPod(resource, referencesOf({ storage }), planner))
 }
 
 /** A run keeps its meter until it ends: its next Job and retried pods continue from there. */

@@ -15,6 +15,8 @@ export interface OperatorOptions {
   identity: string
   /** Undefined where this process always leads. */
   lease: ObjectRef | undefined
+  /** The API version of Strimzi's Kafka resources; undefined where they are not read. */
+  strimziApi?: string | undefined
   /** Resources of a kind that are worked on at the same time. */
   workers: number
   /** How often running pods are asked how far they are. */

@@ -17,13 +17,13 @@ export function readSettings(
   env: Readonly<Record<string, string | undefined>>,
   contextNamespace: string | undefined,
 ): OperatorOptions {
-  const { apiGroup, leaseName, workers, progressIntervalMs } = options
+  const { apiGroup, leaseName, workers, progressIntervalMs, strimziApi } = options
   const own = env.POD_NAMESPACE || contextNamespace
   const named = options.namespaces === 'all' ? undefined : options.namespaces
   const namespaces = named?.length === 0 ? [need(own, '--namespace')] : named
   const lease = leaseName === undefined ? undefined : { namespace: need(own, 'POD_NAMESPACE'), name: leaseName }
   const identity = formatIdentity(env.POD_NAME || hostname(), randomUUID())
-  return { apiGroup, namespaces, identity, lease, workers, progressIntervalMs }
+  return { apiGroup, namespaces, identity, lease, workers, progressIntervalMs, strimziApi }
 }
 
 /** It names the installation, because no two share a Lease. */

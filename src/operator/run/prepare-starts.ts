@@ -7,7 +7,7 @@ import type { ObjectRef, ResourceKind } from '../kube/object.ts'
 import type { AnySituation, MissingSecret, Plan, SecretCheck } from '../plan/plan.ts'
 import { refusalOf } from './change-jobs.ts'
 import type { Planner, StartAction, StepObjects } from './planner.ts'
-import { referencesOf } from './referred-storage.ts'
+import { referencesOf } from './referred-objects.ts'
 import type { Problem } from './resource-memory.ts'
 
 export interface PreparedPlan {
@@ -91,12 +91,12 @@ function planned(planner: Planner, situation: AnySituation): PreparedPlan {
 
 type Built = { problem: Problem } | { objects: PreparedPlan['objects']; secrets: SecretUse[] }
 
-function buildStarts(plan: Plan, { controller, resource, storage }: AnySituation, planner: Planner): Built {
+function buildStarts(plan: Plan, { controller, resource, storage, cluster }: AnySituation, planner: Planner): Built {
   const objects: PreparedPlan['objects'] = new Map()
   const pods: JobPod[] = []
   const problem = problemOf(() => {
     for (const start of startsOf(plan)) {
-      const pod = planner.planJobPod(controller, resource, start.step, referencesOf(storage))
+      const pod = planner.planJobPod(controller, resource, start.step, referencesOf({ storage, cluster }))
       objects.set(start, planner.buildObjects(controller, resource, start, pod))
       pods.push(pod)
     }

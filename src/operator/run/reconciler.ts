@@ -75,9 +75,8 @@ export class Reconciler {
   async #workOn(key: ObjectKey, found: Resource, memory: ResourceMemory, signal: AbortSignal): Promise<WorkResult> {
     const { api, planner, clock } = this.#parts
     const kind = this.#view.kinds[this.#controller]
-    const { jobs, resources } = this.#view
-    const known = { jobs, storages: resources.storage }
-    await catchUp(found, memory, { api, kind, planner, ...known, nowMs: clock.monotonic() }, signal)
+    const view = this.#view
+    await catchUp(found, memory, { api, jobs: view.jobs, kind, view, planner, nowMs: clock.monotonic() }, signal)
     // The cache may have advanced meanwhile, and then memory no longer has the status that `found` lacks.
     const stored = this.#view.resources[this.#controller].get(key) ?? found
     if (stored.metadata.uid !== memory.uid) return {}

@@ -19,6 +19,8 @@ export interface ServeOptions extends ListenerOptions {
   /** Undefined where only one process runs. */
   leaseName: string | undefined
   workers: number
+  /** The API version of Strimzi's Kafka resources; undefined to not read them. */
+  strimziApi?: string | undefined
   progressIntervalMs: number
   /** How long a new counter shows zero. */
   metricsHoldMs: number

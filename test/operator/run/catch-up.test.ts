@@ -28,8 +28,9 @@ test('remembers removed Jobs only while a cache may show them', async () => {
     ['new', hours(2)],
   ] as const)
     memory.removed.set(uid, atMs)
-  const storages = new ObjectStore<Resource>(() => undefined)
-  const known = { jobs, storages, kind: kinds.backup, planner: plainPlanner }
+  const store = new ObjectStore<Resource>(() => undefined)
+  const view = { resources: { storage: store }, kafkas: undefined }
+  const known = { jobs, view, kind: kinds.backup, planner: plainPlanner }
   const parts = { api: new FakeKube().api(), ...known, nowMs: hours(2.5) }
   await catchUp(resource, memory, parts, new AbortController().signal)
   assert.deepEqual([...memory.removed.keys()], ['shown', 'new'])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Resource } from '../../../src/operator/crd/resource.ts'
 import { createPlanner } from '../../../src/operator/run/planner.ts'
-import { findStorage, hasStorageChanged } from '../../../src/operator/run/referred-storage.ts'
+import { findStorage, hasStorageChanged } from '../../../src/operator/run/referred-objects.ts'
 import { kinds, namespace, OperatorModel, putSecret } from './operator-model.ts'
 
 const planner = createPlanner('kafka-backup.dev', { image: 'kafka-backup:1', serviceAccountName: 'default' })

@@ -173,6 +173,12 @@ default
 - apiGroups: ['']
   resources: [namespaces]
   verbs: [get]
+{{- if .Values.strimzi.enabled }}
+# The address and the listeners of a cluster that a `clusterRef` names.
+- apiGroups: [kafka.strimzi.io]
+  resources: [kafkas]
+  verbs: [get, list, watch]
+{{- end }}
 {{- if .Values.rbac.checkSecrets }}
 # Whether a secret that a resource names is there; never a list of them.
 - apiGroups: ['']
