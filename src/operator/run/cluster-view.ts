@@ -185,10 +185,15 @@ export interface ResourceRef {
 function ownerOf(object: KubeObject | undefined, kinds: ResourceKinds): ResourceRef | undefined {
   const owner = object?.metadata.ownerReferences?.find(({ controller }) => controller === true)
   const controller = allControllers.find(
-    one => kinds[one].kind === owner?.kind && kinds[one].apiVersion === owner.apiVersion,
+    one => kinds[one].kind === owner?.kind && groupOf(kinds[one].apiVersion) === groupOf(owner.apiVersion),
   )
   if (object === undefined || owner === undefined || controller === undefined) return undefined
   return { controller, key: formatKey({ namespace: object.metadata.namespace, name: owner.name }) }
+}
+
+/** Another release may have created the Job for another version of the same resource. */
+function groupOf(apiVersion: string): string | undefined {
+  return apiVersion.split('/')[0]
 }
 
 /** A pod belongs to a Job. Where the Job is not known yet, its own arrival touches the resource. */

@@ -4,7 +4,7 @@ import { KafkaBackupError } from '../../errors.ts'
 import { formatIdentity } from '../leader/run-leader.ts'
 import type { OperatorOptions } from './operator-options.ts'
 
-type GivenSettings = Pick<OperatorOptions, 'apiGroup' | 'workers' | 'progressIntervalMs'> & {
+type GivenSettings = Pick<OperatorOptions, 'apiGroup' | 'workers' | 'progressIntervalMs' | 'strimziApi'> & {
   /** Empty means the operator's own. */
   namespaces: readonly string[] | 'all'
   /** Undefined where only one process runs. */

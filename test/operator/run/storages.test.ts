@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Resource } from '../../../src/operator/crd/resource.ts'
+import { strimziKafkaKind } from '../../../src/operator/job/strimzi.ts'
 import { createPlanner } from '../../../src/operator/run/planner.ts'
 import { findStorage, hasStorageChanged } from '../../../src/operator/run/referred-objects.ts'
 import { kinds, namespace, OperatorModel, putSecret } from './operator-model.ts'
@@ -119,4 +120,37 @@ test('a change of spec, result or message of a storage concerns its users, other
   const store = { get: () => make({ conditions: [{ ...available, observedGeneration: 1 }] }) }
   const user = { ...before, spec: { storageRef: { name: 'minio' } } }
   assert.equal(findStorage(user, store as never)?.reason, 'StorageNotValidated', 'the result of another spec')
+})
+
+test('a cluster of Strimzi that appears wakes the resources that refer to it, and is read where it is allowed', async () => {
+  const model = new OperatorModel()
+  const operator = model.start({ planner, strimziApi: 'v1beta2' })
+  const kind = strimziKafkaKind('v1beta2')
+  const { kafkaCluster: _, ...rest } = restore
+  const storage = { backend: 'pvc', pvc: { claimName: 'backups' } }
+  const spec = { ...rest, storageRef: undefined, storage, clusterRef: { name: 'prod', listener: 'plain' } }
+  model.put('restore', 'drill', spec as never)
+  await model.time.pass(1000)
+  assert.match(conditionsOf(model.get('drill', 'restore')).Ready ?? '', /^False ClusterMissing/)
+  model.kube.put(kind, {
+    apiVersion: kind.apiVersion,
+    kind: 'Kafka',
+    metadata: { name: 'prod', namespace },
+    spec: { kafka: { listeners: [{ name: 'plain', tls: false }] } },
+    status: {
+      conditions: [{ type: 'Ready', status: 'True' }],
+      listeners: [{ name: 'plain', bootstrapServers: 'prod-kafka-bootstrap:9092' }],
+    },
+  } as never)
+  await model.time.pass(1000)
+  assert.match(conditionsOf(model.get('drill', 'restore')).ClusterFound ?? '', /^True ClusterFound/)
+  assert.equal(model.jobs.length, 1)
+  assert.match(model.configMaps[0]?.data?.['job.yaml'] ?? '', /prod-kafka-bootstrap:9092/)
+  await operator.stop()
+  const other = new OperatorModel()
+  const without = other.start({ planner })
+  other.put('restore', 'drill', spec as never)
+  await other.time.pass(1000)
+  assert.match(conditionsOf(other.get('drill', 'restore')).ClusterFound ?? '', /^False StrimziDisabled/)
+  await without.stop()
 })
