@@ -1,6 +1,9 @@
 import type { ClusterRef, KafkaUserRef, ResourceSpec } from '../crd/resource.ts'
 import type { KubeObject, ResourceKind } from '../kube/object.ts'
+import { cutText } from './pod-result.ts'
 import type { ReferenceState } from './references.ts'
+
+const MAX_FOREIGN_TEXT = 300
 
 /** What is read of a Kafka resource of Strimzi: the same in its API versions v1beta2 and v1. */
 export interface StrimziKafka extends KubeObject {
@@ -75,7 +78,9 @@ function describeReadiness({ status }: StrimziKafka): string | undefined {
     ready?.message,
     ...(status?.conditions ?? []).filter(({ type }) => type === 'NotReady').flatMap(one => [one.reason, one.message]),
   ].filter(text => text !== undefined && text !== '')
-  return why.length === 0 ? 'Strimzi has not reported it as ready.' : `Strimzi reports: ${why.join(': ')}`
+  return why.length === 0
+    ? 'Strimzi has not reported it as ready.'
+    : `Strimzi reports: ${cutText(why.join(': '), MAX_FOREIGN_TEXT)}`
 }
 
 function addressOf({ status }: StrimziKafka, listener: string): string[] {
