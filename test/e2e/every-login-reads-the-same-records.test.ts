@@ -9,6 +9,7 @@ import { assertSameRecords } from '../oracle/records.ts'
 import { encryptKey } from '../servers/certificates.ts'
 import { olderKafkaVersion } from '../servers/kafka-dist.ts'
 import { backUp, makeJob, withFolder } from './backup-job.ts'
+import { addInitCases } from './init-cases.ts'
 import { restoreByJob } from './restore-job.ts'
 import { plainPassword, plainUser, type SecureKafka, scramPassword, scramUser, useSecureKafka } from './secure-kafka.ts'
 
@@ -54,6 +55,8 @@ describe('every login reads and writes the same records', () => {
   for (const [i, [name, server, security]] of ways.entries()) {
     test(name, () => assertReads(kafka, server(), security(), `t-${i}`))
   }
+
+  addInitCases(kafka)
 
   test('a client key with a password', async () => {
     const client_key = await encryptKey(kafka.identities.client, 'key-password')
