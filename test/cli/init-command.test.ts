@@ -221,6 +221,8 @@ ${mode}: { max_concurrent_partitions: 3 }
     assert.deepEqual([calls.surveyCluster, calls.checkJob], [undefined, undefined])
     assert.match(out, /kafka-backup import --from s3:\/\/acme\/prod --backup-id daily --to s3:\/\/acme\/prod\/imported/)
     assert.match(job ?? '', /prefix: prod\/imported[\s\S]*topics:\n {4}include:\n {6}- orders/)
+    const other = await run(['--from', 'oso.yaml', '--backup-id', 'weekly'], { actions: from(text('restore')) })
+    assert.match(other.out, /kafka-backup import --from \S+ --backup-id weekly /)
     const json = await run(['--from', 'oso.yaml', '--format', 'json'], { actions: from(text('restore')) })
     assert.equal(JSON.parse(json.out).file, 'restore.yaml')
   })

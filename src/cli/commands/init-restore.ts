@@ -21,7 +21,7 @@ export async function initRestore(session: Session, connection: Connection, job:
   if (out !== '-') await session.actions.writeJobFile(out, text, overwrite)
   const to = path ?? locationOf(plan.storage)
   const from = job.archives
-  const command = `kafka-backup import --from ${quoted(from)} --backup-id ${shellQuote(job.backupId)} --to ${quoted(to)}`
+  const command = `kafka-backup import --from ${quoted(from)} --backup-id ${shellQuote(plan.backupId)} --to ${quoted(to)}`
   printRestore(session, { plan, text, file: out === '-' ? undefined : out, importCommand: command })
   return 0
 }
