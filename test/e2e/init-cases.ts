@@ -73,7 +73,7 @@ export function addInitCases(kafka: SecureKafka): void {
       const job = await readFile(join(folder, 'backup.yaml'), 'utf8')
       assert.match(
         job,
-        /backup_id: from-terminal[\s\S]*protocol: SASL_SSL[\s\S]*include:\n {6}- t\n[\s\S]*0 \* \* \* \*/,
+        /backup_id: from-terminal[\s\S]*protocol: SASL_SSL[\s\S]*include:\n {6}- t\n[\s\S]*Schedule \(hourly\)/,
       )
     }))
 
