@@ -19,6 +19,7 @@ test('operator passes its options on, with defaults', async () => {
     namespaces: [],
     leaseName: 'kafka-backup-operator',
     workers: 4,
+    strimziApi: undefined,
     progressIntervalMs: 5000,
     metricsHoldMs: 45_000,
     kubeconfig: undefined,
@@ -50,12 +51,23 @@ test('operator accepts every option', async () => {
     '{"priorityClassName":"batch","topologySpreadConstraints":[{"topologyKey":"zone"}]}',
   ]
   const service = ['--metrics-address', '[::1]:9', '--metrics-path', '/m', '--health-address', '127.0.0.1:0']
-  const more = ['--no-leader-elect', '--workers', '9', '--progress-interval', '10s', '--metrics-hold', '2m']
+  const more = [
+    '--no-leader-elect',
+    '--workers',
+    '9',
+    '--strimzi-api',
+    'v1',
+    '--progress-interval',
+    '10s',
+    '--metrics-hold',
+    '2m',
+  ]
   assert.deepEqual(await optionsOf([...where, ...job, ...service, ...more], { KAFKA_BACKUP_IMAGE: 'other' }), {
     apiGroup: 'backup.example.com',
     namespaces: ['a', 'b'],
     leaseName: undefined,
     workers: 9,
+    strimziApi: 'v1',
     progressIntervalMs: 10_000,
     metricsHoldMs: 120_000,
     kubeconfig: 'k.yaml',
