@@ -10,7 +10,6 @@ import type {
 } from '../../src/operator/kube/kube-api.ts'
 import { KubeError } from '../../src/operator/kube/kube-error.ts'
 import type { KubeObject, ObjectRef, ResourceKind } from '../../src/operator/kube/object.ts'
-import { SILENT_MS } from '../../src/operator/kube/read-watch.ts'
 import { formatKey } from '../../src/operator/watch/store.ts'
 
 /** What a watch does instead of going on. */
@@ -175,7 +174,7 @@ export class FakeKube {
       const fault = watchFault?.(kind)
       if (fault === 'close') return
       if (fault === 'gone') throw new KubeError('KUBE_GONE', 'too old')
-      if (fault === 'silent') await clock?.sleep(Math.min(timeoutMs + 5000, SILENT_MS), signal)
+      if (fault === 'silent') await clock?.sleep(timeoutMs + 5000, signal)
       if (fault === 'silent' || fault === 'error' || fault === 'cut')
         throw new KubeError('KUBE_UNREACHABLE', 'the server broke down')
       const next = isHeld(kind) ? undefined : this.#next(at)

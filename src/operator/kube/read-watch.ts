@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import { startTimeLimit } from '../../lib/abort.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { WatchEvent } from './kube-api.ts'
@@ -6,12 +5,10 @@ import { classifyFailure, classifyStatus, KubeError } from './kube-error.ts'
 import type { KubeObject } from './object.ts'
 import type { KubeRequest, Transport } from './transport.ts'
 
-/** The API server sends a bookmark each minute, so a watch that is silent for longer has lost its connection. */
-export const SILENT_MS = 90_000
 /** How much longer than asked a server may take to end a watch. */
 const GRACE_MS = 5000
 
-/** The events of one watch until the server ends it or falls silent; it lasts no longer than the time and some seconds. */
+/** The events of one watch until the server ends it; silent or not, it lasts no longer than the time and some seconds. */
 export async function* readWatch<T extends KubeObject>(
   transport: Transport,
   request: KubeRequest,
@@ -23,7 +20,7 @@ export async function* readWatch<T extends KubeObject>(
   try {
     const response = await transport.open(request, limit.signal)
     try {
-      for await (const line of readLines(untilSilent(response, clock))) yield parseEvent<T>(line, request.where)
+      for await (const line of readLines(response)) yield parseEvent<T>(line, request.where)
       // Destroyed by the limit, the answer may look as if it had ended.
       limit.signal.throwIfAborted()
     } finally {
@@ -34,21 +31,6 @@ export async function* readWatch<T extends KubeObject>(
     throw classifyFailure(limit.reasonOf(error), request.where)
   } finally {
     limit.end()
-  }
-}
-
-/** The bytes of the response, which is destroyed after some time without any. */
-async function* untilSilent(response: Readable, clock: Clock): AsyncGenerator<Uint8Array> {
-  const lost = () => void response.destroy(new Error(`nothing was sent for ${SILENT_MS / 1000} s`))
-  let cancel = clock.after(SILENT_MS, lost)
-  try {
-    for await (const chunk of response) {
-      cancel()
-      cancel = clock.after(SILENT_MS, lost)
-      yield chunk
-    }
-  } finally {
-    cancel()
   }
 }
 

@@ -21,7 +21,7 @@ export interface ReflectorOptions<T extends KubeObject> {
 }
 
 export interface ReflectorTiming {
-  /** A watch lasts between this and twice as long, unless it falls silent. */
+  /** A watch lasts between this and twice as long, which also limits how long a silent connection that TCP keeps alive goes unnoticed. */
   watchMs: number
   /** Lists again after this and up to twice as long, in case events were lost. */
   relistMs: number
