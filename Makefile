@@ -69,7 +69,7 @@ build: $(INSTALLED) ## Compile to dist/
 docs: $(INSTALLED) ## Write the generated tables into docs/
 	@$(NODE) docs/generate.ts
 
-release: $(INSTALLED) build ## Build package, chart, bill of materials and checksums into release/; publish nothing
+release: $(INSTALLED) build ## Build package, executable, chart, image, bill of materials and checksums into release/; publish nothing
 	@$(SERVERS) release
 	@$(NODE) deploy/release/main.ts
 

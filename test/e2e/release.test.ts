@@ -1,26 +1,45 @@
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { assertOneVersion, buildRelease } from '../../deploy/release/build-release.ts'
+import { craneBinary } from '../servers/crane-binary.ts'
 import { helmBinary } from '../servers/helm-binary.ts'
+import { runBuildah } from '../servers/node/buildah.ts'
+import { findNodeObstacle } from '../servers/node/obstacle.ts'
+import { nodeImages, productImage } from '../servers/node/product-image.ts'
+import { accepts, findFreePorts } from '../servers/ports.ts'
 import { withFolder } from './backup-job.ts'
 import { root, run } from './run-cli.ts'
 
-test('a release has the package, the chart, a bill of materials and checksums that match', () =>
+test('a release has package, executable, chart, image, bill of materials and checksums that match', () =>
   withFolder(async path => {
     const folder = join(path, 'release')
     const helm = await helmBinary()
     const { version, dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-    assert.deepEqual(await buildRelease({ root, folder, helm }), [
+    const store = { store: join(path, 'images') }
+    const buildah = (command: string, args: readonly string[]) => runBuildah(store, command, args)
+    // The image of the node tests, on stand-ins for the base images, which only a registry has.
+    const build = async () => {
+      await buildah('pull', ['--quiet', `docker-archive:${(await nodeImages()).product}`])
+      return productImage
+    }
+    // The other files are checked where no image can be built.
+    const image = findNodeObstacle() === undefined ? { image: { build, buildah } } : {}
+    const files = await buildRelease({ root, folder, helm, ...image })
+    const imageNames = 'image' in image ? [`kafka-backup-image-${version}.oci.tar`] : []
+    assert.deepEqual(files, [
       'SHA256SUMS',
+      `kafka-backup-${version}-linux-${process.arch}`,
       `kafka-backup-${version}.cdx.json`,
       `kafka-backup-${version}.tgz`,
+      ...imageNames,
       `kafka-backup-operator-${version}.tgz`,
     ])
     const checked = await run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: folder })
     assert.equal(checked.code, 0, checked.stderr)
-    assert.equal(checked.stdout.match(/: OK$/gm)?.length, 3)
+    assert.equal(checked.stdout.match(/: OK$/gm)?.length, files.length - 1)
 
     const listed = await run('tar', ['-tzf', join(folder, `kafka-backup-${version}.tgz`)])
     const man = listed.stdout.split('\n').filter(name => name.startsWith('package/dist/man/'))
@@ -44,7 +63,84 @@ test('a release has the package, the chart, a bill of materials and checksums th
 
     const shown = await run(helm, ['show', 'chart', join(folder, `kafka-backup-operator-${version}.tgz`)])
     assert.match(shown.stdout, new RegExp(`^appVersion: ${RegExp.escape(version)}$`, 'm'))
+    const platforms = components.filter(({ type }: { type: string }) => type === 'container' || type === 'platform')
+    assert.deepEqual(platforms.map(({ name }: { name: string }) => name.split(':')[0]).sort(), [
+      'debian',
+      'node',
+      'node',
+    ])
+    await assertSingleFile(join(folder, `kafka-backup-${version}-linux-${process.arch}`), path, version)
+    await assertPushed(folder, path, helm, version, imageNames)
   }))
+
+/** It needs nothing of the checkout, uses the native packages, and refuses to start when it is damaged. */
+async function assertSingleFile(file: string, path: string, version: string): Promise<void> {
+  const env = { PATH: '/usr/bin:/bin', KAFKA_BACKUP_HOME: join(path, 'home') }
+  const first = await run(file, ['--version'], { cwd: path, env })
+  assert.deepEqual([first.code, first.stdout.trim(), first.stderr], [0, version, ''])
+  const imported = [
+    'import',
+    '--from',
+    join(root, 'test/golden/oso-0.25.2/archives'),
+    '--backup-id',
+    'lz4',
+    '--to',
+    'store',
+  ]
+  const ran = await run(file, imported, { cwd: path, env })
+  assert.equal(ran.code, 0, ran.stderr)
+  const verified = await run(file, ['verify', '--path', 'store', '--backup-id', 'lz4', '--deep'], { cwd: path, env })
+  assert.equal(verified.code, 0, verified.stderr)
+  const [unpacked, ...others] = await readdir(env.KAFKA_BACKUP_HOME)
+  assert.match(unpacked ?? '', new RegExp(`^${RegExp.escape(version)}-[0-9a-f]{16}$`))
+  assert.deepEqual(others, [])
+  await truncate(file, (await stat(file)).size - 1)
+  const damaged = await run(file, ['--version'], { cwd: path, env: { ...env, KAFKA_BACKUP_HOME: join(path, 'other') } })
+  assert.equal(damaged.code, 1)
+  assert.match(damaged.stderr, /is damaged: its checksum is wrong/)
+  assert.deepEqual(await readdir(join(path, 'other')), [])
+}
+
+/** Chart and image go to a registry as a maintainer would push them, and come back. */
+async function assertPushed(
+  folder: string,
+  path: string,
+  helm: string,
+  version: string,
+  images: readonly string[],
+): Promise<void> {
+  const crane = await craneBinary()
+  const [port = 0] = await findFreePorts(1)
+  const registry = `localhost:${port}`
+  const stop = new AbortController()
+  const serving = run(crane, ['registry', 'serve', '--address', registry], { killOn: stop.signal })
+  try {
+    while (!(await accepts(port))) await sleep(50)
+    const chart = join(folder, `kafka-backup-operator-${version}.tgz`)
+    const pushed = await run(helm, ['push', chart, `oci://${registry}/charts`, '--plain-http'])
+    assert.equal(pushed.code, 0, pushed.stderr)
+    const from = `oci://${registry}/charts/kafka-backup-operator`
+    const shown = await run(helm, ['show', 'chart', from, '--version', version, '--plain-http'])
+    assert.match(shown.stdout, /^name: kafka-backup-operator$/m, shown.stderr)
+
+    for (const name of images)
+      await pushImage(crane, join(folder, name), join(path, 'layout'), `${registry}/kafka-backup:${version}`)
+  } finally {
+    stop.abort()
+    await serving
+  }
+}
+
+async function pushImage(crane: string, archive: string, layout: string, image: string): Promise<void> {
+  await mkdir(layout)
+  assert.equal((await run('tar', ['-xf', archive, '-C', layout])).code, 0)
+  const sent = await run(crane, ['push', '--insecure', layout, image])
+  assert.equal(sent.code, 0, sent.stderr)
+  const { config } = JSON.parse((await run(crane, ['config', '--insecure', image])).stdout)
+  assert.equal(config.Labels['org.opencontainers.image.version'], image.split(':').at(-1))
+  const valid = await run(crane, ['validate', '--insecure', '--remote', image])
+  assert.equal(valid.code, 0, valid.stderr)
+}
 
 test('a release is refused where package, chart and image have different versions', () =>
   withFolder(async path => {

@@ -2,6 +2,7 @@ import { apicurioArchiveFlags } from './apicurio.ts'
 import { apicurioJar, defaultApicurioVersion } from './apicurio-dist.ts'
 import { azuriteScript, azuriteVersion } from './azurite-package.ts'
 import { chromiumBinary } from './chromium-binary.ts'
+import { craneBinary, craneVersion } from './crane-binary.ts'
 import { driverFlags } from './driver.ts'
 import { etcdBinary } from './etcd-binary.ts'
 import { fakeGcsBinary, fakeGcsVersion } from './fake-gcs-binary.ts'
@@ -241,6 +242,7 @@ function planGoPrograms(): NeededServer[] {
     plan(`fake-gcs-server ${fakeGcsVersion}`, testAndSoak, fakeGcsBinary),
     plan(`kstatus ${kstatusVersion}`, testOnly, gitopsBinary),
     plan(`Helm ${helmVersion}`, ['test', 'bench', 'release'], helmBinary),
+    plan(`crane ${craneVersion}`, testOnly, craneBinary),
     plan(`Kubernetes ${kubeVersion}`, ['test', 'bench', 'soak'], kubeBinaries),
     plan(`Prometheus ${prometheusVersion}`, testOnly, prometheusBinaries),
   ]
