@@ -157,17 +157,24 @@ function cutToFrames(piece: Buffer): Buffer[] {
 }
 
 /** With room for the worst case zstd works in one pass, straight from the piece into the frame. */
-async function compressPiece(piece: Buffer): Promise<Buffer> {
+export async function compressPiece(piece: Buffer): Promise<Buffer> {
   const options = { chunkSize: piece.length + (piece.length >> 8) + 1024, params: ZSTD_PARAMS }
   return piece.length <= SMALL_BYTES ? zstdCompressSync(piece, options) : compress(piece, options)
 }
 
 const zstd = new ZstdWriter()
 
-/** One frame, in memory that holds nothing else. Of small pieces there are thousands: a new encoder for each would take longer than its work. */
+/**
+ * One frame, valid until the next call; undefined for large pieces. Of small ones there are thousands: a new encoder for each would take
+ * longer than its work.
+ */
+export function quickFrame(piece: Buffer): Buffer | undefined {
+  return piece.length <= SMALL_BYTES ? zstd.write(piece) : undefined
+}
+
+/** One frame, in memory that holds nothing else. */
 export async function compressToFrame(piece: Buffer): Promise<Buffer> {
-  const quick = piece.length <= SMALL_BYTES ? zstd.write(piece) : undefined
-  return Buffer.from(quick ?? (await compressPiece(piece)))
+  return Buffer.from(quickFrame(piece) ?? (await compressPiece(piece)))
 }
 
 export function joinFacts(first: ChunkFacts, second: ChunkFacts): ChunkFacts {

@@ -6,7 +6,7 @@ import type { Segment } from '../manifest.ts'
 import { readSegment, readWholeSegment } from '../segment-reader.ts'
 import { type ChunkFacts, factsOf, joinFacts, type SegmentWriter } from '../segment-writer.ts'
 import type { DamagedSource } from './damaged-sources.ts'
-import { type PackSet, storePiece } from './pack-set.ts'
+import type { PackStream } from './pack-stream.ts'
 import { PackWindows } from './pack-windows.ts'
 import { type Merge, storedTimes } from './plan-merges.ts'
 
@@ -16,7 +16,8 @@ const MERGES_AT_A_STRETCH = 64
 
 export interface MergeParts {
   storage: Storage
-  packs: PackSet
+  /** Of these merges alone. */
+  packs: PackStream
   compression: 'auto' | 'none' | 'zstd'
   /** Opens the segment that a merge becomes. */
   openSegment: (merge: Merge, compressed: boolean, signal: AbortSignal) => Promise<SegmentWriter>
@@ -47,21 +48,8 @@ export async function mergePieces(
     parts.storage,
     sorted.flatMap(({ sources }) => sources),
   )
-  const memory = new Scratch()
-  const pieces: Promise<Merged>[] = []
   const damaged: DamagedSource[] = []
-  for (const [i, merge] of sorted.entries()) {
-    if (merge.into.kind === 'segment') continue
-    // Windows answer at once: without a pause, thousands of merges would hold up the rounds that run next to them.
-    if (i % MERGES_AT_A_STRETCH === 0) await new Promise(resolve => setImmediate(resolve))
-    const piece = await writePiece(merge, merge.into.level, { storage, memory }, parts, signal).catch(noteIn(damaged))
-    if (!piece) continue
-    const result = piece.durable.then(segment => mergedTo(merge, segment))
-    // It is awaited below, when all are read.
-    result.catch(() => undefined)
-    pieces.push(result)
-  }
-  await parts.packs.flush()
+  const pieces = await mergeToPieces(sorted, storage, parts, damaged, signal)
   const segments = await runPool(
     sorted.filter(({ into }) => into.kind === 'segment'),
     SEGMENTS_AT_ONCE,
@@ -70,7 +58,36 @@ export async function mergePieces(
       return segment && mergedTo(merge, segment)
     },
   )
-  return { merged: [...(await Promise.all(pieces)), ...segments.filter(one => one !== undefined)], damaged }
+  return { merged: [...pieces, ...segments.filter(one => one !== undefined)], damaged }
+}
+
+async function mergeToPieces(
+  sorted: readonly Merge[],
+  storage: Pick<Storage, 'readRange'>,
+  { packs, compression }: MergeParts,
+  damaged: DamagedSource[],
+  signal: AbortSignal,
+): Promise<Merged[]> {
+  const memory = new Scratch()
+  const written: Merge[] = []
+  try {
+    for (const [i, merge] of sorted.entries()) {
+      const { into, sources } = merge
+      if (into.kind === 'segment') continue
+      // Windows answer at once: without a pause, thousands of merges would hold up the rounds that run next to them.
+      if (i % MERGES_AT_A_STRETCH === 0) await new Promise(resolve => setImmediate(resolve))
+      const plain = await readSources(merge, storage, memory, signal).catch(noteIn(damaged))
+      if (!plain) continue
+      const facts = sources.map(factsOf).reduce(joinFacts)
+      await packs.add({ level: into.level, plain, facts, compressed: isCompressible(plain, compression) })
+      written.push(merge)
+    }
+    const segments = await packs.finish()
+    return written.map((merge, i) => mergedTo(merge, segments[i] as Segment))
+  } catch (error) {
+    await packs.abort()
+    throw error
+  }
 }
 
 /** Carries the source that is damaged to where its merge is left out. */
@@ -99,13 +116,13 @@ function mergedTo(merge: Merge, segment: Segment): Merged {
   return { ...merge, result: { ...segment, stored_from, stored_at } }
 }
 
-async function writePiece(
+/** All batches of a merge, in memory that the next one uses again. */
+async function readSources(
   { list, sources }: Merge,
-  level: number,
-  { storage, memory }: { storage: Pick<Storage, 'readRange'>; memory: Scratch },
-  { packs, compression }: MergeParts,
+  storage: Pick<Storage, 'readRange'>,
+  memory: Scratch,
   signal: AbortSignal,
-): Promise<{ durable: Promise<Segment> }> {
+): Promise<Buffer> {
   const plain = memory.take(sources.reduce((sum, { plain_size }) => sum + plain_size, 0))
   let at = 0
   for (const source of sources) {
@@ -115,8 +132,7 @@ async function writePiece(
     })
     at = end
   }
-  const facts = sources.map(factsOf).reduce(joinFacts)
-  return storePiece(packs, { list, level, plain, facts, compressed: isCompressible(plain, compression) })
+  return plain
 }
 
 /** The same memory for one merge after the other. */

@@ -1,40 +1,28 @@
 import type { Storage } from '../../storage/storage.ts'
-import { hashOf, openHasher, pieceHash } from '../hash.ts'
+import { openHasher } from '../hash.ts'
 import type { PackRef, Segment } from '../manifest.ts'
-import { type BatchWriter, type ChunkFacts, compressToFrame, describeSegment, joinFacts } from '../segment-writer.ts'
+import { type BatchWriter, type ChunkFacts, compressToFrame, joinFacts } from '../segment-writer.ts'
 import { packKey } from './keys.ts'
+import {
+  describePiece,
+  hashPiece,
+  MAX_PACK_BYTES,
+  MIN_COMPRESSED_BYTES,
+  type PackedPiece,
+  type PackOptions,
+} from './packed-piece.ts'
 
-/** A pack is written when its pieces have this many bytes, or when the round ends. */
-const MAX_PACK_BYTES = 16 << 20
-/** Below this a piece is merged soon, and compressing it would take more time than everything else that is done with it. */
-const MIN_COMPRESSED_BYTES = 2048
 /** Small pieces are joined for the store and for the hash of the pack. */
 const CHUNK_BYTES = 1 << 20
 /** Open pieces hold so much together; one that grows beyond it becomes a segment, unless it is small itself. */
 const MAX_OPEN_BYTES = 32 << 20
 const SMALL_PIECE_BYTES = 64 << 10
 
-export interface PackOptions {
-  backupId: string
-  /** Part of the keys, and of this set alone: its packs are numbered from 1. */
-  run: string
-  /** A piece that reaches this becomes a segment. */
-  maxPieceBytes: number
-  maxPackBytes?: number
-  maxOpenBytes?: number
-  /** The time, by the clock of the store. */
-  now: () => string
-}
-
 /** A piece that waits for its pack to be written. */
-interface WaitingPiece {
+interface WaitingPiece extends PackedPiece {
   /** Pieces lie in the order of their lists: those who merge packs read each of them from its begin to its end. */
   list: string
   stored: Buffer
-  frames: [number, number][] | undefined
-  plainSize: number
-  facts: ChunkFacts
-  level: number
   written: PromiseWithResolvers<Segment>
 }
 
@@ -114,8 +102,10 @@ export class PackSet {
         const pack = await this.#write(key, pieces)
         let position = 0
         for (const piece of pieces) {
-          piece.written.resolve(describePiece(piece, position, pack))
-          position += piece.stored.length
+          const { stored } = piece
+          const place = { position, size: stored.length, blake3: hashPiece(stored) }
+          piece.written.resolve(describePiece(piece, place, pack))
+          position += stored.length
         }
       } catch (error) {
         for (const { written } of pieces) written.reject(error)
@@ -166,35 +156,15 @@ function joinChunks(buffers: readonly Buffer[]): Buffer[] {
   return chunks
 }
 
-/**
- * Compresses a piece as one frame where that pays, and adds it. Resolves before it is durable. Its memory is free then, unless it is
- * the piece's own, which is not copied.
- */
+/** Compresses a piece as one frame where that pays, and adds it. Resolves before it is durable. Its memory must not be used again. */
 export async function storePiece(
   packs: PackSet,
-  {
-    list,
-    level,
-    plain,
-    facts,
-    compressed,
-    isOwn = false,
-  }: { list: string; level: number; plain: Buffer; facts: ChunkFacts; compressed: boolean; isOwn?: boolean },
+  { list, plain, facts, compressed }: { list: string; plain: Buffer; facts: ChunkFacts; compressed: boolean },
 ): Promise<{ durable: Promise<Segment> }> {
   if (packs.isFull) await packs.room()
-  const isCompressed = compressed && plain.length >= MIN_COMPRESSED_BYTES
-  const stored = isCompressed ? await compressToFrame(plain) : isOwn ? plain : Buffer.from(plain)
-  const frames: [number, number][] | undefined = isCompressed ? [[stored.length, plain.length]] : undefined
-  return { durable: packs.add({ list, stored, frames, plainSize: plain.length, facts, level }) }
-}
-
-function describePiece(piece: WaitingPiece, position: number, pack: PackRef): Segment {
-  const blake3 = pieceHash(hashOf(piece.stored))
-  const stored = { key: pack.key, size: piece.stored.length, blake3, plain_size: piece.plainSize }
-  return {
-    ...describeSegment(stored, piece.frames, piece.facts),
-    piece: { position, level: piece.level, pack },
-  }
+  const isFrame = compressed && plain.length >= MIN_COMPRESSED_BYTES
+  const stored = isFrame ? await compressToFrame(plain) : plain
+  return { durable: packs.add({ list, stored, isFrame, plainSize: plain.length, facts, level: 0 }) }
 }
 
 /** Gathers the batches of a partition in memory; a segment takes over when they become many. */
@@ -236,7 +206,7 @@ class PieceWriter implements BatchWriter {
     if (!facts) throw new Error('a piece without batches is never opened')
     const [list, compressed, plain] = [this.#list, this.#compressed, joined(this.#batches)]
     try {
-      return await storePiece(this.#packs, { list, level: 0, plain, facts, compressed, isOwn: true })
+      return await storePiece(this.#packs, { list, plain, facts, compressed })
     } finally {
       this.#leave()
     }

@@ -6,6 +6,9 @@ import type { Segment } from '../manifest.ts'
 /** What lies between two pieces that are read is read with them, up to this many bytes. */
 const MAX_SKIP_BYTES = 64 << 10
 const MAX_WINDOW_BYTES = 2 << 20
+const MIN_WINDOW_BYTES = 256 << 10
+/** Of the windows of all packs together, unless there are very many packs: a deep merge reads a dozen side by side. */
+const MAX_KEPT_BYTES = 8 << 20
 
 interface Window {
   start: number
@@ -31,7 +34,9 @@ export class PackWindows implements Pick<Storage, 'readRange'> {
       pieces.filter(({ piece }) => piece),
       ({ key }) => key,
     )
-    this.#windows = new Map([...byPack].map(([key, some]) => [key, planWindows(some.map(rangeOf))]))
+    const share = Math.floor(MAX_KEPT_BYTES / Math.max(1, byPack.size))
+    const windowBytes = Math.max(MIN_WINDOW_BYTES, Math.min(MAX_WINDOW_BYTES, share))
+    this.#windows = new Map([...byPack].map(([key, some]) => [key, planWindows(some.map(rangeOf), windowBytes)]))
   }
 
   async readRange(key: string, start: number, length: number, signal: AbortSignal): Promise<Buffer> {
@@ -67,12 +72,12 @@ function rangeOf({ piece, size }: Segment): Window {
 }
 
 /** Pure. Ranges that are near to each other become one window; a range that is larger than a window has its own. */
-export function planWindows(ranges: readonly Window[]): Window[] {
+export function planWindows(ranges: readonly Window[], maxBytes = MAX_WINDOW_BYTES): Window[] {
   const windows: Window[] = []
   for (const range of ranges.toSorted((a, b) => a.start - b.start)) {
     const last = windows.at(-1)
     const end = Math.max(last?.end ?? 0, range.end)
-    if (last && range.start - last.end <= MAX_SKIP_BYTES && end - last.start <= MAX_WINDOW_BYTES) last.end = end
+    if (last && range.start - last.end <= MAX_SKIP_BYTES && end - last.start <= maxBytes) last.end = end
     else windows.push({ ...range })
   }
   return windows

@@ -6,6 +6,8 @@ import { ownerOf } from './as-manifest.ts'
 import type { State } from './change.ts'
 import { type MergeParts, type MergeResults, mergePieces } from './merge-pieces.ts'
 import { PackSet } from './pack-set.ts'
+import { PackStream } from './pack-stream.ts'
+import type { PackOptions } from './packed-piece.ts'
 import type { Merge, MergeRules } from './plan-merges.ts'
 
 /** What reaches this part of the size of a segment is one. */
@@ -40,16 +42,8 @@ export class PieceStore {
     this.#options = options
   }
 
-  /** The name of a run alone would not do: every round is one, and a year has a million. */
   openPacks(run: string, signal: AbortSignal): PackSet {
-    const { backupId, nowMs, newRun } = this.#places
-    const options = {
-      backupId,
-      run: `${run}${newRun()}`,
-      maxPieceBytes: this.#maxPieceBytes,
-      now: () => formatUtc(nowMs()),
-    }
-    return new PackSet(this.#storage, options, signal)
+    return new PackSet(this.#storage, this.#packOptions(run), signal)
   }
 
   rules(): MergeRules {
@@ -71,8 +65,16 @@ export class PieceStore {
       return SegmentWriter.open(this.#storage, key, compressed, segmentSignal)
     }
     const { compression } = this.#options
-    const parts = { storage: this.#storage, packs: this.openPacks(run, signal), compression, openSegment }
+    const packs = new PackStream(this.#storage, this.#packOptions(run), signal)
+    const parts = { storage: this.#storage, packs, compression, openSegment }
     return mergePieces(merges, parts, signal)
+  }
+
+  /** The name of a run alone would not do: every round is one, and a year has a million. */
+  #packOptions(run: string): PackOptions {
+    const { backupId, nowMs, newRun } = this.#places
+    const now = () => formatUtc(nowMs())
+    return { backupId, run: `${run}${newRun()}`, maxPieceBytes: this.#maxPieceBytes, now }
   }
 
   get #maxPieceBytes(): number {

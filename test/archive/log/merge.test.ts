@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { mergePieces } from '../../../src/archive/log/merge-pieces.ts'
 import { PackSet, storePiece } from '../../../src/archive/log/pack-set.ts'
+import { PackStream } from '../../../src/archive/log/pack-stream.ts'
 import { planWindows } from '../../../src/archive/log/pack-windows.ts'
 import { PieceStore } from '../../../src/archive/log/piece-store.ts'
 import { type Merge, planMerges, tailOf } from '../../../src/archive/log/plan-merges.ts'
@@ -43,7 +44,7 @@ class Rounds {
   #round = 0
 
   async add(lists: readonly string[], count = 1): Promise<void> {
-    const packs = this.#packs(`r${++this.#round}`)
+    const packs = new PackSet(this.storage, this.#options(`r${++this.#round}`), signal)
     const added: [string, Promise<Segment>][] = []
     for (const list of lists) {
       const from = this.lists.get(list)?.at(-1)?.end_offset ?? 0n
@@ -63,7 +64,7 @@ class Rounds {
     const due = [...this.lists].flatMap(([list, segments]) =>
       planMerges(list, tailOf(segments), { maxPieceBytes: 100_000, olderThanMs }),
     )
-    const packs = this.#packs(`m${this.#round}`)
+    const packs = new PackStream(this.storage, this.#options(`m${this.#round}`), signal)
     const openSegment = ({ list, sources }: Merge) => this.#openSegment(list, sources[0]?.start_offset ?? 0n)
     const parts = { storage: this.storage, packs, compression: 'auto' as const, openSegment }
     for (const { list, from, to, result } of (await mergePieces(due, parts, signal)).merged.toReversed()) {
@@ -88,9 +89,8 @@ class Rounds {
     }
   }
 
-  #packs(run: string): PackSet {
-    const now = () => new Date(this.nowMs).toISOString()
-    return new PackSet(this.storage, { backupId: 'b', run, maxPieceBytes: 100_000, now }, signal)
+  #options(run: string) {
+    return { backupId: 'b', run, maxPieceBytes: 100_000, now: () => new Date(this.nowMs).toISOString() }
   }
 
   #openSegment(list: string, from: bigint): Promise<SegmentWriter> {
@@ -217,7 +217,7 @@ test('a slow store holds up those who add pieces, so that no more than two packs
   const now = () => new Date(start).toISOString()
   const options = { backupId: 'b', run: 'r', maxPieceBytes: 1e6, maxPackBytes: 100, now }
   const packs = new PackSet(slow, options, signal)
-  const piece = { level: 0, plain: Buffer.alloc(100), facts: factsFor(0n, 1), compressed: false }
+  const piece = { plain: Buffer.alloc(100), facts: factsFor(0n, 1), compressed: false }
   const added: Promise<Segment>[] = []
   const adding = (async () => {
     for (const list of ['a', 'b', 'c', 'd']) added.push((await storePiece(packs, { ...piece, list })).durable)
@@ -240,7 +240,6 @@ test('a piece that waits for its pack holds the memory of its frame, not of the 
   for (const bytes of [20_000, 200_000]) {
     await storePiece(packs, {
       list: 'a',
-      level: 1,
       plain: Buffer.alloc(bytes),
       facts: factsFor(0n, 1),
       compressed: true,
@@ -276,7 +275,7 @@ test('pieces that lie in one window of a pack are read intact, although the memo
     const added = lists.map(async list => {
       const batch = encodeBatch({ baseOffset: BigInt(round), records: [{ value: randomBytes(60_000) }] })
       expected.set(list, [...(expected.get(list) ?? []), batch])
-      const piece = { list, level: 0, plain: batch, facts: factsFor(BigInt(round), 1), compressed: true }
+      const piece = { list, plain: batch, facts: factsFor(BigInt(round), 1), compressed: true }
       return { list, durable: (await storePiece(set, piece)).durable }
     })
     const handed = await Promise.all(added)
@@ -287,7 +286,8 @@ test('pieces that lie in one window of a pack are read intact, although the memo
     (list): Merge => ({ list, from: 0, to: 3, sources: sources.get(list) ?? [], into: { kind: 'segment' } }),
   )
   const openSegment = ({ list }: Merge) => SegmentWriter.open(memory, `b/kafka/t/${list}`, true, signal)
-  const parts = { storage: memory, packs: packs('m'), compression: 'auto' as const, openSegment }
+  const stream = new PackStream(memory, { backupId: 'b', run: 'm', maxPieceBytes: 1e6, now }, signal)
+  const parts = { storage: memory, packs: stream, compression: 'auto' as const, openSegment }
   const { merged, damaged } = await mergePieces(merges, parts, signal)
   assert.deepEqual(
     damaged.map(({ error }) => error.message),
@@ -312,7 +312,6 @@ test('two sets of packs with the same short name of a run write different object
     const plain = encodeRun(0n, 1)
     const { durable } = await storePiece(packs, {
       list: 'a/0',
-      level: 0,
       plain,
       facts: factsFor(0n, 1),
       compressed: false,

@@ -8,6 +8,7 @@ import { mergePieces } from '../../../src/archive/log/merge-pieces.ts'
 import { MergingLog } from '../../../src/archive/log/merging-log.ts'
 import { openGeneration } from '../../../src/archive/log/open-generation.ts'
 import { PackSet } from '../../../src/archive/log/pack-set.ts'
+import { PackStream } from '../../../src/archive/log/pack-stream.ts'
 import type { Merge } from '../../../src/archive/log/plan-merges.ts'
 import { diffRows, zeroRow } from '../../../src/archive/log/row-change.ts'
 import { SegmentLists } from '../../../src/archive/log/segment-lists.ts'
@@ -62,7 +63,7 @@ class Backup {
   }
 
   async round(lists: readonly string[]): Promise<void> {
-    const packs = this.#packs()
+    const packs = new PackSet(this.storage, this.#options(), signal)
     const ends = new Map(this.ends.at(-1))
     const writing: [string, Promise<Segment>][] = []
     for (const list of lists) {
@@ -115,9 +116,8 @@ class Backup {
     return { isNew: !row, row: diffRows(row ?? zeroRow, after), parts }
   }
 
-  #packs(): PackSet {
-    const options = { backupId: 'b', run: `r${this.#serial++}`, maxPieceBytes: 20_000, now: this.#now }
-    return new PackSet(this.storage, options, signal)
+  #options() {
+    return { backupId: 'b', run: `r${this.#serial++}`, maxPieceBytes: 20_000, now: this.#now }
   }
 
   readonly #merge = async (merges: readonly Merge[]) => {
@@ -130,11 +130,8 @@ class Backup {
         true,
         signal,
       )
-    return mergePieces(
-      merges,
-      { storage: this.storage, packs: this.#packs(), compression: 'auto', openSegment },
-      signal,
-    )
+    const packs = new PackStream(this.storage, this.#options(), signal)
+    return mergePieces(merges, { storage: this.storage, packs, compression: 'auto', openSegment }, signal)
   }
 }
 

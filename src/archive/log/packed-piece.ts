@@ -1,0 +1,46 @@
+import { hashOf, pieceHash } from '../hash.ts'
+import type { PackRef, Segment } from '../manifest.ts'
+import { type ChunkFacts, describeSegment } from '../segment-writer.ts'
+
+/** A pack ends when its pieces have this many bytes. */
+export const MAX_PACK_BYTES = 16 << 20
+/** Below this a piece is merged soon, and compressing it would take more time than everything else that is done with it. */
+export const MIN_COMPRESSED_BYTES = 2048
+
+export interface PackOptions {
+  backupId: string
+  /** Part of the keys, and of this set of packs alone: they are numbered from 1. */
+  run: string
+  /** A piece that reaches this becomes a segment. */
+  maxPieceBytes: number
+  maxPackBytes?: number
+  maxOpenBytes?: number
+  /** The time, by the clock of the store. */
+  now: () => string
+}
+
+/** What is said of a piece before its pack is known. */
+export interface PackedPiece {
+  plainSize: number
+  /** It is one zstd frame. */
+  isFrame: boolean
+  facts: ChunkFacts
+  level: number
+}
+
+/** Pure. The hash of a piece, of what is stored. */
+export function hashPiece(stored: Buffer): string {
+  return pieceHash(hashOf(stored))
+}
+
+/** Pure. The entry of a piece in a pack that is durable. */
+export function describePiece(
+  { plainSize, isFrame, facts, level }: PackedPiece,
+  { position, size, blake3 }: { position: number; size: number; blake3: string },
+  pack: PackRef,
+): Segment {
+  const stored = { key: pack.key, size, blake3, plain_size: plainSize }
+  const segment = describeSegment(stored, isFrame ? [[size, plainSize]] : undefined, facts)
+  segment.piece = { position, level, pack }
+  return segment
+}
