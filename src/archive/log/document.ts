@@ -124,10 +124,19 @@ export function nameDocument(key: string, bytes: Buffer): NamedObject {
 export async function readDocument<T>(
   storage: Storage,
   schema: z.ZodType<T>,
-  { key, size, blake3 }: NamedObject,
+  ref: NamedObject,
   signal: AbortSignal,
 ): Promise<T> {
+  return unpackDocument(schema, await readRecorded(storage, ref, signal), ref.key)
+}
+
+/** Its bytes. */
+export async function readRecorded(
+  storage: Storage,
+  { key, size, blake3 }: NamedObject,
+  signal: AbortSignal,
+): Promise<Buffer> {
   const bytes = await readNamed(storage, key, signal)
   if (bytes.length !== size || hashOf(bytes) !== blake3) throw damaged(key, 'is not the object that was recorded')
-  return unpackDocument(schema, bytes, key)
+  return bytes
 }

@@ -75,6 +75,7 @@ export const pageSchema = z.strictObject({
 })
 
 export type Commit = z.output<typeof commitSchema>
+export type ChangePart = z.output<typeof changePartSchema>
 export type CheckpointRef = z.output<typeof checkpointRef>
 export type RollupRef = z.output<typeof rollupRef>
 export type PageRef = z.output<typeof pageRef>

@@ -1,31 +1,24 @@
 import { hasCode } from '../../errors.ts'
 import { runPool } from '../../lib/pool.ts'
+import { mapAhead } from '../../lib/read-ahead.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { damaged } from '../damage.ts'
 import type { NamedObject } from '../manifest.ts'
 import { refuseRepeats } from '../refuse-repeats.ts'
+import { assertChain, assertKey, assertPageOrder } from './assert-documents.ts'
 import { applyChange, type Change, emptyState, type State } from './change.ts'
 import { type DecodeChange, decodeChange, decodeTopics } from './change-document.ts'
-import { composeAll } from './compose-changes.ts'
-import { nameDocument, readDocument, unpackDocument } from './document.ts'
+import { ComposedChange, composeAll } from './compose-changes.ts'
+import { nameDocument, readDocument, readRecorded, unpackDocument } from './document.ts'
 import {
+  type ChangePart,
   type Checkpoint,
   type Commit,
   changePartSchema,
   checkpointSchema,
   commitSchema,
-  type PageRef,
 } from './documents.ts'
-import {
-  commitKey,
-  commitsPrefix,
-  isLogKey,
-  keptKey,
-  keptPrefix,
-  type LogObject,
-  parseCommitKey,
-  parseKeptKey,
-} from './keys.ts'
+import { commitKey, commitsPrefix, keptKey, keptPrefix, parseCommitKey, parseKeptKey } from './keys.ts'
 
 const CONCURRENCY = 8
 
@@ -102,6 +95,10 @@ export async function readCommit(
   signal: AbortSignal,
 ): Promise<ReadCommit> {
   const { key, bytes } = await readCommitBytes(storage, backupId, generation, signal)
+  return unpackCommit(bytes, key, backupId, generation)
+}
+
+async function unpackCommit(bytes: Buffer, key: string, backupId: string, generation: number): Promise<ReadCommit> {
   const commit = await unpackDocument(commitSchema, bytes, key)
   if (commit.backup_id !== backupId || commit.generation !== generation) {
     throw damaged(key, `belongs to generation ${commit.generation} of backup \`${commit.backup_id}\``)
@@ -142,34 +139,6 @@ export async function hasCommit(
   return false
 }
 
-/** Roll-ups follow the checkpoint and one another without a hole, and end before the commit. */
-function assertChain({ backup_id, generation, checkpoint, rollups, parts, previous }: Commit, key: string): void {
-  let next = (checkpoint?.generation ?? 0) + 1
-  for (const { from, to } of rollups) {
-    if (from !== next || to < from)
-      throw damaged(key, `is damaged: its roll-ups continue with ${from} instead of ${next}`)
-    next = to + 1
-  }
-  if (next > generation) throw damaged(key, `is damaged: it names a state of generation ${next - 1}`)
-  if (next < generation && !previous) throw damaged(key, 'is damaged: it does not name the commit before it')
-  if (checkpoint) assertKey(checkpoint, backup_id, 'checkpoint', key)
-  for (const { documents } of rollups) for (const one of documents) assertKey(one, backup_id, 'rollup', key)
-  for (const one of parts) assertKey(one, backup_id, 'change', key)
-  // A small commit that names a large document many times would keep a reader busy for years.
-  const named = [...rollups.flatMap(({ documents }) => documents), ...parts]
-  refuseRepeats(
-    'the document',
-    named.map(one => one.key),
-    key,
-  )
-}
-
-/** That a key which the document `at` names is of this class, in this backup. */
-export function assertKey({ key }: NamedObject, backupId: string, kind: LogObject, at: string): void {
-  if (isLogKey(key, backupId, kind)) return
-  throw damaged(at, `is damaged: it names ${JSON.stringify(key.slice(0, 200))}, which is not a ${kind}`)
-}
-
 /** The first generation whose commit a reader needs, in addition to roll-ups. */
 export function firstCommitOf({ checkpoint, rollups }: Pick<Commit, 'checkpoint' | 'rollups'>): number {
   return (rollups.at(-1)?.to ?? checkpoint?.generation ?? 0) + 1
@@ -200,10 +169,13 @@ export async function readParts(
   decode: DecodeChange = decodeChange,
 ): Promise<Change[]> {
   return runPool(documents, CONCURRENCY, async ref => {
-    const part = await readDocument(storage, changePartSchema, ref, signal)
-    if (part.backup_id !== backupId) throw damaged(ref.key, `belongs to backup \`${part.backup_id}\``)
-    return decode(part.change, ref.key)
+    return decodePart(await readDocument(storage, changePartSchema, ref, signal), ref.key, backupId, decode)
   })
+}
+
+function decodePart(part: ChangePart, key: string, backupId: string, decode: DecodeChange): Change {
+  if (part.backup_id !== backupId) throw damaged(key, `belongs to backup \`${part.backup_id}\``)
+  return decode(part.change, key)
 }
 
 /** Reads at most the documents that the commit names and the commits that no roll-up covers. */
@@ -216,13 +188,16 @@ export async function openGeneration(
 ): Promise<OpenedGeneration> {
   const read = await readCommit(storage, backupId, generation, signal)
   const { commit } = read
-  const [base, rollups, between] = await Promise.all([
-    commit.checkpoint ? readCheckpoint(storage, backupId, commit.checkpoint, signal, decode) : undefined,
-    runPool(commit.rollups, CONCURRENCY, ({ documents }) => readParts(storage, backupId, documents, signal, decode)),
-    readBetween(storage, read, signal, decode),
-  ])
-  const changes = [...rollups.flat(), ...between, await readChange(storage, read, signal, decode)]
-  const pending = composeAll(changes)
+  const base = commit.checkpoint
+    ? await readCheckpoint(storage, backupId, commit.checkpoint, signal, decode)
+    : undefined
+  const whole = new ComposedChange()
+  const documents = commit.rollups.flatMap(one => one.documents)
+  for await (const change of walkDocuments(storage, backupId, documents, signal, decode)) whole.add(change)
+  const between = numbersBetween(firstCommitOf(commit), generation)
+  for await (const change of walkCommits(storage, backupId, between, commit.previous, signal, decode)) whole.add(change)
+  whole.add(await readChange(storage, read, signal, decode))
+  const pending = whole.change
   const state = applyChange(base?.state ?? emptyState, pending)
   return { ...read, state, checkpoint: base?.checkpoint, pending }
 }
@@ -238,26 +213,53 @@ export async function openTopics(
   return { commit, topics: state.topics }
 }
 
-async function readBetween(
+/**
+ * The changes of documents, in their order. The bytes of the next ones are read meanwhile; one at a time is decoded, because that takes
+ * many times the memory where there are many partitions.
+ */
+export async function* walkDocuments(
   storage: Storage,
-  { commit }: ReadCommit,
+  backupId: string,
+  documents: Iterable<NamedObject>,
   signal: AbortSignal,
-  decode: DecodeChange,
-): Promise<Change[]> {
-  const first = firstCommitOf(commit)
-  const generations = numbersBetween(first, commit.generation)
-  const reads = await runPool(generations, CONCURRENCY, one => readCommit(storage, commit.backup_id, one, signal))
-  assertSequence(reads, commit.previous)
-  return runPool(reads, CONCURRENCY, one => readChange(storage, one, signal, decode))
+  decode: DecodeChange = decodeChange,
+): AsyncGenerator<Change> {
+  const read = async (ref: NamedObject) => ({ ref, bytes: await readRecorded(storage, ref, signal) })
+  for await (const { ref, bytes } of mapAhead(oneByOne(documents), CONCURRENCY, read)) {
+    yield decodePart(await unpackDocument(changePartSchema, bytes, ref.key), ref.key, backupId, decode)
+  }
 }
 
-/** Each commit is the one that the next one names as the one before it; `last` is what the last of them must be. */
-export function assertSequence(reads: readonly ReadCommit[], last: Commit['previous']): void {
-  let expected = last
-  for (const { commit, ref } of reads.toReversed()) {
-    if (ref.blake3 !== expected?.blake3) throw damaged(ref.key, 'is not the commit that the next one follows')
-    expected = commit.previous
+/** The same of commits. Each is the one that the next one names as the one before it; `last` is what the last of them must be. */
+export async function* walkCommits(
+  storage: Storage,
+  backupId: string,
+  generations: Iterable<number>,
+  last: Commit['previous'],
+  signal: AbortSignal,
+  decode: DecodeChange = decodeChange,
+): AsyncGenerator<Change> {
+  const read = async (generation: number) => ({
+    generation,
+    ...(await readCommitBytes(storage, backupId, generation, signal)),
+  })
+  let before: NamedObject | undefined
+  for await (const { generation, key, bytes } of mapAhead(oneByOne(generations), CONCURRENCY, read)) {
+    const one = await unpackCommit(bytes, key, backupId, generation)
+    assertFollows(before, one.commit.previous)
+    yield await readChange(storage, one, signal, decode)
+    before = one.ref
   }
+  assertFollows(before, last)
+}
+
+function assertFollows(before: NamedObject | undefined, next: Commit['previous']): void {
+  if (!before || before.blake3 === next?.blake3) return
+  throw damaged(before.key, 'is not the commit that the next one follows')
+}
+
+async function* oneByOne<T>(items: Iterable<T>): AsyncGenerator<T> {
+  yield* items
 }
 
 /** One by one: how many there are is what the commit claims, and the first that is missing ends it. */
@@ -284,13 +286,4 @@ export async function readCheckpoint(
   const parts = await readParts(storage, backupId, checkpoint.parts, signal, decode)
   const whole = composeAll([decode(checkpoint.change, ref.key), ...parts])
   return { checkpoint, state: applyChange(emptyState, whole) }
-}
-
-/** Every list is in one page at most. */
-function assertPageOrder(pages: readonly PageRef[], at: string): void {
-  for (const [i, { first, last }] of pages.entries()) {
-    const before = pages[i - 1]
-    if (first <= last && (!before || before.last < first)) continue
-    throw damaged(at, `is damaged: its page ${i + 1} is out of order`)
-  }
 }

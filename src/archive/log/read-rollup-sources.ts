@@ -1,12 +1,9 @@
-import { runPool } from '../../lib/pool.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { DueRollup } from './chain.ts'
 import type { Change } from './change.ts'
-import { composeAll } from './compose-changes.ts'
+import { ComposedChange } from './compose-changes.ts'
 import type { Commit } from './documents.ts'
-import { assertSequence, readChange, readCommit, readParts } from './open-generation.ts'
-
-const CONCURRENCY = 4
+import { readCommit, walkCommits, walkDocuments } from './open-generation.ts'
 
 export interface RollupReader {
   storage: Storage
@@ -17,27 +14,24 @@ export interface RollupReader {
 }
 
 /** The change of all that a roll-up replaces, as the store has it. */
-export async function readRollupSources(
-  reader: RollupReader,
-  { from, to, sources }: DueRollup,
-  signal: AbortSignal,
-): Promise<Change> {
-  const { storage, backupId } = reader
-  if (sources.length === 0) return composeAll(await readCommits(reader, from, to, signal))
-  const read = await runPool(sources, CONCURRENCY, ({ documents }) => readParts(storage, backupId, documents, signal))
-  return composeAll(read.flat())
+export async function readRollupSources(reader: RollupReader, due: DueRollup, signal: AbortSignal): Promise<Change> {
+  const whole = new ComposedChange()
+  for await (const change of walkSources(reader, due, signal)) whole.add(change)
+  return whole.change
 }
 
 /** A commit that was exchanged must not become part of a roll-up, which would vouch for it. */
-async function readCommits(
+async function* walkSources(
   { storage, backupId, newest, last }: RollupReader,
-  from: number,
-  to: number,
+  { from, to, sources }: DueRollup,
   signal: AbortSignal,
-): Promise<Change[]> {
-  const read = (generation: number) => readCommit(storage, backupId, generation, signal)
+): AsyncGenerator<Change> {
+  if (sources.length > 0) {
+    const documents = sources.flatMap(one => one.documents)
+    yield* walkDocuments(storage, backupId, documents, signal)
+    return
+  }
   const generations = Array.from({ length: to - from + 1 }, (_, i) => from + i)
-  const reads = await runPool(generations, CONCURRENCY, read)
-  assertSequence(reads, to === newest ? last : (await read(to + 1)).commit.previous)
-  return runPool(reads, CONCURRENCY, one => readChange(storage, one, signal))
+  const next = to === newest ? last : (await readCommit(storage, backupId, to + 1, signal)).commit.previous
+  yield* walkCommits(storage, backupId, generations, next, signal)
 }
