@@ -65,10 +65,10 @@ function* ownEntries(item: object): Generator<[string, unknown]> {
 /** About the length of a piece; shorter documents are one. */
 const PIECE_LENGTH = 1 << 16
 
-/** What `formatJson` with an indent of 2 returns, in pieces: of a long list in an object, one item at a time is text in memory. */
-export function* formatJsonPieces(value: unknown): Generator<string> {
+/** What `formatJson` with an indent returns, in pieces: of a long list in an object, one item at a time is text in memory. */
+export function* formatJsonPieces(value: unknown, indent = 2): Generator<string> {
   let piece = ''
-  for (const part of isPlain(value) ? objectParts(value) : [formatJson(value, 2)]) {
+  for (const part of isPlain(value) ? objectParts(value, indent) : [formatJson(value, indent)]) {
     piece += part
     if (piece.length < PIECE_LENGTH) continue
     yield piece
@@ -77,25 +77,27 @@ export function* formatJsonPieces(value: unknown): Generator<string> {
   yield piece
 }
 
-function* objectParts(value: object): Generator<string> {
-  let before = '{\n  '
+function* objectParts(value: object, indent: number): Generator<string> {
+  const line = `\n${' '.repeat(indent)}`
+  let before = `{${line}`
   for (const [name, item] of Object.entries(value)) {
     if (item === undefined) continue
     yield `${before}${JSON.stringify(name)}: `
-    if (Array.isArray(item) && item.length > 0) yield* listParts(item)
-    else yield indented(formatJson(item, 2), 2)
-    before = ',\n  '
+    if (Array.isArray(item) && item.length > 0) yield* listParts(item, indent)
+    else yield indented(formatJson(item, indent), indent)
+    before = `,${line}`
   }
   yield before.startsWith('{') ? '{}' : '\n}'
 }
 
-function* listParts(items: readonly unknown[]): Generator<string> {
-  let before = '[\n    '
+function* listParts(items: readonly unknown[], indent: number): Generator<string> {
+  const line = `\n${' '.repeat(2 * indent)}`
+  let before = `[${line}`
   for (const item of items) {
-    yield `${before}${indented(formatJson(item ?? null, 2), 4)}`
-    before = ',\n    '
+    yield `${before}${indented(formatJson(item ?? null, indent), 2 * indent)}`
+    before = `,${line}`
   }
-  yield '\n  ]'
+  yield `\n${' '.repeat(indent)}]`
 }
 
 /** In JSON, no string has a line break. */

@@ -49,7 +49,7 @@ test('what is no JSON throws', () => {
   for (const text of ['', '{', '[1,]', '01', 'NaN']) assert.throws(() => parseJson(text), SyntaxError)
 })
 
-test('the pieces of a document are its text with an indent of two', () => {
+test('the pieces of a document are its text with the same indent', () => {
   const list = Array.from({ length: 5000 }, (_, i) => ({
     offset: BigInt(i),
     text: 'a\n"b"',
@@ -74,9 +74,11 @@ test('the pieces of a document are its text with an indent of two', () => {
     ],
   ]
   for (const document of documents) {
-    const pieces = [...formatJsonPieces(document)]
-    assert.equal(pieces.join(''), formatJson(document, 2))
-    assert.ok(pieces.every(piece => piece.length < 70_000))
+    for (const indent of [1, 2]) {
+      const pieces = [...formatJsonPieces(document, indent)]
+      assert.equal(pieces.join(''), formatJson(document, indent))
+      assert.ok(pieces.every(piece => piece.length < 70_000))
+    }
   }
 })
 

@@ -119,16 +119,23 @@ export const changeSchema = z.strictObject({
   removed_lists: z.array(listKey).optional(),
   passing: z.array(namedObject).optional(),
 })
-export type ChangeDocument = z.input<typeof changeSchema>
 
-/** Pure. Without what is empty: most changes are of a few lists only. */
-export function encodeChange(change: Change): ChangeDocument {
+/**
+ * Pure. For `JSON.stringify`, without what is empty: most changes are of a few lists only. Each list is encoded when it is written, because
+ * the rows of all lists would take several times the memory of the lists themselves.
+ */
+export function encodeChange(change: Change): object {
   const table = new PackTable()
-  const lists: ListRowDocument[] = []
+  const lists: { toJSON: () => ListRowDocument }[] = []
   const removed: string[] = []
   for (const [key, one] of change.lists) {
-    if (one) lists.push(encodeList(key, one, table))
-    else removed.push(key)
+    if (!one) {
+      removed.push(key)
+      continue
+    }
+    // They are written before the lists.
+    for (const part of one.parts ?? []) if (!isBaseRange(part) && part.piece) table.numberOf(part.piece.pack)
+    lists.push({ toJSON: () => encodeList(key, one, table) })
   }
   const document = {
     head: change.head,

@@ -114,7 +114,11 @@ export function cutPages(lists: Lists, maxSegments: number): Lists[] {
 
 export async function writePage(target: Target, lists: Lists, signal: AbortSignal): Promise<PageRef> {
   const table = new PackTable()
-  const rows = lists.map(([list, segments]) => [list, segments.map(one => encodeSegment(one, table))])
+  // Packs are written before the lists, whose rows take much memory: each is encoded when it is written.
+  for (const [, segments] of lists) for (const { piece } of segments) if (piece) table.numberOf(piece.pack)
+  const rows = lists.map(([list, segments]) => ({
+    toJSON: () => [list, segments.map(one => encodeSegment(one, table))],
+  }))
   const head = { format: 'kafka-backup-page', format_version: LOG_VERSION, backup_id: target.backupId }
   const object = await createDocument(
     target.storage,

@@ -2,7 +2,7 @@ import { runPool } from '../../lib/pool.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { NamedObject } from '../manifest.ts'
 import type { Change } from './change.ts'
-import { type ChangeDocument, encodeChange } from './change-document.ts'
+import { encodeChange } from './change-document.ts'
 import { createDocument, LOG_VERSION } from './document.ts'
 import { splitChange } from './split-change.ts'
 
@@ -20,7 +20,7 @@ export async function writeOverflow(
   target: ChangeTarget,
   change: Change,
   signal: AbortSignal,
-): Promise<{ parts: NamedObject[]; change: ChangeDocument }> {
+): Promise<{ parts: NamedObject[]; change: object }> {
   const [first, ...others] = splitChange(change)
   return { parts: await writeParts(target, others, signal), change: encodeChange(first) }
 }
