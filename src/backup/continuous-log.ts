@@ -87,9 +87,9 @@ export class CopyRenewal {
   readonly #storeSignal = new AbortController().signal
   #isDue = true
   #schemas = ''
-  /** The last commit of this process, and the one that the copies are of. */
+  /** The last commit of this process, and the generation that the copies are of. */
   #newest: Manifest | undefined
-  #copied: Manifest | undefined
+  #copied = 0
 
   constructor(storage: Storage) {
     this.#storage = storage
@@ -108,14 +108,15 @@ export class CopyRenewal {
   }
 
   async end(onProgress: OnProgress): Promise<void> {
-    if (this.#newest && this.#newest !== this.#copied) await this.#renew(this.#newest, onProgress)
+    if (this.#newest && this.#newest.generation !== this.#copied) await this.#renew(this.#newest, onProgress)
+    this.#newest = undefined
   }
 
   async #renew(newest: Manifest, onProgress: OnProgress): Promise<void> {
     const warnings = await renewCopies(this.#storage, newest, this.#storeSignal)
     for (const message of warnings) onProgress({ type: 'warning', message })
     this.#isDue = false
-    this.#copied = newest
+    this.#copied = newest.generation
   }
 }
 

@@ -72,8 +72,16 @@ class Line {
     // The backup is no longer that of this process when another one has taken over.
     if (this.#rounds === 0 || hasCode(error, 'WRITER_CONFLICT')) return
     await this.#copies.end(this.#parts.onProgress)
+    this.#release()
     // After an error the source may be another one, or an older state of it, which must not join the records of before.
     if (isStop(error, signal)) await takeFinalSnapshot(this.#options, this.#parts, this.#polling)
+  }
+
+  /** What follows reads the newest generation, which takes as much memory as the log itself. */
+  #release(): void {
+    this.#log = undefined
+    this.#previous = undefined
+    this.#buffers.forget()
   }
 
   /** How long to wait after trouble that may pass; undefined after a round that went well. What is final is thrown. */

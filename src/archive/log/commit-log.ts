@@ -1,7 +1,7 @@
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { type Chain, dueRollup, isCheckpointDue, withRollup } from './chain.ts'
-import { applyChange, type Change, emptyState, noChange, type State } from './change.ts'
+import { applyChange, type Change, emptyState, type State } from './change.ts'
 import type { PageOptions } from './checkpoint-pages.ts'
 import { LOG_VERSION, nameDocument, packDocument } from './document.ts'
 import type { CheckpointRef, Commit, PageRef } from './documents.ts'
@@ -57,7 +57,6 @@ export class CommitLog {
   #checkpointBytes: number
   #pages: LogStart['pages']
   readonly #held: HeldChanges
-  #lastChange: Change = noChange
 
   /** `newWriter` returns a random name, another one at each call. */
   constructor(storage: Storage, backupId: string, newWriter: () => string, start: LogStart = emptyStart) {
@@ -77,11 +76,6 @@ export class CommitLog {
     return this.#state
   }
 
-  /** The change of the newest generation. */
-  get lastChange(): Change {
-    return this.#lastChange
-  }
-
   get generation(): number {
     return this.#generation
   }
@@ -93,9 +87,13 @@ export class CommitLog {
 
   /**
    * Creates the commit of the next generation. Fails with WRITER_CONFLICT where another run has made it. `isEarlier`: an earlier
-   * attempt of the same run had taken effect without a reply; the state is that one's.
+   * attempt of the same run had taken effect without a reply; the state is that one's. `committed` is the change that it has.
    */
-  async commit(facts: CommitFacts, change: Change, signal: AbortSignal): Promise<{ isEarlier: boolean }> {
+  async commit(
+    facts: CommitFacts,
+    change: Change,
+    signal: AbortSignal,
+  ): Promise<{ isEarlier: boolean; committed: Change }> {
     const generation = this.#generation + 1
     const key = commitKey(this.#backupId, generation)
     const writer = this.#newWriter()
@@ -119,12 +117,13 @@ export class CommitLog {
       const existing = await readCommit(this.#storage, this.#backupId, generation, signal)
       if (existing.commit.run !== facts.run) throw this.#conflict(generation, error)
       if (existing.ref.blake3 !== ref.blake3) {
-        this.#advance(generation, await readChange(this.#storage, existing, signal), existing.ref)
-        return { isEarlier: true }
+        const committed = await readChange(this.#storage, existing, signal)
+        this.#advance(generation, committed, existing.ref)
+        return { isEarlier: true, committed }
       }
     }
     this.#advance(generation, change, ref)
-    return { isEarlier: false }
+    return { isEarlier: false, committed: change }
   }
 
   /** Rolls up what is due, and writes a checkpoint where that serves readers better. Takes effect with the next commit. */
@@ -166,7 +165,6 @@ export class CommitLog {
 
   #advance(generation: number, change: Change, ref: { size: number; blake3: string }): void {
     this.#state = applyChange(this.#state, change)
-    this.#lastChange = change
     this.#generation = generation
     this.#previous = ref
     this.#held.add(0, generation, generation, change)

@@ -52,12 +52,12 @@ export class MergingLog {
     const merged = this.#done
     await confirm([...new Set(merged.map(({ result }) => result.key))])
     const whole = merged.length === 0 ? change : composeChanges(change, this.#mergesAsChange(merged, change))
-    const result = await this.#log.commit(facts, whole, signal)
+    const { isEarlier, committed } = await this.#log.commit(facts, whole, signal)
     this.#done = this.#done.slice(merged.length)
     this.#rounds++
-    this.#noteReshaped(this.#log.lastChange)
-    this.#tails.apply(this.#log.lastChange)
-    return result
+    this.#noteReshaped(committed)
+    this.#tails.apply(committed)
+    return { isEarlier }
   }
 
   /** Merges what is due, rolls up and writes checkpoints. For the time between two commits. */
