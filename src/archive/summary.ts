@@ -46,9 +46,15 @@ export function withSegment(
     last_timestamp: later(partition.last_timestamp, segment.last_timestamp),
     // What could not be read once, and is read now, is lost no longer.
     gaps: filtered(partition.gaps, ({ from, to }) => to !== null || from !== segment.start_offset),
-    open_aborted: [...partition.open_aborted.filter(({ last_offset }) => last_offset !== null), ...openAborted],
+    open_aborted: withOpen(partition.open_aborted, openAborted),
     ...(lastBatch && { last_batch: lastBatch }),
   }
+}
+
+/** Those whose end is known stay. */
+function withOpen(known: AbortedTransaction[], open: AbortedTransaction[]): AbortedTransaction[] {
+  const ended = filtered(known, ({ last_offset }) => last_offset !== null)
+  return open.length === 0 ? ended : [...ended, ...open]
 }
 
 /** What it says of its last batch is replaced, where there is another one, or left out. */

@@ -132,7 +132,8 @@ function planPartition(
     return { durable, end, logStart, newGaps: [] }
   }
   // The topic is there: whatever hid it, or showed another in its place, it was not the end of it.
-  const gaps = before.gaps.filter(({ to, reason }) => to !== null || reason === 'unreadable')
+  const isOver = ({ to, reason }: Gap) => to === null && reason !== 'unreadable'
+  const gaps = before.gaps.some(isOver) ? before.gaps.filter(gap => !isOver(gap)) : before.gaps
   const durable = { ...before, high_watermark, last_stable_offset: end, gaps }
   // Of a hole at the end of the log nothing is lost when the log start passes it.
   if (logStart <= (before.read_to ?? before.end_offset)) return { durable, end, logStart, newGaps: [] }

@@ -1,6 +1,6 @@
 import { hashOf, pieceHash } from '../hash.ts'
 import type { PackRef, Segment } from '../manifest.ts'
-import { type ChunkFacts, describeSegment } from '../segment-writer.ts'
+import type { ChunkFacts } from '../segment-writer.ts'
 
 /** A pack ends when its pieces have this many bytes. */
 export const MAX_PACK_BYTES = 16 << 20
@@ -33,14 +33,30 @@ export function hashPiece(stored: Buffer): string {
   return pieceHash(hashOf(stored))
 }
 
-/** Pure. The entry of a piece in a pack that is durable. */
+/** Pure. The entry of a piece in a pack that is durable. As one literal: a writer holds many thousands, and fields that are added lie in separate memory. */
 export function describePiece(
   { plainSize, isFrame, facts, level }: PackedPiece,
   { position, size, blake3 }: { position: number; size: number; blake3: string },
   pack: PackRef,
 ): Segment {
-  const stored = { key: pack.key, size, blake3, plain_size: plainSize }
-  const segment = describeSegment(stored, isFrame ? [[size, plainSize]] : undefined, facts)
-  segment.piece = { position, level, pack }
+  const { firstTimestamp, lastTimestamp } = facts
+  const segment: Segment = {
+    key: pack.key,
+    size,
+    blake3,
+    compression: isFrame ? 'zstd' : 'none',
+    plain_size: plainSize,
+    start_offset: facts.startOffset,
+    end_offset: facts.endOffset,
+    batches: facts.batches,
+    records: facts.records,
+    aborted_records: facts.abortedRecords,
+    first_timestamp: firstTimestamp,
+    // Often the same integer, which need not be there twice.
+    last_timestamp: lastTimestamp === firstTimestamp ? firstTimestamp : lastTimestamp,
+    piece: { position, level, pack },
+  }
+  if (isFrame) segment.frames = [[size, plainSize]]
+  if (facts.aborted.length > 0) segment.aborted = facts.aborted
   return segment
 }

@@ -84,17 +84,27 @@ export function copyRow(from: ListRow): ListRow {
   return row
 }
 
+/** A writer holds the changes of thousands of rows: most differences are small, and one integer does for all of them. */
+const smallIntegers = Array.from({ length: 256 }, (_, i) => BigInt(i))
+
+function shared(integer: bigint): bigint {
+  return integer >= 0n && integer < 256n ? (smallIntegers[Number(integer)] ?? integer) : integer
+}
+
+/** Most rows have none: one array for all of them. */
+const none: readonly SetField[] = []
+
 /** Pure. What makes one row of the other. */
 export function diffRows(before: ListRow, after: ListRow): RowChange {
   const set: Partial<Record<SetField, unknown>> = {}
-  const unset: SetField[] = []
+  let unset = none
   for (const field of setFields) {
     if (isSame(before[field], after[field])) continue
-    if (after[field] === undefined) unset.push(field)
+    if (after[field] === undefined) unset = [...unset, field]
     else set[field] = after[field]
   }
   return {
-    offsets: offsetFields.map(field => after[field] - before[field]),
+    offsets: offsetFields.map(field => shared(after[field] - before[field])),
     sums: sumFields.map(field => after[field] - before[field]),
     set: set as RowChange['set'],
     unset,
@@ -110,10 +120,12 @@ function isSame(before: unknown, after: unknown): boolean {
 
 /** Pure. The row after a change. */
 export function applyRowChange(row: ListRow, change: RowChange): ListRow {
-  const changed: ListRow = { ...row, ...change.set }
+  const changed: ListRow = Object.assign(copyRow(row), change.set)
   for (const field of change.unset) delete (changed as Partial<ListRow>)[field]
   offsetFields.forEach((field: OffsetField, i) => {
-    changed[field] = row[field] + (change.offsets[i] ?? 0n)
+    const delta = change.offsets[i] ?? 0n
+    // An integer that stays the same need not be made again.
+    if (delta !== 0n) changed[field] = row[field] + delta
   })
   sumFields.forEach((field: SumField, i) => {
     changed[field] = row[field] + (change.sums[i] ?? 0)
@@ -125,12 +137,10 @@ export function applyRowChange(row: ListRow, change: RowChange): ListRow {
 export function addRowChanges(first: RowChange, second: RowChange): RowChange {
   const set = { ...first.set, ...second.set }
   for (const field of second.unset) delete set[field]
-  const unset = [
-    ...first.unset.filter(field => !(field in second.set) && !second.unset.includes(field)),
-    ...second.unset,
-  ]
+  const kept = first.unset.filter(field => !(field in second.set) && !second.unset.includes(field))
+  const unset = kept.length === 0 ? second.unset : [...kept, ...second.unset]
   return {
-    offsets: first.offsets.map((delta, i) => delta + (second.offsets[i] ?? 0n)),
+    offsets: first.offsets.map((delta, i) => shared(delta + (second.offsets[i] ?? 0n))),
     sums: first.sums.map((delta, i) => delta + (second.sums[i] ?? 0)),
     set,
     unset,
