@@ -10,7 +10,7 @@ import { damagedInside } from './damage.ts'
 import { hashOf, openHasher, pieceHash } from './hash.ts'
 import type { Segment } from './manifest.ts'
 import { chunksOf } from './segment-chunks.ts'
-import { MAX_FRAME_BYTES, SMALL_BYTES } from './segment-writer.ts'
+import { MAX_FRAME_BYTES, QUICK_BYTES } from './segment-writer.ts'
 
 const decompress = promisify(zstdDecompress)
 /** A broker takes requests of 100 MiB unless told otherwise, and one request holds a batch as a whole. */
@@ -64,7 +64,7 @@ export async function readWholeSegment(
   signal: AbortSignal,
 ): Promise<void> {
   const { size, plain_size: plainSize, frames } = segment
-  if (size > SMALL_BYTES || plainSize > SMALL_BYTES || (frames && frames.length !== 1)) {
+  if (size > QUICK_BYTES || plainSize > QUICK_BYTES || (frames && frames.length !== 1)) {
     let at = 0
     for await (const bytes of readSegment(storage, segment, signal)) at += bytes.copy(target, at)
     return

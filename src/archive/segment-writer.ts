@@ -13,7 +13,13 @@ const COMPRESSIONS = 2
 const ZSTD_PARAMS = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 17 }
 
 /** Up to this the hand-over to a thread takes longer than compressing or decompressing. */
-export const SMALL_BYTES = 32 << 10
+const SMALL_BYTES = 32 << 10
+
+/**
+ * Up to this one encoder or decoder that is kept takes less time than a new one in a thread. Merges of thousands of pieces would wait for
+ * these one after the other, and more pieces come meanwhile.
+ */
+export const QUICK_BYTES = 256 << 10
 
 /** Plain bytes of a frame. A reader makes room for no more, whatever an index claims. */
 export const MAX_FRAME_BYTES = 128 << 20
@@ -169,7 +175,7 @@ const zstd = new ZstdWriter()
  * longer than its work.
  */
 export function quickFrame(piece: Buffer): Buffer | undefined {
-  return piece.length <= SMALL_BYTES ? zstd.write(piece) : undefined
+  return piece.length <= QUICK_BYTES ? zstd.write(piece) : undefined
 }
 
 /** One frame, in memory that holds nothing else. */
