@@ -1,9 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Draft } from '../archive/commit.ts'
 import { effectiveSetting, isCompacted } from '../archive/effective-settings.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { hasCarriedSchemas, type RegistrySection, type SectionName } from '../archive/registry-section.ts'
 import { formatUtc } from '../lib/clock.ts'
-import { formatJson } from '../lib/json.ts'
 import type { BackupOptions } from './backup-options.ts'
 import { draftTopics } from './draft-topics.ts'
 import type { BackupParts, Prepared } from './round.ts'
@@ -72,7 +72,7 @@ export function saysNothingNew(
   if (hasCarriedSchemas(newest) && !hasCarriedSchemas(draft)) return false
   // With many partitions the comparison of everything takes longer than the rest of a round.
   if (hasOtherEnds(draft.topics, newest.topics)) return false
-  return formatJson(contentOf(draft)) === formatJson(contentOf(newest))
+  return isDeepStrictEqual(contentOf(draft), contentOf(newest))
 }
 
 function hasOtherEnds(topics: Manifest['topics'], before: Manifest['topics']): boolean {
