@@ -95,7 +95,16 @@ export async function readCommit(
   signal: AbortSignal,
 ): Promise<ReadCommit> {
   const { key, bytes } = await readCommitBytes(storage, backupId, generation, signal)
-  return unpackCommit(bytes, key, backupId, generation)
+  try {
+    return await unpackCommit(bytes, key, backupId, generation)
+  } catch (error) {
+    const other = keptKey(backupId, generation)
+    if (!hasCode(error, 'ARCHIVE_DAMAGED') || key === other) throw error
+    // Retention that was interrupted has left both, and either is enough.
+    const kept = (await storage.stat(other, signal)) ? await storage.read(other, signal) : undefined
+    if (!kept) throw error
+    return unpackCommit(kept, other, backupId, generation)
+  }
 }
 
 async function unpackCommit(bytes: Buffer, key: string, backupId: string, generation: number): Promise<ReadCommit> {
