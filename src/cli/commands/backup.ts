@@ -53,7 +53,7 @@ export async function run(session: Session): Promise<number> {
  * smaller; `BENCH_PART=continuous make bench` measures that, and what it costs.
  */
 function keepHeapSmall(): void {
-  setFlagsFromString('--heap-growing-percent=25')
+  setFlagsFromString('--heap-growing-percent=15')
 }
 
 /** `--dry-run`, `--shard` and `--commit` exclude each other. */
