@@ -1,7 +1,7 @@
 import { damaged } from '../damage.ts'
 import type { NamedObject } from '../manifest.ts'
 import { refuseRepeats } from '../refuse-repeats.ts'
-import type { Commit, PageRef } from './documents.ts'
+import type { Checkpoint, Commit, PageRef } from './documents.ts'
 import { isLogKey, type LogObject } from './keys.ts'
 
 /** Roll-ups follow the checkpoint and one another without a hole, and end before the commit. */
@@ -35,8 +35,16 @@ export function assertKey({ key }: NamedObject, backupId: string, kind: LogObjec
   throw damaged(at, `is damaged: it names ${JSON.stringify(key.slice(0, 200))}, which is not a ${kind}`)
 }
 
+/** What a checkpoint names is of this backup, is named once, and is in order. */
+export function assertNamed({ backup_id, parts, pages }: Checkpoint, at: string): void {
+  for (const one of [...parts, ...pages]) assertKey(one, backup_id, 'checkpoint', at)
+  const named = [...parts, ...pages].map(({ key }) => key)
+  refuseRepeats('the document', named, at)
+  assertPageOrder(pages, at)
+}
+
 /** Every list is in one page at most. */
-export function assertPageOrder(pages: readonly PageRef[], at: string): void {
+function assertPageOrder(pages: readonly PageRef[], at: string): void {
   for (const [i, { first, last }] of pages.entries()) {
     const before = pages[i - 1]
     if (first <= last && (!before || before.last < first)) continue

@@ -1,11 +1,9 @@
 import { hasCode } from '../../errors.ts'
-import { runPool } from '../../lib/pool.ts'
 import { mapAhead } from '../../lib/read-ahead.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { damaged } from '../damage.ts'
 import type { NamedObject } from '../manifest.ts'
-import { refuseRepeats } from '../refuse-repeats.ts'
-import { assertChain, assertKey, assertPageOrder } from './assert-documents.ts'
+import { assertChain, assertNamed } from './assert-documents.ts'
 import { applyChange, type Change, emptyState, type State } from './change.ts'
 import { type DecodeChange, decodeChange, decodeTopics } from './change-document.ts'
 import { ComposedChange, composeAll } from './compose-changes.ts'
@@ -177,9 +175,9 @@ export async function readParts(
   signal: AbortSignal,
   decode: DecodeChange = decodeChange,
 ): Promise<Change[]> {
-  return runPool(documents, CONCURRENCY, async ref => {
-    return decodePart(await readDocument(storage, changePartSchema, ref, signal), ref.key, backupId, decode)
-  })
+  const changes: Change[] = []
+  for await (const change of walkDocuments(storage, backupId, documents, signal, decode)) changes.push(change)
+  return changes
 }
 
 function decodePart(part: ChangePart, key: string, backupId: string, decode: DecodeChange): Change {
@@ -239,7 +237,7 @@ export async function* walkDocuments(
   }
 }
 
-/** The same of commits. Each is the one that the next one names as the one before it; `last` is what the last of them must be. */
+/** Changes of commits, read like documents. Each is the one that the next one names as the one before it; `last` is what the last of them must be. */
 export async function* walkCommits(
   storage: Storage,
   backupId: string,
@@ -288,10 +286,7 @@ export async function readCheckpoint(
   if (checkpoint.backup_id !== backupId || checkpoint.generation !== ref.generation) {
     throw damaged(ref.key, `belongs to generation ${checkpoint.generation} of backup \`${checkpoint.backup_id}\``)
   }
-  for (const one of [...checkpoint.parts, ...checkpoint.pages]) assertKey(one, backupId, 'checkpoint', ref.key)
-  const named = [...checkpoint.parts, ...checkpoint.pages].map(({ key }) => key)
-  refuseRepeats('the document', named, ref.key)
-  assertPageOrder(checkpoint.pages, ref.key)
+  assertNamed(checkpoint, ref.key)
   const parts = await readParts(storage, backupId, checkpoint.parts, signal, decode)
   const whole = composeAll([decode(checkpoint.change, ref.key), ...parts])
   return { checkpoint, state: applyChange(emptyState, whole) }
