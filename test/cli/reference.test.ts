@@ -24,6 +24,8 @@ test('every example is a command line that the program accepts', () => {
   for (const { name, examples } of commandTable) {
     for (const { command } of examples) {
       const words = /kafka-backup (.*?)(\)| >|$)/.exec(command)?.[1]?.split(' ') ?? []
+      // kubectl starts the plugin without its own name.
+      if (command.startsWith('kubectl ')) words.unshift('kubectl')
       const line = parseCommandLine(words, new FakeIo(), '0')
       assert.equal('command' in line && line.command.name, name)
     }

@@ -212,7 +212,10 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
   ],
   operator: { readsNothing: 'it reads Kubernetes resources and starts Jobs' },
   crds: { readsNothing: 'it prints definitions' },
-  kubectl: { readsNothing: 'it reads resources of an API server' },
+  'kubectl describe': { readsNothing: 'it reads resources of an API server' },
+  'kubectl logs': { readsNothing: 'it reads resources of an API server' },
+  'kubectl status': { readsNothing: 'it reads resources of an API server' },
+  'kubectl trigger': { readsNothing: 'it reads resources of an API server' },
   completion: [
     { argv: place => ['completion', 'names', '--', 'describe', '--path', place.location, ''] },
     {
