@@ -47,8 +47,9 @@ function knownLack({ before }: Facts): DrillPlan['lack'] {
   return reason === 'SecretMissing' || reason === 'JobRefused' ? { reason, message } : undefined
 }
 
+/** A run that needs another Job counts: a drill starts alone, so what it lacks blocks no backup. */
 function isBusy({ isContinuous }: Facts, { runs, start }: MainPlan, verify: VerifyPlan): boolean {
-  const others = runs.live.filter(({ purpose }) => !(isContinuous && purpose === 'main'))
+  const others = runs.live.filter(({ purpose, todo }) => !(isContinuous && purpose === 'main' && todo === undefined))
   return start !== undefined || verify.start !== undefined || others.length > 0 || runs.lingering.length > 0
 }
 

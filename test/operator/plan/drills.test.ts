@@ -122,6 +122,17 @@ describe('drills', () => {
     assert.equal(story.plan(at('16T02:51:10'), [main, drill]).status.progress?.records, 5, 'kept between polls')
   })
 
+  test('wait while the Job of a continuous backup is created again, because what they lack must not block it', () => {
+    const { schedule: _, ...rest } = hourly
+    const story = new Story(resourceOf({ ...rest, backup: { continuous: true } }))
+    story.plan(startMs)
+    const main = jobOf('generation-1', { isContinuous: true, ...running })
+    story.plan(at('16T02:00:00'), [main], { lastRoundMs: at('16T02:00:00') })
+    assert.deepEqual(startedRuns(story.plan(at('16T02:50:00'))), ['generation-1'], 'its Job was removed')
+    const again = jobOf('generation-1', { isContinuous: true, createdMs: at('16T02:50:00'), ...running })
+    assert.deepEqual(startedRuns(story.plan(at('16T02:50:10'), [again])), [drillRun])
+  })
+
   test('that cannot start are reported, and block no backup', () => {
     const drillProblem = { reason: 'SecretMissing', message: 'Missing secrets: s (spec.drill.signingKeySecret).' }
     const story = new Story(resourceOf(hourly), { drillProblem })
