@@ -129,7 +129,7 @@ function planStart(facts: StorageFacts): Action[] {
 
 /** What the last validation of this spec found; Unknown before the first. */
 function availableVerdict(facts: StorageFacts): Verdict {
-  const { finished, before, generation, problem, missingSecrets, running } = facts
+  const { finished, before, generation, isSuspended, problem, missingSecrets, running } = facts
   if (problem?.reason === 'InvalidSpec') return no(problem.reason, problem.message)
   if (finished?.end.isSuccess) return yes('Validated', 'The location can be read and written to.')
   if (finished) {
@@ -139,8 +139,10 @@ function availableVerdict(facts: StorageFacts): Verdict {
   if (missingSecrets.length > 0) return no('SecretMissing', describeMissing(missingSecrets, 'The validation'))
   const known = before.conditions?.find(({ type }) => type === 'Available')
   const isOutdated = known?.reason === 'SecretMissing' || known?.reason === 'InvalidSpec'
-  if (known && known.observedGeneration === generation && known.status !== 'Unknown' && !isOutdated) return known
-  const why = problem?.message ?? running?.waiting?.message ?? ''
+  // To suspend it is a change of the spec too, and no validation follows.
+  const isAbout = isSuspended || known?.observedGeneration === generation
+  if (known && isAbout && known.status !== 'Unknown' && !isOutdated) return known
+  const why = problem?.message ?? running?.waiting?.message ?? (isSuspended ? 'It is suspended.' : '')
   return unknown('NotValidated', `The location has not been validated yet. ${why}`.trimEnd())
 }
 

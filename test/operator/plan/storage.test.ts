@@ -140,6 +140,23 @@ describe('a KafkaBackupStorage', () => {
     assert.deepEqual(startedRuns(story.plan(startMs + 1000)), [first])
   })
 
+  test('keeps its result when it is suspended, and is validated again after that', () => {
+    const story = new StorageStory()
+    const job = doneJob(first, startMs + minuteMs)
+    story.plan(startMs + 70_000, [job])
+    story.spec = { suspend: true }
+    story.generation = 2
+    const plan = story.plan(startMs + 2 * hourMs, [job])
+    assert.deepEqual([startedRuns(plan), plan.events, plan.after], [[], [], []])
+    assert.equal(story.verdicts, 'True True False False')
+    const available = story.status?.conditions?.find(({ type }) => type === 'Available')
+    assert.equal(available?.observedGeneration, 2, 'runs that refer to it start')
+    story.spec = {}
+    story.generation = 3
+    assert.equal(startedRuns(story.plan(startMs + 3 * hourMs, [job])).length, 1)
+    assert.equal(story.condition('Available')[0], 'Unknown')
+  })
+
   test('a trigger starts a validation once', () => {
     const story = new StorageStory()
     const job = doneJob(first, startMs + minuteMs)
