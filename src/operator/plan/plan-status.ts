@@ -54,7 +54,7 @@ function runFields(
     history.find(run => run.purpose === 'main' && run[name] !== undefined)?.[name] ?? before[name]
   const counted = live ? progress : last
   return {
-    startTime: live?.startTime ?? ended?.startTime,
+    startTime: live?.startTime ?? ended?.startTime ?? last?.startTime,
     completionTime: ended?.completionTime,
     restarts: live && restartsOf(live),
     records: counted?.records,

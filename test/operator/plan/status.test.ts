@@ -46,6 +46,18 @@ test('reports a run that ended while the operator was down', () => {
   )
 })
 
+test('keeps the start of the last run while the next one is blocked, because the API server guards the location by it', () => {
+  const story = new Story(resourceOf({ schedule: '0 2 * * *', deletionPolicy: 'Delete', storageRef: { name: 's' } }))
+  story.plan(startMs)
+  story.plan(at('16T02:00:00'))
+  const done = jobOf('scheduled-20261116t0200z', { createdMs: at('16T02:00:00'), end: endOf() })
+  const { startTime } = story.plan(at('16T03:00:00'), [done]).status
+  const storage = { name: 's', status: 'False', reason: 'StorageUnavailable', message: 'Denied.' } as const
+  const { status } = story.plan(at('16T04:00:00'), [done], { storage })
+  assert.deepEqual([status.reason, status.startTime], ['StorageUnavailable', startTime])
+  assert.deepEqual([startTime, status.completionTime], ['2026-11-16T02:00:00Z', undefined])
+})
+
 test('a Job that can never succeed ends the run, then is stopped, and its log is kept', () => {
   const end = endOf({ isSuccess: false, isStillTrying: true, reason: 'KAFKA_DENIED', message: 'Wrong password.' })
   const job = jobOf('once', { end })
