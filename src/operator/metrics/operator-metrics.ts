@@ -154,7 +154,8 @@ export class OperatorMetrics implements OperatorObserver {
     const main = suspend || isContinuous ? undefined : find(schedule)
     known.expected = {
       backup: suspend ? undefined : isContinuous ? roundLimitMs(resource) / 1000 : (main ?? 0),
-      drill: suspend ? undefined : find(drill?.schedule),
+      // An invalid schedule drills nothing, so the alert must have a limit.
+      drill: suspend || drill === undefined ? undefined : (find(drill.schedule) ?? 0),
       verify: verify === undefined || suspend ? undefined : verify.schedule ? find(verify.schedule) : main,
     }
   }

@@ -336,13 +336,11 @@ describe('the state of a resource', () => {
 
   test('has the expected interval of a backup, unless it is suspended', async () => {
     const { metrics, samples } = make()
-    const find = async (spec: object) => {
+    const find = async (spec: object, purposes = ['backup', 'verify']) => {
       metrics.seen('backup', sampleResource({ spec: { ...spec } }))
       const found = await samples()
       const name = 'kafka_backup_expected_interval_seconds'
-      return ['backup', 'verify'].map(purpose =>
-        found.get(`${name}{backup_name="orders",namespace="shop",purpose="${purpose}"}`),
-      )
+      return purposes.map(purpose => found.get(`${name}{backup_name="orders",namespace="shop",purpose="${purpose}"}`))
     }
     assert.deepEqual(await find({}), [0, undefined])
     assert.deepEqual(await find({ verify: {} }), [0, undefined])
@@ -354,6 +352,11 @@ describe('the state of a resource', () => {
     assert.deepEqual(await find({ backup: { continuous: true, commitInterval: '10m' } }), [1920, undefined])
     assert.deepEqual(await find({ backup: { continuous: true }, suspend: true }), [undefined, undefined])
     assert.deepEqual(await find({ schedule: 'nonsense' }), [0, undefined])
+    const findDrill = (schedule: string, suspend = false) => find({ drill: { schedule }, suspend }, ['drill'])
+    assert.deepEqual(await findDrill('@weekly'), [7 * 86_400])
+    assert.deepEqual(await findDrill('0 0 30 2 *'), [0], 'no drill ever starts, which the alert reports')
+    assert.deepEqual(await findDrill('@weekly', true), [undefined])
+    assert.deepEqual(await find({}, ['drill']), [undefined])
   })
 
   test('has the last known size of each outcome, and keeps it when the history drops the run', async () => {
