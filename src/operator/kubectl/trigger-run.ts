@@ -72,8 +72,9 @@ function isStarted({ status = {} }: Resource, run: string, value: string): boole
 
 /** A continuous backup restarts as the run of its generation. */
 function startedRun({ status = {} }: Resource, run: string): string {
-  const known = [...(status.active ?? []), ...(status.history ?? [])]
-  return known.some(one => one.run === run) ? run : (status.active?.[0]?.run ?? run)
+  const { active = [], history = [] } = status
+  const isKnown = [...active, ...history].some(one => one.run === run)
+  return isKnown ? run : (active.find(({ purpose }) => purpose === 'main')?.run ?? run)
 }
 
 function isBlocked(reason: string): boolean {
@@ -84,7 +85,9 @@ function isBlocked(reason: string): boolean {
 
 function notAccepted({ kind = '', metadata, status = {} }: Resource, apiGroup: string): KafkaBackupError {
   const { reason, message, active = [] } = status
-  const busy = active.length > 0 ? `run ${active[0]?.run} is still active` : undefined
+  // A backup does not wait for a drill.
+  const other = active.find(({ purpose }) => purpose !== 'drill')
+  const busy = other && `run ${other.run} is still active`
   const why = busy ?? (reason === undefined ? 'the operator has not answered' : `${reason}: ${message ?? ''}`)
   return new KafkaBackupError(
     'KUBE_CONFLICT',
