@@ -90,14 +90,14 @@ function settleRun(facts: Facts, run: LiveRun): LiveRun | EndedRun {
   if (judged === 'commit') return awaitCommit(facts, run)
   if (judged !== 'at-work') return judged
   if (facts.isContinuous || !run.jobs.every(job => job.isBeingDeleted)) return run
-  return endRun(run, facts.nowMs, gone(run.job))
+  return endRun(run, facts.nowMs, gone(run))
 }
 
 /** The status says that the Job was created: it will be seen soon, or it was removed. */
 function settleUnseen({ isContinuous, nowMs }: Facts, run: LiveRun): LiveRun | EndedRun {
   const startedMs = parseTime(run.startTime) ?? nowMs
   if (Math.abs(nowMs - startedMs) < UNSEEN_MS) return { ...run, unseenUntilMs: startedMs + UNSEEN_MS }
-  return isContinuous && run.purpose === 'main' ? { ...run, todo: 'again' } : endRun(run, nowMs, gone(run.job))
+  return isContinuous && run.purpose === 'main' ? { ...run, todo: 'again' } : endRun(run, nowMs, gone(run))
 }
 
 function awaitCommit({ resource, nowMs }: Facts, run: LiveRun): LiveRun {
@@ -107,11 +107,14 @@ function awaitCommit({ resource, nowMs }: Facts, run: LiveRun): LiveRun {
   return { ...run, todo: 'commit' }
 }
 
-function gone(job: string): RunEnd {
+/** The trigger annotation starts a backup, and no drill or verification. */
+function gone({ job, purpose }: LiveRun): RunEnd {
+  const isScheduled = purpose === 'drill' || purpose === 'verify'
+  const again = isScheduled ? 'The next one starts at its time.' : 'Set the trigger annotation to run it again.'
   return {
     phase: 'Failed',
     reason: 'JobRemoved',
-    message: `The Job ${job} was removed before it was seen to end, so what became of it is unknown. Set the trigger annotation to run it again.`,
+    message: `The Job ${job} was removed before it was seen to end, so what became of it is unknown. ${again}`,
   }
 }
 
