@@ -25,6 +25,28 @@ const POLL_MS = 60_000
  * backup, which does not end.
  */
 export function planDrill(facts: Facts, main: MainPlan, verify: VerifyPlan): DrillPlan {
+  const plan = planNext(facts, main, verify)
+  const stuck = findStuck(main.runs)
+  if (!stuck) return plan
+  if (facts.nowMs >= stuck.atMs) return { ...plan, lack: { reason: stuck.reason, message: stuck.message } }
+  return { ...plan, recheckAtMs: Math.min(stuck.atMs, plan.recheckAtMs ?? Number.POSITIVE_INFINITY) }
+}
+
+/** An image is pulled, or a node added, within this time. */
+const STUCK_MS = 10 * 60_000
+
+/** A drill whose pod does not start holds up later drills and verifications, and its run does not end. */
+function findStuck({ live }: Runs): { reason: string; message: string; atMs: number } | undefined {
+  for (const { run, jobs } of live.filter(({ purpose }) => purpose === 'drill')) {
+    const job = jobs.find(({ end, waiting }) => end === undefined && waiting !== undefined)
+    if (!job?.waiting) continue
+    const { reason, message } = job.waiting
+    return { reason, message: `Run ${run} cannot start. ${message}`, atMs: job.createdMs + STUCK_MS }
+  }
+  return undefined
+}
+
+function planNext(facts: Facts, main: MainPlan, verify: VerifyPlan): DrillPlan {
   const { drillProblem, isSuspended, nowMs } = facts
   if (facts.drill === undefined) return { lack: drillProblem }
   if (isSuspended) return {}

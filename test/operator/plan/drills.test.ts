@@ -60,6 +60,32 @@ describe('drills', () => {
     assert.deepEqual(reasons(plan), ['DrillFailed'])
   })
 
+  test('whose Job is deleted fail without the advice to trigger, which starts a backup', () => {
+    const { story, main, drill } = drilled()
+    const plan = story.plan(at('16T02:55:00'), [main, { ...drill, isBeingDeleted: true }])
+    const { result, reason, message } = plan.status.drill ?? {}
+    assert.deepEqual([result, reason], ['Failed', 'JobRemoved'])
+    assert.match(message ?? '', /unknown\. The next one starts at its time\.$/)
+  })
+
+  test('whose pod cannot start are reported after ten minutes, and again when they run', () => {
+    const { story, main, drill } = drilled()
+    const waiting = { reason: 'ImagePullBackOff', message: 'Pod p: no such image.' }
+    const stuck = { ...drill, running: [], waiting }
+    const early = story.plan(at('16T02:51:00'), [main, stuck])
+    assert.deepEqual([conditionOf(story, 'Drilled')?.status, early.recheckAtMs], ['Unknown', at('16T03:00:00')])
+    const late = story.plan(at('16T03:20:00'), [main, stuck])
+    assert.deepEqual(
+      [startedRuns(late), reasons(late)],
+      [['scheduled-20261116t0300z'], ['DrillBlocked', 'BackupStarted']],
+    )
+    const { status, reason, message } = conditionOf(story, 'Drilled') ?? {}
+    assert.deepEqual([status, reason], ['False', 'ImagePullBackOff'])
+    assert.equal(message, `Run ${drillRun} cannot start. Pod p: no such image.`)
+    story.plan(at('16T03:21:00'), [main, drill])
+    assert.equal(conditionOf(story, 'Drilled')?.status, 'Unknown')
+  })
+
   test('wait for a backup that runs, and start once for the latest time', () => {
     const story = new Story(resourceOf({ ...hourly, schedule: '45 * * * *' }))
     story.plan(startMs)
