@@ -1,3 +1,4 @@
+import { isMap } from '../../config/problem.ts'
 import { type Resource, triggerAnnotation } from '../crd/resource.ts'
 import type { Condition, ResourceStatus } from '../crd/status.ts'
 import { validationIntervalMs } from '../crd/storage-fields.ts'
@@ -15,6 +16,8 @@ import { describeMissing } from './wait.ts'
 const RETRY_MS = 2 * 60_000
 /** Secrets and the start of a pod are not watched. */
 const POLL_MS = 15_000
+/** Runs of other resources are not watched here. */
+const BUSY_POLL_MS = 60_000
 
 /**
  * When the location is validated, and what the last validation found. A validation is a Job like a run, so the operator needs
@@ -121,10 +124,19 @@ function nextTime({ isSuspended, running, trigger, last, resource, nowMs }: Stor
 function planStart(facts: StorageFacts): Action[] {
   const { generation, trigger, last, nowMs, problem, missingSecrets } = facts
   const dueMs = nextTime(facts)
-  if (dueMs === undefined || dueMs > nowMs || problem || missingSecrets.length > 0) return []
+  if (dueMs === undefined || dueMs > nowMs || problem || missingSecrets.length > 0 || isPostponed(facts)) return []
   const run = validationKey(generation, last?.atMs, trigger)
   const step = { purpose: 'main', stage: 'whole', shards: 1, backupId: '' } as const
   return [{ type: 'start', run, step, dueMs: nowMs }]
+}
+
+/**
+ * Most volumes are mounted on one node at a time: next to an active run the pod would not start, the validation would fail by its
+ * deadline, and the next run would wait for another one.
+ */
+function isPostponed({ resource, isInUse, trigger, last }: StorageFacts): boolean {
+  const { storage } = resource.spec ?? {}
+  return isMap(storage) && storage.pvc !== undefined && isInUse && trigger === undefined && last?.isSuccess === true
 }
 
 /** What the last validation of this spec found; Unknown before the first. */
@@ -184,13 +196,11 @@ function planEvents({ conditions }: ResourceStatus, { status, message }: Verdict
   return [normal('StorageAvailable', 'Validate', message)]
 }
 
-function recheckAt(
-  { nowMs, missingSecrets, running }: StorageFacts,
-  nextMs: number | undefined,
-  isStarting: boolean,
-): Pick<Plan, 'recheckAtMs'> {
+function recheckAt(facts: StorageFacts, nextMs: number | undefined, isStarting: boolean): Pick<Plan, 'recheckAtMs'> {
+  const { nowMs, missingSecrets, running } = facts
   if (isStarting || missingSecrets.length > 0 || running) return { recheckAtMs: nowMs + POLL_MS }
-  return nextMs === undefined || nextMs <= nowMs ? {} : { recheckAtMs: nextMs }
+  if (nextMs !== undefined && nextMs > nowMs) return { recheckAtMs: nextMs }
+  return nextMs !== undefined && isPostponed(facts) ? { recheckAtMs: nowMs + BUSY_POLL_MS } : {}
 }
 
 function present(fields: { [Name in keyof ResourceStatus]: ResourceStatus[Name] | undefined }): ResourceStatus {

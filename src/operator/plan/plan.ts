@@ -44,6 +44,8 @@ export interface StorageSituation extends Omit<Situation, 'controller'> {
   controller: 'storage'
   /** Resources that refer to it. */
   users: number
+  /** One of them has an active run. */
+  isInUse: boolean
 }
 
 export type AnySituation = Situation | StorageSituation

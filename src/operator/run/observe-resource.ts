@@ -42,7 +42,9 @@ export function observeResource(stored: Resource, memory: ResourceMemory, parts:
     nowMs,
   }
   if (controller !== 'storage') return { ...situation, controller }
-  return { ...situation, controller, users: usersOf(resource, view.resources).length }
+  const users = usersOf(resource, view.resources).map(user => user.resource)
+  const isInUse = users.some(({ status }) => (status?.active ?? []).length > 0)
+  return { ...situation, controller, users: users.length, isInUse }
 }
 
 /** Jobs of the resource, with those that the cache does not show yet. */

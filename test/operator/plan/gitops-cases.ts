@@ -229,7 +229,7 @@ const storageJob = (end: JobState['end']) => jobOf('validation-1-first', { end }
 
 function storage(jobs: JobState[], rest: Partial<Situation> = {}): Resource {
   const resource = resourceOf({}, { kind: 'KafkaBackupStorage' })
-  const situation = { ...situationOf(resource, rest), controller: 'storage' as const, users: 0, jobs }
+  const situation = { ...situationOf(resource, rest), controller: 'storage' as const, users: 0, isInUse: false, jobs }
   return { ...resource, status: planStorage(situation).status }
 }
 

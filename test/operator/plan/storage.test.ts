@@ -24,7 +24,15 @@ class StorageStory {
     const { generation, annotations } = this
     const metadata = { name: 'minio', generation, annotations }
     const resource = resourceOf(this.spec, { metadata, ...(this.status && { status: this.status }) })
-    const plan = planStorage({ ...situationOf(resource), controller: 'storage', users: 0, jobs, nowMs, ...rest })
+    const plan = planStorage({
+      ...situationOf(resource),
+      controller: 'storage',
+      users: 0,
+      isInUse: false,
+      jobs,
+      nowMs,
+      ...rest,
+    })
     this.status = plan.status
     return plan
   }
@@ -157,6 +165,25 @@ describe('a KafkaBackupStorage', () => {
     assert.equal(story.condition('Available')[0], 'Unknown')
   })
 
+  test('is not validated while a run uses its volume, which another pod may not be able to mount', () => {
+    const job = doneJob(first, startMs + minuteMs)
+    const later = startMs + 2 * hourMs
+    const validated = (storage: object) => {
+      const story = new StorageStory({ storage })
+      story.plan(startMs + 70_000, [job], { isInUse: true })
+      return story
+    }
+    const volume = validated({ backend: 'filesystem', pvc: { claimName: 'c' } })
+    const plan = volume.plan(later, [job], { isInUse: true })
+    assert.deepEqual([startedRuns(plan), plan.recheckAtMs], [[], later + minuteMs])
+    assert.equal(volume.verdicts, 'True True False False')
+    assert.equal(startedRuns(volume.plan(later + minuteMs, [job])).length, 1, 'the run has ended')
+    const bucket = validated({ backend: 's3', bucket: 'b' })
+    assert.equal(startedRuns(bucket.plan(later, [job], { isInUse: true })).length, 1)
+    const fresh = new StorageStory({ storage: { pvc: { claimName: 'c' } } })
+    assert.equal(startedRuns(fresh.plan(startMs, [], { isInUse: true })).length, 1, 'runs wait for the first')
+  })
+
   test('a trigger starts a validation once', () => {
     const story = new StorageStory()
     const job = doneJob(first, startMs + minuteMs)
@@ -175,7 +202,7 @@ describe('a KafkaBackupStorage', () => {
     const story = new StorageStory()
     assert.equal(story.plan(startMs, [], { users: 3 }).status.users, 3)
     const resource = resourceOf({}, { metadata: { name: 'minio', deletionTimestamp: '2026-11-16T02:00:00Z' } })
-    const situation = { ...situationOf(resource), controller: 'storage' as const, users: 3 }
+    const situation = { ...situationOf(resource), controller: 'storage' as const, users: 3, isInUse: false }
     assert.deepEqual(planStorage(situation).actions, [])
   })
 
