@@ -145,13 +145,22 @@ function explainEnd(
   const reason = cutText(failed.reason ?? 'Failed', 64)
   if (reason === 'DeadlineExceeded') {
     const limit = `The run took longer than the ${job.spec.activeDeadlineSeconds} seconds of spec.job.activeDeadlineSeconds`
-    const rest = 'Raise it; what is committed stays, and the next run continues from there.'
+    const rest = resumes(job) ? continued : 'Raise it, or find out what made its pod wait.'
     return { reason, message: sentences(limit, rest) }
   }
   if (!cause) return { reason, message: cutText(failed.message ?? `Job ${job.metadata.name} has failed`, 500) }
   const failures = attempts.filter(({ ended }) => ended && !ended.isSuccess).length
   const isOutOfRetries = failures > 1 && /^(BackoffLimitExceeded|FailedIndexes|MaxFailedIndexesExceeded)$/.test(reason)
   return isOutOfRetries ? { ...cause, message: sentences(cause.message, `Stopped after ${failures} attempts.`) } : cause
+}
+
+const continued = 'Raise it; what is committed stays, and the next run continues from there.'
+
+/** A verification, a drill, a deletion and the validation of a storage begin again. */
+function resumes({ metadata }: Job): boolean {
+  const { labels = {} } = metadata
+  const group = groupOf(metadata)
+  return labels[`${group}/purpose`] === 'main' && labels[`${group}/controller`] !== 'storage'
 }
 
 /** Failed pods of a Job that continues; the last one gives the cause. Not after the last attempt, although the Job may not report its end yet. */

@@ -154,6 +154,15 @@ describe('a finished Job', () => {
     assert.deepEqual([end.reason, end.totals], ['DeadlineExceeded', { records: 5, bytes: 6, gaps: 0 }])
     assert.match(end.message ?? '', /60 seconds of spec\.job\.activeDeadlineSeconds.*Raise it/)
     assert.equal(endOf(job).reason, 'DeadlineExceeded')
+    const labels = {
+      drill: { purpose: 'drill', controller: 'backup' },
+      storage: { purpose: 'main', controller: 'storage' },
+    }
+    for (const own of Object.values(labels)) {
+      const named = Object.fromEntries(Object.entries(own).map(([name, value]) => [`kafka-backup.dev/${name}`, value]))
+      const other = { ...job, metadata: { ...job.metadata, labels: named } }
+      assert.match(endOf(other).message ?? '', /Raise it, or find out what made its pod wait\.$/)
+    }
   })
 
   test('has the reason of the Job if its pods are gone', () => {
