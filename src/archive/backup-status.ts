@@ -26,6 +26,7 @@ export type FindingKind =
   | 'incomplete'
   | 'new_gaps'
   | 'drill_failed'
+  | 'drill_unknown'
   | 'not_verified'
   | 'not_drilled'
 
@@ -212,10 +213,8 @@ function judgeProofs(
   nowMs: number,
   { command, at }: { command: CommandText; at: string | undefined },
 ): StatusFinding[] {
-  const { last_deep_verification: deep, last_proven_drill: proven } = summary
+  const { last_deep_verification: deep } = summary
   const damage = damageOf(summary)
-  const failed = failedDrillOf(summary)
-  const isOld = (time: string) => nowMs - Date.parse(time) > PROOF_DAYS * DAY_MS
   const findings: StatusFinding[] = []
   if (damage) {
     const message = `a verification found damage ${formatAgo(damage.finished_at, nowMs)}`
@@ -225,7 +224,7 @@ function judgeProofs(
       message,
       action: `run ${command('verify --deep')}`,
     })
-  } else if (!deep || ('finished_at' in deep && isOld(deep.finished_at))) {
+  } else if (!deep || ('finished_at' in deep && isOldProof(deep.finished_at, nowMs))) {
     const message = deep ? `no byte was read for ${PROOF_DAYS} days` : 'its bytes were never verified'
     findings.push({
       level: 'notice',
@@ -234,25 +233,33 @@ function judgeProofs(
       action: `run ${command('verify --deep')}`,
     })
   }
+  return [...findings, ...judgeDrills(summary, nowMs, { command, at })]
+}
+
+function judgeDrills(
+  summary: Readable,
+  nowMs: number,
+  { command, at }: { command: CommandText; at: string | undefined },
+): StatusFinding[] {
+  const { last_proven_drill: proven, last_failed_drill: open } = summary
+  const failed = failedDrillOf(summary)
   if (failed) {
     const which = failed === summary.last_drill ? 'the last drill' : 'a drill whose part no later one has proven'
     const message = `${which}, ${formatAgo(failed.finished_at, nowMs)}, did not prove the backup (${failed.scope})`
-    findings.push({
-      level: 'critical',
-      kind: 'drill_failed',
-      message,
-      action: `${command('describe')} shows it; read the report in its evidence`,
-    })
-  } else if (!proven || ('finished_at' in proven && isOld(proven.finished_at))) {
-    const message = proven ? `no restore was tried for ${PROOF_DAYS} days` : 'no restore of it was ever tried'
-    findings.push({
-      level: 'notice',
-      kind: 'not_drilled',
-      message,
-      action: drillAction(summary, at),
-    })
+    const action = `${command('describe')} shows it; read the report in its evidence`
+    return [{ level: 'critical', kind: 'drill_failed', message, action }]
   }
-  return findings
+  if (open && 'error' in open) {
+    const message = `the result of a drill cannot be read: ${open.error}`
+    return [{ level: 'warning', kind: 'drill_unknown', message, action: drillAction(summary, at) }]
+  }
+  if (proven && !('finished_at' in proven && isOldProof(proven.finished_at, nowMs))) return []
+  const message = proven ? `no restore was tried for ${PROOF_DAYS} days` : 'no restore of it was ever tried'
+  return [{ level: 'notice', kind: 'not_drilled', message, action: drillAction(summary, at) }]
+}
+
+function isOldProof(time: string, nowMs: number): boolean {
+  return nowMs - Date.parse(time) > PROOF_DAYS * DAY_MS
 }
 
 /** Gaps stay in a backup for its life, so only those of the last day count. */

@@ -72,14 +72,20 @@ const drills: RecordKind<DrillFacts> = {
   settles,
 }
 
+/** What `*` may leave out, and a restore takes by its name only: topics of Kafka and of registries, and older incarnations. */
+const beyondAll = /(?:^topics |, )_|@/
+
 /**
  * Pure. Whether a drill stands for an earlier one that failed: all records of its topics were restored, or the same part, unless that was
- * found to be damaged, because a sample is of other records each time. A drill that failed for another reason shows nothing about damage.
+ * found to be damaged, because a sample is of other records each time. A drill that failed for another reason shows nothing about damage,
+ * and one of an older generation nothing about what was stored later.
  */
 function settles(newer: DrillFacts, failed: DrillFacts): boolean {
+  if (newer.generation < failed.generation) return false
   const { scope, selection = scope, limited = scope !== 'all topics' } = newer
   const { selection: failedTopics = failed.scope } = failed
-  const isAll = !limited && (selection === 'all topics' || selection === failedTopics)
+  const hasAll = selection === 'all topics' && !beyondAll.test(failedTopics)
+  const isAll = !limited && (hasAll || selection === failedTopics)
   const isDamaged = failed.damaged !== false
   if (newer.proven) return isAll || (!isDamaged && scope === failed.scope)
   return (isAll || scope === failed.scope) && (!isDamaged || newer.damaged !== false)

@@ -21,7 +21,7 @@ export interface LastRecords<F> {
   last: LastRecord<F>
   /** The last strong one: a weaker one that follows does not supersede it. */
   lastStrong: LastRecord<F>
-  /** The last weak one that no later strong one settles; null where all are settled. */
+  /** The last weak one that no later strong one settles; null where all are settled, with an `error` where one cannot be read. */
   lastOpen: LastRecord<F>
 }
 
@@ -74,16 +74,25 @@ async function findSuperseded<F>(
   const facts = await readRecord(storage, kind, backupId, newest, signal)
   const superseded: RecordObject[] = []
   for (const one of candidates) {
-    const earlier = one.isStrong ? undefined : await readRecord(storage, kind, backupId, one, signal)
-    if (isSettled(kind, facts, earlier)) superseded.push(one)
+    if (one.isStrong || (await isVoid({ storage, kind, backupId }, facts, one, signal))) superseded.push(one)
   }
   return superseded
 }
 
-/** A record that is gone or cannot be read says nothing that could be settled. */
-function isSettled<F>(kind: RecordKind<F>, newer: MaybeRecord<F>, earlier: MaybeRecord<F>): boolean {
-  if (!isReadable(earlier)) return true
-  return isReadable(newer) && (kind.settles?.(newer, earlier) ?? true)
+/** Whether a weak record says nothing any more: a newer one settles it, or it is damaged. One that cannot be read just now may say something. */
+async function isVoid<F>(
+  { storage, kind, backupId }: RecordsPlace<F>,
+  newer: MaybeRecord<F>,
+  { key, isStrong }: RecordObject,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const earlier = kind.parse(await storage.read(key, signal), { backupId, key, isStrong })
+    return isReadable(newer) && (kind.settles?.(newer, earlier) ?? true)
+  } catch (error) {
+    failureOf(error, signal)
+    return hasCode(error, 'ARCHIVE_DAMAGED', 'STORAGE_NOT_FOUND')
+  }
 }
 
 type MaybeRecord<F> = LastRecord<F> | undefined
@@ -112,7 +121,7 @@ export async function readLastRecords<F>(
     return (await read()) ?? (await read()) ?? { last: null, lastStrong: null, lastOpen: null }
   } catch (error) {
     const failed = failureOf(error, signal)
-    return { last: failed, lastStrong: failed, lastOpen: null }
+    return { last: failed, lastStrong: failed, lastOpen: failed }
   }
 }
 
@@ -133,20 +142,21 @@ async function readNewest<F>(
   return { last, lastStrong, lastOpen }
 }
 
-/** The newest weak record that no later strong one settles. There are few records, as each removes what it settles. */
+/** The newest weak record that no later strong one settles; otherwise one that cannot be read. There are few records, as each removes what it settles. */
 async function findOpen<F>(
   { storage, kind, backupId }: RecordsPlace<F>,
   records: readonly RecordObject[],
   signal: AbortSignal,
 ): Promise<LastRecord<F>> {
-  const later: MaybeRecord<F>[] = []
+  const later: F[] = []
+  let unknown: LastRecord<F> = null
   for (const object of records.slice(0, MAX_READ)) {
     const record = await readRecord(storage, kind, backupId, object, signal)
-    if (object.isStrong) later.push(record)
-    else if (isReadable(record) && !later.some(strong => isReadable(strong) && isSettled(kind, strong, record)))
-      return record
+    if (!isReadable(record)) unknown ??= object.isStrong ? null : (record ?? null)
+    else if (object.isStrong) later.push(record)
+    else if (!later.some(strong => kind.settles?.(strong, record) ?? true)) return record
   }
-  return null
+  return unknown
 }
 
 /** A store that lets nothing be removed keeps them all. */

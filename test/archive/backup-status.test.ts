@@ -132,4 +132,9 @@ describe('proofs of a backup', () => {
     const status = judge({ summary: { ...healthy, last_drill: failed, last_failed_drill: failed } })
     assert.deepEqual([status.level, status.kinds], ['critical', ['drill_failed']])
   })
+
+  test('of which one cannot be read are a warning, because it may have failed', () => {
+    const status = judge({ summary: { ...healthy, last_failed_drill: { error: 'the store does not answer' } } })
+    assert.deepEqual([status.level, status.kinds], ['warning', ['drill_unknown']])
+  })
 })

@@ -9,6 +9,7 @@ import {
   recordDrill,
 } from '../../src/archive/drill-record.ts'
 import { listBackups } from '../../src/archive/list-backups.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
 import { formatUtc } from '../../src/lib/clock.ts'
 import { deleteBackup } from '../../src/retention/delete-backup.ts'
 import { World } from '../retention/world.ts'
@@ -102,6 +103,43 @@ describe('records of drills', () => {
     assert.equal(failedDrillOf(await last(world))?.damaged, true, 'another sample is of other records')
     for (let i = 0; i < 5; i++) await record(world, { ...sample, proven: false, damaged: true })
     assert.equal(world.keys('a/reports/').length, 2, 'the newest failed one stands for the others')
+  })
+
+  test('a drill of an older generation, or one that leaves the topics out, does not settle a failed one', async () => {
+    const all = { scope: 'all topics', selection: 'all topics', limited: false, damaged: false }
+    const older = await oneBackup()
+    await record(older, { ...all, proven: false, damaged: true })
+    await record(older, { ...all, generation: 1 })
+    assert.equal(failedDrillOf(await last(older))?.generation, 2, 'records of generation 2 were not restored')
+    await record(older, all)
+    assert.equal(failedDrillOf(await last(older)), undefined)
+    for (const topic of ['__consumer_offsets', '_schemas', 'orders@previous']) {
+      const world = await oneBackup()
+      const one = { scope: `topics ${topic}`, selection: `topics ${topic}`, limited: false, damaged: true }
+      await record(world, { ...one, proven: false })
+      await record(world, all)
+      assert.equal(failedDrillOf(await last(world))?.scope, one.scope, 'a restore of all topics leaves it out')
+      await record(world, { ...one, damaged: false })
+      assert.equal(failedDrillOf(await last(world)), undefined)
+    }
+  })
+
+  test('a failed drill stays where its record cannot be read for a moment', async () => {
+    const world = await oneBackup()
+    const failed = (await record(world, { proven: false, damaged: true })) ?? assert.fail('not recorded')
+    const { read } = world.storage
+    world.storage.read = async (key, signal) => {
+      if (key === failed) throw new KafkaBackupError('STORAGE_UNAVAILABLE', `${key}: the store does not answer`)
+      return read.call(world.storage, key, signal)
+    }
+    const during = await last(world)
+    assert.match(
+      during.last_failed_drill && 'error' in during.last_failed_drill ? during.last_failed_drill.error : '',
+      /the store does not answer/,
+    )
+    await record(world, { scope: 'topics audit', selection: 'topics audit', limited: false, damaged: false })
+    world.storage.read = read
+    assert.equal(failedDrillOf(await last(world))?.damaged, true)
   })
 
   test('a damaged record is reported and does not hide the backup', async () => {
