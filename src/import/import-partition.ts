@@ -27,10 +27,15 @@ type Step = { from: bigint; to: bigint; segment?: OsoSegment }
 /** Pure. Segments and recorded gaps in the order of their offsets; `to` is the first offset behind each. */
 export function planPartition({ segments, gaps = [] }: OsoPartition): Step[] {
   const steps: Step[] = [
-    ...segments.map(segment => ({ from: segment.start_offset, to: segment.end_offset + 1n, segment })),
+    ...segments.map(segment => ({ from: segment.start_offset, to: endOf(segment), segment })),
     ...gaps.map(({ start_offset, end_offset }) => ({ from: start_offset, to: end_offset })),
   ]
   return steps.filter(({ from, to }) => from < to).sort((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0))
+}
+
+/** One that ends before it begins is damaged: it is still read where it claims to have records, and reported. */
+function endOf({ start_offset: start, end_offset: last, record_count }: OsoSegment): bigint {
+  return last < start ? start + BigInt(record_count) : last + 1n
 }
 
 /** Records and lost ranges that are read and not written yet: a later segment may hold the same offsets. */

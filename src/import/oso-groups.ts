@@ -3,19 +3,21 @@ import { writeGroups } from '../archive/groups.ts'
 import type { StoredGroup, StoredPosition, TakenGroups } from '../archive/groups-section.ts'
 import { backupPrefix } from '../archive/layout.ts'
 import type { ManifestTopic } from '../archive/manifest.ts'
+import { kafkaText } from '../archive/scalars.ts'
 import { formatUtc } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
 import { tryJson } from './oso-manifest.ts'
 
-const offset = z.union([z.int().nonnegative(), z.bigint().nonnegative()]).transform(BigInt)
+const MAX_OFFSET = 2n ** 63n - 1n
+const offset = z.union([z.int().nonnegative(), z.bigint().nonnegative().max(MAX_OFFSET)]).transform(BigInt)
 
 /** `<backup_id>/consumer-groups-snapshot.json` of OSO kafka-backup: committed offsets by group, topic and partition. */
 const snapshotSchema = z.object({
   snapshot_time: z.int().min(0).max(8.64e15),
   groups: z.array(
     z.object({
-      group_id: z.string(),
-      offsets: z.record(z.string(), z.record(z.string().regex(/^\d{1,5}$/), offset)),
+      group_id: kafkaText,
+      offsets: z.record(z.string(), z.record(z.string().regex(/^(?:0|[1-9]\d{0,4})$/), offset)),
     }),
   ),
 })

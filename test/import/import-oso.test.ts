@@ -216,6 +216,22 @@ describe('import of an archive of OSO kafka-backup', () => {
     assert.deepEqual(offsetsOf(records[0]), [0, 1, 2, 3, 4, 10, 11, 12, 13, 14])
   })
 
+  test('takes a segment with records that ends before it begins for damaged', async () => {
+    const { report, manifest, records } = await imported([{ segments: [plain(3), plain(3, 3), plain(3, 6)] }], {
+      damage: objects => {
+        const text = String(objects.get('b1/manifest.json'))
+        assert.match(text, /"end_offset":5\b/)
+        objects.set('b1/manifest.json', Buffer.from(text.replace(/"end_offset":5\b/, '"end_offset":1')))
+      },
+    })
+    assert.deepEqual([report.records, report.damaged_segments, manifest.complete], [6, 1, false])
+    assert.deepEqual(
+      manifest.topics[0]?.partitions[0]?.gaps.map(({ from, to, reason }) => [from, to, reason]),
+      [[3n, 6n, 'damaged']],
+    )
+    assert.equal(records[0]?.length, 6)
+  })
+
   test('does not propose to delete the archive where it is also the target', async () => {
     const { parts } = await imported([{ segments: [plain(1)] }])
     await assert.rejects(importOso(parts, never), { help: /kafka-backup delete/ })

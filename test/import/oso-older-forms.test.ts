@@ -75,7 +75,15 @@ test('imports committed offsets of partitions that the archive has, and reports 
 
 test('imports the records where the snapshot of consumer groups cannot be read, and reports it', async () => {
   const twice = { group_id: 'g', offsets: {} }
-  for (const text of ['{', '{"snapshot_time":1}', JSON.stringify({ snapshot_time: 1, groups: [twice, twice] })]) {
+  const stored = (...groups: object[]) => JSON.stringify({ snapshot_time: 1, groups })
+  const texts = [
+    ...['{', '{"snapshot_time":1}', stored(twice, twice)],
+    // Kafka has no such group, partition or offset, and a backup with one could not be read.
+    stored({ group_id: 'half \ud800', offsets: {} }),
+    stored({ group_id: 'g', offsets: { orders: { 0: 1, '00': 2 } } }),
+    stored({ group_id: 'g', offsets: { orders: { 0: 'n' } } }).replace('"n"', '9223372036854775808'),
+  ]
+  for (const text of texts) {
     const { losses, groups } = await importWith(text)
     assert.equal(groups, undefined)
     assert.ok(losses.some(loss => /^not imported: b1\/consumer-groups-snapshot\.json is not a snapshot/.test(loss)))
