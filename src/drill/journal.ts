@@ -14,8 +14,16 @@ const journalSchema = z.strictObject({
   started_at: z.iso.datetime(),
   host: z.string(),
   tool_version: z.string(),
-  /** The ID is null until the cluster has answered the creation. */
-  topics: z.array(z.strictObject({ name: z.string(), id: z.string().nullable() })),
+  /** The ID is null until the cluster has answered the creation. It is in one spelling, because it is compared with those of other topics. */
+  topics: z.array(
+    z.strictObject({
+      name: z.string(),
+      id: z
+        .string()
+        .regex(/^[0-9a-f]{32}$/)
+        .nullable(),
+    }),
+  ),
 })
 
 export type DrillJournal = z.output<typeof journalSchema>
@@ -26,6 +34,11 @@ const NAME = 'unfinished.json'
 /** The folder of one drill in the location of the evidence. */
 export function drillFolder(backupId: string, name: string): string {
   return `${backupId}/drills/${name}`
+}
+
+/** The name of the folder. */
+export function drillName(startedAt: string, run: string): string {
+  return `${startedAt.replaceAll(/[-:.]/g, '').toLowerCase()}-${run}`
 }
 
 /** Before the first topic is created. */

@@ -76,7 +76,10 @@ interface Removal {
   foreign: CleanUp['left']
 }
 
-/** Pure. A topic is removed if it has a name with the run in it, and the ID under which the drill created it. */
+/**
+ * Pure. A topic is removed if it has a name with the run in it, and the ID under which the drill created it. Whoever may write to the location
+ * can write a journal: an ID that the cluster lists under another name is that of a topic of others.
+ */
 export function planRemoval(
   run: string,
   topics: readonly ScratchTopic[],
@@ -88,7 +91,9 @@ export function planRemoval(
     if (!name.includes(`${run}.`)) {
       removal.foreign.push({ name, id, reason: `its name does not belong to the drill ${run}` })
     } else if (!actual) {
+      const other = found.find(topic => topic.id === id)
       if (id === null) removal.unseen.push(name)
+      else if (other) removal.foreign.push({ name, id, reason: `its ID is that of topic ${other.name}` })
       else removal.own.push({ name, id })
     } else if (id !== null && actual.id !== id) {
       removal.foreign.push({ name, id, reason: `another client has created the topic again, with ID ${actual.id}` })

@@ -30,12 +30,12 @@ export function evidenceInBackup(storage: Storage, backupId: string): EvidencePl
   }
 }
 
-/** The newest complete evidence of the backup, as a storage of its files. Folders begin with the time of the drill. */
+/** The newest complete evidence of the backup: its folder, and a storage of its files. Folders begin with the time of the drill. */
 export async function newestEvidence(
   { storage, locate }: EvidencePlace,
   backupId: string,
   signal: AbortSignal,
-): Promise<Storage> {
+): Promise<{ folder: string; files: Storage }> {
   const prefix = `${backupId}/drills/`
   let newest = ''
   for await (const { key } of storage.list(prefix, signal)) {
@@ -46,5 +46,6 @@ export async function newestEvidence(
       help: 'Pass the folder of one drill with --evidence, or run a drill without --evidence first.',
     })
   }
-  return withMovedKeys(storage, { from: '', to: newest.slice(0, -EVIDENCE_FILES.document.length) })
+  const folder = newest.slice(0, -EVIDENCE_FILES.document.length - 1)
+  return { folder, files: withMovedKeys(storage, { from: '', to: `${folder}/` }) }
 }

@@ -5,7 +5,7 @@ import type { Manifest } from '../archive/manifest.ts'
 import { withLease } from '../archive/writer-lease.ts'
 import { describeOutcome, EVIDENCE_FORMAT, type Evidence, encodeEvidence, sha256 } from '../drill/evidence.ts'
 import { formatHtmlReport, formatTextReport } from '../drill/evidence-report.ts'
-import { drillFolder } from '../drill/journal.ts'
+import { drillFolder, drillName } from '../drill/journal.ts'
 import { assertScope, type DrillPlan, type DrillScope, planDrill } from '../drill/plan-drill.ts'
 import { assertScratch } from '../drill/scratch-topics.ts'
 import { readSigningKey, signBytes, signerOf } from '../drill/sign-evidence.ts'
@@ -106,7 +106,7 @@ async function drillUnderLease(
   )
   const { clusterId } = await parts.cluster.metadata({ topics: [] }, signal)
   const startedAt = formatUtc(systemClock.now())
-  const folder = drillFolder(job.backupId, `${startedAt.replaceAll(/[-:.]/g, '').toLowerCase()}-${names.run}`)
+  const folder = drillFolder(job.backupId, drillName(startedAt, names.run))
   const run: DrillRun = { job, plan, manifest, run: names.run, folder, clusterId, startedAt, evidenceAt, hooks }
   const { outcome, cleanUp } = await restoreScratch(run, { schemas: request.schemas }, signal)
   const evidence: Evidence = {

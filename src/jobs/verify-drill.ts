@@ -1,3 +1,4 @@
+import { drillFolder, drillName } from '../drill/journal.ts'
 import { readPublicKey } from '../drill/sign-evidence.ts'
 import { type VerifiedEvidence, verifyEvidence } from '../drill/verify-evidence.ts'
 import { parseLocation } from '../storage/location.ts'
@@ -19,12 +20,21 @@ export async function verifyEvidenceAt(
   }
 }
 
-/** Checks the newest evidence in the folder of a backup. */
+/**
+ * Checks the newest evidence in the folder of a backup. A signature says nothing about the folder: evidence of another backup or an older drill,
+ * copied to a newer folder, has one too.
+ */
 export async function verifyNewestEvidence(
   storage: Storage,
   { backupId, publicKey }: { backupId: string; publicKey: string },
   signal: AbortSignal,
 ): Promise<VerifiedEvidence> {
   const key = await readPublicKey(publicKey)
-  return verifyEvidence(await newestEvidence(evidenceInBackup(storage, backupId), backupId, signal), key, signal)
+  const { folder, files } = await newestEvidence(evidenceInBackup(storage, backupId), backupId, signal)
+  const verified = await verifyEvidence(files, key, signal)
+  const { backup, started_at, run } = verified.evidence
+  const own = drillFolder(backup.id, drillName(started_at, run))
+  if (folder === own) return verified
+  const problem = `the evidence was copied here: it is that of ${own}, and its folder is ${folder}`
+  return { ...verified, ok: false, problems: [...verified.problems, problem] }
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { listJournals } from '../../src/drill/journal.ts'
 import { assertScope, planDrill, scratchName } from '../../src/drill/plan-drill.ts'
 import { assertScratch, planRemoval } from '../../src/drill/scratch-topics.ts'
 import type { Cluster } from '../../src/kafka/cluster.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { plainOptions } from '../restore/plain-options.ts'
 import { manifestOf, samplePartition, sampleTopic } from '../restore/samples.ts'
 
@@ -137,6 +139,12 @@ describe('planRemoval', () => {
     assert.match(foreign[0]?.reason ?? '', /does not belong to the drill/)
   })
 
+  test('leaves a topic whose ID a journal gives another name', () => {
+    const { own: removed, foreign } = planRemoval(run, [{ name: own, id: 'A' }], [{ name: 'payments', id: 'A' }])
+    assert.deepEqual(removed, [])
+    assert.match(foreign[0]?.reason ?? '', /its ID is that of topic payments/)
+  })
+
   test('deletes a topic that is not listed yet, by its ID or else by its name', () => {
     const topics = [
       { name: own, id: 'A' },
@@ -145,6 +153,26 @@ describe('planRemoval', () => {
     const { own: removed, unseen, foreign } = planRemoval(run, topics, [])
     assert.deepEqual([removed, unseen, foreign], [[{ name: own, id: 'A' }], [`${own}2`], []])
   })
+})
+
+test('a journal with an ID in another spelling is not read, because it would hide whose ID it is', async () => {
+  const id = 'ab'.repeat(16)
+  const problemOf = async (spelling: string) => {
+    const storage = openMemoryStorage()
+    const journal = {
+      ...{ format: 'kafka-backup-drill-journal', format_version: 1, run, backup_id: 'b', cluster_id: 'c' },
+      ...{ started_at: '2026-01-01T00:00:00.000Z', host: 'h', tool_version: '0' },
+      topics: [{ name: `drill.${run}.orders`, id: spelling }],
+    }
+    const { signal } = new AbortController()
+    await storage.create('b/drills/1/unfinished.json', Buffer.from(JSON.stringify(journal)), signal)
+    const [found] = await listJournals(storage, 'b', signal)
+    return found && 'problem' in found ? found.problem : undefined
+  }
+  assert.equal(await problemOf(id), undefined)
+  for (const spelling of [id.toUpperCase(), `${id}zz`, '']) {
+    assert.match((await problemOf(spelling)) ?? '', /is not the journal of a drill/, spelling)
+  }
 })
 
 test('a drill refuses to begin where the target has a topic with a scratch name, before any other request', async () => {
