@@ -1,4 +1,4 @@
-import { LineCounter, parseDocument } from 'yaml'
+import { type Document, LineCounter, parseDocument } from 'yaml'
 import { isTooDeep } from '../lib/json.ts'
 import { type Connection, type SecretVariable, secretOf, unreadable } from './connection.ts'
 import { type Section, sectionOf, textOr, translateBackup, translateRestore } from './oso-options.ts'
@@ -24,7 +24,7 @@ export interface OsoJob {
 }
 
 // The other program replaces variables before it parses the file.
-const YAML_HELP = `In a copy of the file, put quotes around \${NAME} in lists and maps in brackets.`
+const YAML_HELP = `In a copy of the file, put quotes around texts with special characters, and around \${NAME} in lists and maps in brackets.`
 const HELP = 'docs/import.md explains which job files are translated.'
 
 /** Whether the text is a job file of OSO kafka-backup: those of this program name the protocol `protocol`. */
@@ -78,14 +78,15 @@ function whyNot(name: string): string {
 
 function parseJob(text: string, source: string): Section {
   const lineCounter = new LineCounter()
-  // Pretty errors quote the file, which may hold secrets.
-  const document = parseDocument(text, { merge: true, prettyErrors: false, lineCounter })
-  const [error] = document.errors
+  const document = parseDocument(text, { merge: true, prettyErrors: false, lineCounter, logLevel: 'error' })
+  // A tag that is not known is a warning, and would cut off the start of a text.
+  const [error] = [...document.errors, ...document.warnings]
   if (error) {
     const { line } = lineCounter.linePos(error.pos[0])
-    throw unreadable(source, `line ${line}: it is not valid YAML: ${error.message}`, YAML_HELP)
+    // The message of the error quotes the file, which may hold secrets.
+    throw unreadable(source, `line ${line}: it is not valid YAML (${error.code})`, YAML_HELP)
   }
-  const tree: unknown = document.toJS({ maxAliasCount: 100 })
+  const tree = toPlain(document, source)
   if (isTooDeep(tree)) throw unreadable(source, 'it is nested too deep', HELP)
   const job = sectionOf(tree)
   const security = sectionOf(sectionOf(job.source ?? job.target).security)
@@ -94,6 +95,15 @@ function parseJob(text: string, source: string): Section {
     throw unreadable(source, 'this is a job file of this program already', help)
   }
   return job
+}
+
+function toPlain(document: Document, source: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 })
+  } catch {
+    const wrong = 'an alias (*name) has no anchor (&name) before it, is not a map, or refers to too much data'
+    throw unreadable(source, wrong, 'In a copy of the file, put quotes around texts that begin with *.')
+  }
 }
 
 function readTopics(value: unknown, at: string, notes: string[]): OsoJob['topics'] {

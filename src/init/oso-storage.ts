@@ -70,8 +70,9 @@ export function translateStorage(section: Section, folder: string, source: strin
 
 function hideSecret(name: string, value: unknown, origin: string, secrets: SecretVariable[]): unknown {
   const variable = variables[name]
-  if (variable === undefined || typeof value !== 'string') return value
-  const secret = secretOf(value, variable, origin)
+  if (variable === undefined) return value
+  // Digits without quotes are a number, and a secret all the same.
+  const secret = secretOf(textOr(value, ''), variable, origin)
   secrets.push(secret)
   return `\${${secret.variable}}`
 }

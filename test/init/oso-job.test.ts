@@ -107,6 +107,25 @@ describe('a backup job of OSO kafka-backup', () => {
     )
   })
 
+  test('holds no secret that YAML reads as a number', () => {
+    const job = read(backup.replace('s3cr3t', '987654321'))
+    assert.doesNotMatch(backupText(job), /987654321/)
+    assert.equal(job.secrets.find(({ variable }) => variable === 'AWS_SECRET_ACCESS_KEY')?.value, '987654321')
+  })
+
+  test('is refused without a word of it where a password is not valid YAML', () => {
+    for (const password of ['*hunter2', '|hunter2', '>hunter2', '!a!hunter2 b', '!hunter2 b', '"hunter2" hunter2']) {
+      assert.throws(
+        () => read(backup.replace('opensesame', password)),
+        (error: Error & { code?: string; help?: string }) => {
+          assert.equal(error.code, 'CONFIG_INVALID', password)
+          assert.match(error.message, /^oso\.yaml: /)
+          return !`${error.message} ${error.help} ${error.cause}`.includes('hunter2')
+        },
+      )
+    }
+  })
+
   test('is refused with the field that no job could replace', () => {
     const kerberos = backup.replace('SCRAM-SHA512', 'GSSAPI')
     assert.throws(() => read(kerberos), /oso\.yaml: source\.security\.sasl_mechanism: GSSAPI cannot be translated/)
