@@ -60,7 +60,7 @@ function readOptions(options: CommandOptions, env: Session['env']): ServeOptions
 }
 
 function readMetricsSecurity(options: CommandOptions): Partial<NonNullable<ServeOptions['metrics']>> {
-  const { metricsTlsCert: cert, metricsTlsKey: key, metricsAuth, metricsAddress, healthAddress } = options
+  const { metricsTlsCert: cert, metricsTlsKey: key, metricsAuth } = options
   if ((cert === undefined) !== (key === undefined)) {
     throw usageError('--metrics-tls-cert and --metrics-tls-key belong together: pass both')
   }
@@ -69,9 +69,6 @@ function readMetricsSecurity(options: CommandOptions): Partial<NonNullable<Serve
     throw usageError(
       '--metrics-auth needs --metrics-tls-cert and --metrics-tls-key, because tokens must not travel in plain text',
     )
-  }
-  if (metricsAddress === healthAddress) {
-    throw usageError('--metrics-address: choose another address than --health-address, whose probes use plain HTTP')
   }
   return { tls: { cert, key }, needsToken: metricsAuth }
 }

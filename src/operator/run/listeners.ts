@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { KafkaBackupError } from '../../errors.ts'
+import { KafkaBackupError, usageError } from '../../errors.ts'
 import type { CertificateSource, Listener } from '../../lib/listen.ts'
 import { type Guard, openHttpListener, type Page } from '../../observe/http-server.ts'
 import type { Health, HealthPage } from './health.ts'
@@ -49,6 +49,11 @@ export async function openListeners(
   const { tls, needsToken = false, path, ...address } = metrics
   const measured = { [path]: page }
   const isShared = metrics.port !== 0 && metrics.port === options.health.port && metrics.host === options.health.host
+  if (isShared && (tls || needsToken)) {
+    const message =
+      '--metrics-address: choose another address than --health-address, whose probes use plain HTTP without a token'
+    throw usageError(message)
+  }
   if (isShared) return [await open(options.health, '--health-address', { ...measured, ...probes })]
   const first = await open(options.health, '--health-address', probes)
   try {

@@ -39,6 +39,8 @@ const REFUSED_MS = 10_000
 const MAX_KNOWN = 1000
 /** Scrapers wait for ten seconds. */
 const REVIEW_MS = 8000
+/** Anyone can send unknown tokens, and reviews count as requests of the operator, whose own requests must not wait behind them. */
+const MAX_REVIEWS = 8
 
 type Verdict = 200 | 401 | 403
 
@@ -48,6 +50,7 @@ type Verdict = 200 | 401 | 403
  */
 export function openMetricsAccess(api: KubeApi, clock: Clock, path: string): Guard {
   const known = new Map<string, { verdict: Verdict; untilMs: number }>()
+  let reviews = 0
   return async authorization => {
     const [, token] = /^Bearer ([\w.~+/=-]{1,16384})$/i.exec(authorization ?? '') ?? []
     if (token === undefined) return refusals[401]
@@ -55,6 +58,8 @@ export function openMetricsAccess(api: KubeApi, clock: Clock, path: string): Gua
     const nowMs = clock.monotonic()
     const found = known.get(key)
     if (found && nowMs < found.untilMs) return refusals[found.verdict]
+    if (reviews >= MAX_REVIEWS) return text(503, 'too many other tokens are being reviewed')
+    reviews++
     try {
       const verdict = await review(api, token, path, clock)
       for (const [one, { untilMs }] of known) if (untilMs <= nowMs || known.size >= MAX_KNOWN) known.delete(one)
@@ -62,6 +67,8 @@ export function openMetricsAccess(api: KubeApi, clock: Clock, path: string): Gua
       return refusals[verdict]
     } catch {
       return text(503, 'the API server could not be asked about this token')
+    } finally {
+      reviews--
     }
   }
 }

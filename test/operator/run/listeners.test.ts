@@ -135,6 +135,18 @@ test('metrics can be disabled, or share the port of the probes', async () => {
   await both[0]?.close()
 })
 
+test('metrics with TLS or a token never share the port of the probes, which have neither', async () => {
+  const health = new Health(new SimulatedTime().clock())
+  const [port = 0] = await findFreePorts(1)
+  const shared = { host: '127.0.0.1', port }
+  for (const secured of [{ tls: { cert: 'c', key: 'k' } }, { needsToken: true }]) {
+    const options = { health: shared, metrics: { ...shared, path: '/metrics', ...secured } }
+    const opened = openListeners(options, health, exposition, parts)
+    const closed = opened.then(listeners => Promise.all(listeners.map(listener => listener.close())))
+    await assert.rejects(closed, { code: 'USAGE', message: /--metrics-address: choose another address than --health/ })
+  }
+})
+
 test('reports an address in use with its option, and closes everything', async () => {
   const health = new Health(new SimulatedTime().clock())
   const [first] = await openListeners({ health: any, metrics: undefined }, health, exposition, parts)

@@ -13,9 +13,10 @@ interface Review {
 /** Knows the token of each user by `<user>-token`. */
 function make(allowed: Set<string>) {
   const asked: Review[] = []
-  const state = { isDown: false }
+  const state = { isDown: false, answers: Promise.resolve() }
   const create = async (_kind: unknown, review: Review) => {
     asked.push(review)
+    await state.answers
     if (state.isDown) throw new KubeError('KUBE_UNREACHABLE', 'no answer')
     if (review.kind === 'TokenReview') {
       const [, username] = /^(\w+)-token$/.exec(review.spec.token ?? '') ?? []
@@ -68,4 +69,19 @@ test('refuses everyone new while the API server does not answer, and remembers n
   assert.equal(await statusOf('Bearer prometheus-token'), 503)
   state.isDown = false
   assert.equal(await statusOf('Bearer prometheus-token'), 200)
+})
+
+test('reviews a few tokens at a time, and serves known ones meanwhile', async () => {
+  const { asked, state, statusOf } = make(new Set(['prometheus']))
+  assert.equal(await statusOf('Bearer prometheus-token'), 200)
+  asked.length = 0
+  const { promise, resolve } = Promise.withResolvers<void>()
+  state.answers = promise
+  const flood = Array.from({ length: 100 }, (_, at) => statusOf(`Bearer unknown${at}`))
+  assert.equal(await statusOf('Bearer prometheus-token'), 200)
+  assert.equal(asked.length, 8)
+  resolve()
+  const statuses = await Promise.all(flood)
+  assert.deepEqual([statuses.filter(one => one === 401).length, statuses.filter(one => one === 503).length], [8, 92])
+  assert.equal(await statusOf('Bearer unknown99'), 401, 'later ones are reviewed again')
 })
