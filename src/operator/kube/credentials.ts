@@ -32,14 +32,18 @@ export interface KubeconfigChoice {
   mayExec?: boolean
 }
 
-/** The file that was asked for, else the pod's service account, else what kubectl would use. */
+/**
+ * The file that was asked for, else the pod's service account, else what kubectl would use. A person in a pod who set KUBECONFIG means that
+ * cluster, as kubectl does.
+ */
 export async function findCredentials(
   kubeconfig: string | undefined,
   env: NodeJS.ProcessEnv,
   choice: KubeconfigChoice = {},
 ): Promise<KubeCredentials> {
   if (kubeconfig !== undefined) return readKubeconfig(kubeconfig, choice)
-  if (isInCluster(env) && choice.context === undefined) return readServiceAccount(env)
+  const isChosen = choice.context !== undefined || (choice.mayExec === true && Boolean(env.KUBECONFIG))
+  if (isInCluster(env) && !isChosen) return readServiceAccount(env)
   const listed = (env.KUBECONFIG ?? '').split(delimiter).filter(file => file !== '')
   if (listed.length > 1) {
     throw new KafkaBackupError('KUBE_CONFIG', `KUBECONFIG names ${listed.length} files, and files are not merged`, {

@@ -38,8 +38,9 @@ export function parseCredential(printed: string, command: string): ExecCredentia
   let status: Record<string, unknown> | undefined
   try {
     status = (JSON.parse(printed) as { status?: Record<string, unknown> }).status
-  } catch (cause) {
-    throw refuse(command, 'did not print JSON', cause)
+  } catch {
+    // The cause would quote what was printed, which may be a token.
+    throw refuse(command, 'did not print JSON')
   }
   const of = (name: string) => (typeof status?.[name] === 'string' && status[name] !== '' ? status[name] : undefined)
   const [token, clientCert, clientKey] = [of('token'), of('clientCertificateData'), of('clientKeyData')]

@@ -29,7 +29,13 @@ test('names the program where it fails or prints no login', async () => {
     runExecCommand({ ...exec(''), command: '/does/not/exist' }),
     /\/does\/not\/exist.*cannot be started/,
   )
-  assert.throws(() => parseCredential('hello', 'aws'), /the program aws.*did not print JSON/)
+  assert.throws(
+    () => parseCredential('eyJhbGciOiJSUzI1NiJ9', 'aws'),
+    (error: Error) => {
+      assert.match(error.message, /the program aws.*did not print JSON/)
+      return !`${error.message} ${error.cause}`.includes('eyJ')
+    },
+  )
   assert.throws(() => parseCredential('{"status":{"clientCertificateData":"c"}}', 'aws'), /neither a token nor/)
   assert.deepEqual(parseCredential('{"status":{"clientCertificateData":"c","clientKeyData":"k"}}', 'aws'), {
     ...{ clientCert: 'c', clientKey: 'k' },

@@ -113,6 +113,8 @@ test('prefers an explicit file to the pod and the environment', async () => {
   const inCluster = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' }
   assert.equal((await findCredentials(asked, { ...inCluster, KUBECONFIG: listed })).server, 'https://asked')
   assert.equal((await findCredentials(undefined, { KUBECONFIG: listed })).server, 'https://listed')
+  const person = await findCredentials(undefined, { ...inCluster, KUBECONFIG: listed }, { mayExec: true })
+  assert.equal(person.server, 'https://listed', 'the plugin acts on the cluster that kubectl acts on')
   await assert.rejects(findCredentials(undefined, { KUBECONFIG: `${asked}:${listed}` }), { code: 'KUBE_CONFIG' })
   await assert.rejects(findCredentials(join(folder, 'none'), {}), { code: 'KUBE_CONFIG', message: /cannot read/ })
   await rm(folder, { recursive: true })
