@@ -14,11 +14,11 @@ test('evidence in the folder of an encrypted backup is encrypted, also for a dri
   await place.storage.create(`${folder}/evidence.json`, Buffer.from('names the topic orders'), never)
   const stored = await inner.read(`b1/reports/evidence/${folder.slice(3)}/evidence.json`, never)
   assert.ok(!stored.includes('orders'))
-  const files = await newestEvidence(place, 'b1', never)
+  const { files } = await newestEvidence(place, 'b1', never)
   assert.equal(String(await files.read('evidence.json', never)), 'names the topic orders')
   const locked = evidenceInBackup(withEncryption(inner, givenKeys([])), 'b1')
   await assert.rejects(
-    newestEvidence(locked, 'b1', never).then(found => found.read('evidence.json', never)),
+    newestEvidence(locked, 'b1', never).then(found => found.files.read('evidence.json', never)),
     { code: 'ENCRYPTION_KEY' },
   )
 })
@@ -34,7 +34,7 @@ test('the newest evidence is that of the latest drill that has written all of it
   await write('20260102t000000000z', 'evidence.json')
   await write('20260101t000000000z', 'evidence.json')
   await write('20260103t000000000z', 'unfinished.json')
-  const files = await newestEvidence(place, 'b1', never)
+  const { files } = await newestEvidence(place, 'b1', never)
   assert.equal(String(await files.read('evidence.json', never)), '20260102t000000000z')
 })
 
