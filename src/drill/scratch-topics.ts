@@ -77,7 +77,7 @@ interface Removal {
 }
 
 /**
- * Pure. A topic is removed if it has a name with the run in it, and the ID under which the drill created it. Whoever may write to the location
+ * Pure. A topic is removed if it has a name with the run in it, and the ID under which the drill created it. Anyone who may write to the location
  * can write a journal: an ID that the cluster lists under another name is that of a topic of others.
  */
 export function planRemoval(
