@@ -176,6 +176,7 @@ export const statusSchema = {
     nextScheduleTime: time('When the next run is due.'),
     lastVerifyTime: time('When the backup was last verified successfully.'),
     nextVerifyTime: time('When the next verification is due.'),
+    storageLocation: text('Where the last run stored the backup, if `storageRef` names the storage.'),
     drill: { description: 'What the drills of the backup found.', ...drill } as typeof drill,
     lastTrigger: text('The value of the trigger annotation that last started a run.'),
     progress: { description: 'Progress of the active run.', ...progress },

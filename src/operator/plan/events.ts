@@ -111,7 +111,7 @@ function triggerEvents({ trigger, before }: Facts, decision: Decision): KubeEven
 function waitEvents(before: ResourceStatus, after: ResourceStatus): KubeEvent[] {
   const { reason = '', message = '' } = after
   if (reason === before.reason && (reason !== 'DeleteFailed' || message === before.message)) return []
-  if (reason === 'DeleteFailed' || reason === 'BackupKept') return [warning(reason, 'Delete', message)]
+  if (['DeleteFailed', 'StorageMoved', 'BackupKept'].includes(reason)) return [warning(reason, 'Delete', message)]
   if (referenceReasons.includes(reason)) return [warning(reason, 'Wait', message)]
   return reason === 'Deleting' || reason === 'WaitingForReset' ? [normal(reason, 'Wait', message)] : []
 }

@@ -1,5 +1,6 @@
 import type { Resource } from '../crd/resource.ts'
 import type { ReferenceState } from '../job/references.ts'
+import { movedMessage } from './backup-location.ts'
 import type { Decision } from './decision.ts'
 import type { Facts } from './facts.ts'
 import { lostPodOf } from './facts.ts'
@@ -38,6 +39,8 @@ export function planDeletion(facts: Facts, settled: Runs): Decision {
     const stopping = deleting('Active runs have to stop before the backup is deleted.')
     return { ...decision, runs, deletion: lostWait(facts) ?? stopping }
   }
+  const moved = movedMessage(facts)
+  if (moved !== undefined) return { ...decision, runs, deletion: failed('StorageMoved', moved) }
   const lack = blockerOf({ ...facts, cluster: undefined })
   if (lack) return { ...decision, runs, deletion: { ...failed(lack.reason, lack.message), isPolled: lack.isPolled } }
   return {

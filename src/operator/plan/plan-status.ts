@@ -1,4 +1,5 @@
 import type { ActiveRun, EndedRun, ResourceStatus, RunProgress } from '../crd/status.ts'
+import { storedAt } from './backup-location.ts'
 import { planConditions } from './conditions.ts'
 import { type Decision, workingRuns } from './decision.ts'
 import { drillStatus } from './drill-status.ts'
@@ -26,6 +27,7 @@ export function planStatus(facts: Facts, decision: Decision): ResourceStatus {
     ...runFields(facts, shown, history, progress),
     ...timeFields(facts, decision, history),
     drill: drillStatus(facts, decision, history),
+    storageLocation: storedAt(facts, decision),
     lastTrigger: decision.trigger ?? before.lastTrigger,
     progress,
     active: active.length > 0 ? active : undefined,

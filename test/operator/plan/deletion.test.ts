@@ -28,6 +28,31 @@ test('sets the finalizer before the first run, and removes it when the policy ch
   assert.deepEqual(story.plan(startMs + 1000, [jobOf('once')]).actions, removed)
 })
 
+test('deletes nothing in a storage that was created again with another location', () => {
+  const storageOf = (bucket: string) => {
+    const section = { value: { backend: 's3', bucket, prefix: 'p' }, at: ['KafkaBackupStorage s: spec', 'storage'] }
+    return { storage: { name: 's', status: 'True', reason: 'StorageAvailable', message: '', section } } as const
+  }
+  const story = new Story(resourceOf({ deletionPolicy: 'Delete', storageRef: { name: 's' } }))
+  story.plan(startMs, [], storageOf('a'))
+  const done = jobOf('once', { end: endOf() })
+  assert.equal(story.plan(startMs + 70_000, [done], storageOf('b')).status.storageLocation, 's3 a p')
+  story.resource.metadata.finalizers = ['kafka-backup.dev/delete-backup']
+  story.resource.metadata.deletionTimestamp = '2026-11-16T02:00:00Z'
+  const plan = story.plan(startMs + 80_000, [done], storageOf('b'))
+  assert.deepEqual([startedRuns(plan), plan.after, plan.status.reason], [[], [], 'StorageMoved'])
+  assert.match(plan.status.message ?? '', /The backup is in s3 a p, but KafkaBackupStorage s is s3 b p now\./)
+  assert.deepEqual(reasons(plan), ['StorageMoved'])
+  assert.deepEqual(startedRuns(story.plan(startMs + 90_000, [done], storageOf('a'))), ['delete'])
+})
+
+test('records the location of a run whose start is not in the status', () => {
+  const section = { value: { backend: 's3', bucket: 'a' }, at: ['storage'] }
+  const storage = { name: 's', status: 'True', reason: 'StorageAvailable', message: '', section } as const
+  const story = new Story(resourceOf({ storageRef: { name: 's' } }), { storage })
+  assert.equal(story.plan(startMs, [jobOf('once')]).status.storageLocation, 's3 a')
+})
+
 test('deletes a resource without a backup immediately', () => {
   const story = going({ deletionPolicy: 'Delete', suspend: true })
   assert.deepEqual(story.plan(startMs, [], { missingSecrets: [{ name: 's', field: 'f' }] }).actions, removed)
