@@ -148,19 +148,34 @@ async function findOpen<F>(
   records: readonly RecordObject[],
   signal: AbortSignal,
 ): Promise<LastRecord<F>> {
-  const later: F[] = []
+  const known = new Map<string, MaybeRecord<F>>()
+  const read = async (one: RecordObject) => {
+    if (!known.has(one.key)) known.set(one.key, await readRecord(storage, kind, backupId, one, signal))
+    return known.get(one.key)
+  }
   let unknown: LastRecord<F> = null
-  for (const object of records.slice(0, MAX_READ)) {
-    const record = await readRecord(storage, kind, backupId, object, signal)
-    if (!isReadable(record)) unknown ??= object.isStrong ? null : (record ?? null)
-    else if (object.isStrong) later.push(record)
-    else if (!later.some(strong => kind.settles?.(strong, record) ?? true)) return record
+  for (const [i, object] of records.entries()) {
+    if (known.size >= MAX_READ) break
+    if (object.isStrong) continue
+    const record = await read(object)
+    if (!isReadable(record)) unknown ??= record ?? null
+    else if (!(await isSettled(record, records.slice(0, i)))) return record
   }
   return unknown
+
+  async function isSettled(record: F, newer: readonly RecordObject[]): Promise<boolean> {
+    for (const one of newer.filter(({ isStrong }) => isStrong)) {
+      // One that is not looked at settles nothing: a failure must not disappear behind many later results.
+      if (known.size >= MAX_READ) return false
+      const strong = await read(one)
+      if (isReadable(strong) && (kind.settles?.(strong, record) ?? true)) return true
+    }
+    return false
+  }
 }
 
 /** A store that lets nothing be removed keeps them all. */
-const MAX_READ = 20
+const MAX_READ = 100
 
 interface RecordObject extends StoredObject {
   name: string

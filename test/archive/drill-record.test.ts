@@ -142,6 +142,20 @@ describe('records of drills', () => {
     assert.equal(failedDrillOf(await last(world))?.damaged, true)
   })
 
+  test('a failed drill is shown behind many later ones in a store that lets nothing be removed', async () => {
+    const world = await oneBackup()
+    world.storage.remove = async key => {
+      throw new KafkaBackupError('STORAGE_RETAINED', `${key} is protected`)
+    }
+    const sample = { scope: '5% of every partition of all topics', selection: 'all topics', limited: true }
+    const all = { scope: 'all topics', selection: 'all topics', limited: false, damaged: false }
+    await record(world, { ...all, proven: false, damaged: true })
+    for (let i = 0; i < 25; i++) await record(world, { ...sample, damaged: false })
+    assert.equal(failedDrillOf(await last(world))?.damaged, true)
+    await record(world, all)
+    assert.equal(failedDrillOf(await last(world)), undefined)
+  })
+
   test('a damaged record is reported and does not hide the backup', async () => {
     const world = await oneBackup()
     const key = (await record(world)) ?? assert.fail('not recorded')
