@@ -1,6 +1,7 @@
 import { type Document, LineCounter, parseDocument } from 'yaml'
 import { isTooDeep } from '../lib/json.ts'
 import { type Connection, type SecretVariable, secretOf, unreadable } from './connection.ts'
+import { recognizeJob } from './job-format.ts'
 import { type Section, sectionOf, textOr, translateBackup, translateRestore } from './oso-options.ts'
 import { translateStorage } from './oso-storage.ts'
 
@@ -25,9 +26,11 @@ export interface OsoJob {
 
 // The other program replaces variables before it parses the file.
 const YAML_HELP = `In a copy of the file, put quotes around texts with special characters, and around \${NAME} in lists and maps in brackets.`
+const AMBIGUOUS =
+  'read as a job file of OSO kafka-backup, because all of its fields exist in both programs; if it is one of this program, use it without a translation'
 const HELP = 'docs/import.md explains which job files are translated.'
 
-/** Whether the text is a job file of OSO kafka-backup: those of this program name the protocol `protocol`. */
+/** Whether the text is a job file, of OSO kafka-backup or of this program: `readOsoJob` tells them apart. */
 export function isOsoJob(text: string): boolean {
   return /^mode:\s*["']?(backup|restore)["']?\s*(#.*)?$/m.test(text) && /^storage:/m.test(text)
 }
@@ -35,7 +38,7 @@ export function isOsoJob(text: string): boolean {
 /** Pure. A job file of OSO kafka-backup (0.25). Nothing is dropped without a note. */
 export function readOsoJob(text: string, source: string): OsoJob {
   const job = parseJob(text, source)
-  const notes: string[] = []
+  const notes = recognizeJob(job) === 'both' ? [AMBIGUOUS] : []
   const mode = job.mode === 'restore' ? 'restore' : 'backup'
   const side = mode === 'restore' ? 'target' : 'source'
   const cluster = sectionOf(job[side])
@@ -89,8 +92,7 @@ function parseJob(text: string, source: string): Section {
   const tree = toPlain(document, source)
   if (isTooDeep(tree)) throw unreadable(source, 'it is nested too deep', HELP)
   const job = sectionOf(tree)
-  const security = sectionOf(sectionOf(job.source ?? job.target).security)
-  if ('protocol' in security || ['retention', 'encryption', 'monitoring'].some(name => name in job)) {
+  if (recognizeJob(job) === 'own') {
     const help = 'Edit it, and run `kafka-backup check` with it.'
     throw unreadable(source, 'this is a job file of this program already', help)
   }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { describedJobSchema, type JsonSchema } from '../../src/config/job-schema.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import { formatJob } from '../../src/init/format-job.ts'
 import { formatRestoreJob } from '../../src/init/format-restore-job.ts'
+import { OWN_FIELDS, SHARED_FIELDS } from '../../src/init/job-format.ts'
 import { isOsoJob, type OsoJob, readOsoJob } from '../../src/init/oso-job.ts'
 import { parseSchedule } from '../../src/init/propose-schedule.ts'
 
@@ -130,9 +132,50 @@ describe('a backup job of OSO kafka-backup', () => {
     const kerberos = backup.replace('SCRAM-SHA512', 'GSSAPI')
     assert.throws(() => read(kerberos), /oso\.yaml: source\.security\.sasl_mechanism: GSSAPI cannot be translated/)
     assert.throws(() => read('mode: backup\nstorage: {a: [}'), /oso\.yaml: line 2: it is not valid YAML/)
-    const own = 'mode: backup\nsource: {security: {protocol: SSL}}\nstorage: {backend: filesystem, path: /b}'
-    assert.throws(() => read(own), /a job file of this program already/)
   })
+})
+
+describe('a job file of this program', () => {
+  const minimal = 'mode: backup\nbackup_id: a\nstorage: {backend: filesystem, path: /b}\n'
+  const restoring = 'mode: restore\ntarget: {bootstrap_servers: [k:1]}\nstorage: {backend: filesystem, path: /b}\n'
+
+  test('is refused by any field that only this program has', () => {
+    const fields = ['source: {security: {protocol: SSL}}', 'source: {client_rack: a}', 'backup: {commit_interval: 1m}']
+    const own = [...fields, 'metrics: {listen: 0.0.0.0:1}', 'encryption: {recipients: []}'].map(one => minimal + one)
+    for (const file of [...own, `${restoring}restore: {topics: {include: [a]}}`]) {
+      assert.throws(() => read(file), /a job file of this program already/, file)
+    }
+  })
+
+  test('is translated with a note that names the assumed format if both programs have all of its fields', () => {
+    const note = /^read as a job file of OSO kafka-backup, because all of its fields exist in both programs/
+    for (const file of [`${minimal}source: {bootstrap_servers: [k:1]}`, restoring])
+      assert.match(read(file).notes[0]!, note)
+    const oso = ['source: {security: {}, connection: {}}', 'backup: {segment_max_bytes: 1}', 'logging: {}']
+    for (const file of [...oso.map(one => minimal + one), backup]) {
+      assert.ok(!read(file).notes.some(one => note.test(one)), file)
+    }
+  })
+
+  test('has only fields whose program is known', () => {
+    const known: Record<string, Set<string>> = {}
+    for (const mode of ['backup', 'restore'] as const) collect(describedJobSchema(mode), '', known)
+    for (const section of Object.keys(OWN_FIELDS)) {
+      const expected = [...(OWN_FIELDS[section] ?? []), ...(SHARED_FIELDS[section] ?? [])]
+      assert.deepEqual([...known[section]!].sort(), expected.sort(), section)
+    }
+  })
+
+  function collect(schema: JsonSchema, section: string, known: Record<string, Set<string>>): void {
+    const branches = [schema, ...((schema.oneOf ?? schema.anyOf ?? []) as JsonSchema[])]
+    for (const { properties = {} } of branches) {
+      for (const [name, field] of Object.entries(properties as Record<string, JsonSchema>)) {
+        const names = (known[section] ??= new Set())
+        names.add(name)
+        if (section === '') collect(field, name, known)
+      }
+    }
+  }
 })
 
 describe('a restore job of OSO kafka-backup', () => {
