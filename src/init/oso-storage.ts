@@ -9,6 +9,7 @@ const names: Record<string, Record<string, string>> = {
     ...{ bucket: 'bucket', region: 'region', prefix: 'prefix', endpoint: 'endpoint', path_style: 'path_style' },
     ...{ access_key: 'access_key_id', access_key_id: 'access_key_id' },
     ...{ secret_key: 'secret_access_key', secret_access_key: 'secret_access_key' },
+    session_token: 'session_token',
   },
   azure: {
     ...{ account_name: 'account', container_name: 'container', prefix: 'prefix', endpoint: 'endpoint' },
@@ -22,6 +23,7 @@ const names: Record<string, Record<string, string>> = {
 const variables: Record<string, string> = {
   access_key_id: 'AWS_ACCESS_KEY_ID',
   secret_access_key: 'AWS_SECRET_ACCESS_KEY',
+  session_token: 'AWS_SESSION_TOKEN',
   account_key: 'AZURE_STORAGE_KEY',
   sas_token: 'AZURE_STORAGE_SAS_TOKEN',
   client_secret: 'AZURE_CLIENT_SECRET',

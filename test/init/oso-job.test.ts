@@ -99,6 +99,9 @@ describe('a backup job of OSO kafka-backup', () => {
         ['AWS_SECRET_ACCESS_KEY', 'storage.secret_key in oso.yaml', 's3cr3t'],
       ],
     )
+    const temporary = read(backup.replace('secret_key: s3cr3t', 'secret_key: s3cr3t, session_token: t0ken'))
+    assert.equal(temporary.storage.session_token, `\${AWS_SESSION_TOKEN}`)
+    assert.equal(temporary.secrets.find(({ variable }) => variable === 'AWS_SESSION_TOKEN')?.value, 't0ken')
     const referring = read(backup.replace('opensesame', `\${MY_PASSWORD}`).replace('kafka-1:9093', `"\${BROKER}:9093"`))
     assert.deepEqual(
       referring.connection.secrets.map(({ variable, value }) => [variable, value]),
