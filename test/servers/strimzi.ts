@@ -5,8 +5,8 @@ import { type KubeObject, refOf, trueCondition } from './kube-object.ts'
 
 /**
  * The parts of the definition of Strimzi's Kafka that the operator reads, written after
- * packaging/install/cluster-operator/040-Crd-kafka.yaml of Strimzi 0.45: the complete one has 400 KB, and Strimzi itself needs images
- * that the tests cannot pull.
+ * packaging/install/cluster-operator/040-Crd-kafka.yaml of Strimzi, API version v1beta2. The complete one has many more fields, and
+ * Strimzi itself needs images that the tests cannot pull.
  */
 const text = { type: 'string' }
 const listener = {

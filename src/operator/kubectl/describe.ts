@@ -54,7 +54,7 @@ export async function describeResource(
     ...summarize(controller, resource),
     ...(spec.schedule !== undefined && { schedule: spec.schedule }),
     ...(backupId !== undefined && { backupId }),
-    ...storageOf(spec.storage),
+    ...storageOf(spec.storage, spec.storageRef),
     ...(records !== undefined && { records }),
     ...(bytes !== undefined && { bytes }),
     ...(storedBytes !== undefined && { storedBytes }),
@@ -69,7 +69,8 @@ export async function describeResource(
   }
 }
 
-function storageOf(storage: unknown): { storage?: string } {
+function storageOf(storage: unknown, ref: { name: string } | undefined): { storage?: string } {
+  if (ref !== undefined) return { storage: `KafkaBackupStorage ${ref.name}` }
   if (typeof storage !== 'object' || storage === null) return {}
   const { backend, bucket, container, prefix, pvc } = storage as Record<string, unknown>
   const claim = (pvc as { claimName?: unknown } | undefined)?.claimName

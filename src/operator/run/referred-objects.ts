@@ -31,7 +31,9 @@ function findCluster({ metadata, spec }: Resource, kafkas: KafkaView): Reference
   const trouble = kafkas.troubleIn(metadata.namespace)
   const found = kafkas.get(formatKey({ namespace: metadata.namespace, name }))
   if (found === undefined && trouble !== undefined) {
-    const message = `The Kafka resources of Strimzi cannot be read: ${trouble}`
+    const help =
+      'If this lasts, check that Strimzi is installed and serves the API version of the chart value strimzi.apiVersion.'
+    const message = `The Kafka resources of Strimzi cannot be read: ${trouble}. ${help}`
     return { name, status: 'Unknown', reason: 'ClusterUnknown', message }
   }
   return resolveCluster(spec, found)

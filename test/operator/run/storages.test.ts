@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Resource } from '../../../src/operator/crd/resource.ts'
 import { strimziKafkaKind } from '../../../src/operator/job/strimzi.ts'
 import { createPlanner } from '../../../src/operator/run/planner.ts'
-import { findStorage, hasStorageChanged } from '../../../src/operator/run/referred-objects.ts'
+import { findReferred, findStorage, hasStorageChanged } from '../../../src/operator/run/referred-objects.ts'
 import { kinds, namespace, OperatorModel, putSecret } from './operator-model.ts'
 
 const planner = createPlanner('kafka-backup.dev', { image: 'kafka-backup:1', serviceAccountName: 'default' })
@@ -120,6 +120,16 @@ test('a change of spec, result or message of a storage concerns its users, other
   const store = { get: () => make({ conditions: [{ ...available, observedGeneration: 1 }] }) }
   const user = { ...before, spec: { storageRef: { name: 'minio' } } }
   assert.equal(findStorage(user, store as never)?.reason, 'StorageNotValidated', 'the result of another spec')
+})
+
+test('a cluster of Strimzi that cannot be read is reported with what to check', () => {
+  const { apiVersion, kind } = kinds.restore
+  const spec = { clusterRef: { name: 'prod', listener: 'tls' } }
+  const resource = { apiVersion, kind, metadata: { name: 'drill', namespace }, spec } as unknown as Resource
+  const kafkas = { get: () => undefined, troubleIn: () => 'cannot list kafkas: the server could not find the resource' }
+  const { cluster } = findReferred(resource, { resources: { storage: { get: () => undefined } }, kafkas } as never)
+  assert.equal(cluster?.reason, 'ClusterUnknown')
+  assert.match(cluster?.message ?? '', /could not find the resource\. If this lasts, check .*strimzi\.apiVersion\.$/)
 })
 
 test('a cluster of Strimzi that appears wakes the resources that refer to it, and is read where it is allowed', async () => {
