@@ -93,6 +93,8 @@ To fix:
     assert.equal(code, 0)
     assert.equal(calls.checkJob, undefined)
     assert.match(out, /^SUBJECT .*\nstorage \/backups +write +ok/)
+    assert.match(out, /The storage can be used\. The cluster was not checked\.\n$/)
+    assert.doesNotMatch(out, /everything it needs/)
   })
 
   test('refuses --storage together with --acls', async () => {

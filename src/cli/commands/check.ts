@@ -89,7 +89,8 @@ function formatChecks(checks: readonly Check[], style: OutputStyle): string[] {
   )
 }
 
-function formatVerdict({ ok, checks }: CheckReport, style: OutputStyle): string[] {
+function formatVerdict({ ok, brokers, checks }: CheckReport, style: OutputStyle): string[] {
+  if (ok && brokers === 0) return [style.good('The storage can be used. The cluster was not checked.')]
   if (ok) return [style.good('Ready: the job has everything it needs.')]
   const missing = checks.filter(check => !check.allowed)
   const grants = planGrants(missing)
