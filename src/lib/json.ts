@@ -112,13 +112,17 @@ function isPlain(value: unknown): value is object {
 /** A number that may not fit a double. Strings may look like one; then the document is read the slow way. */
 const longNumber = /(?:^|[[,:])\s*-?\d{16}/
 
+/** Longer numbers are in no document that this program writes, and to make a bigint of millions of digits takes minutes. */
+const MAX_DIGITS = 1000
+
+/** A whole number of more than `MAX_DIGITS` is read as a double, which no field for an offset accepts. */
 export function parseJson(text: string): unknown {
   if (!longNumber.test(text)) return JSON.parse(text)
-  return JSON.parse(text, (_key, item: unknown, context?: { source?: string }) =>
-    typeof item === 'number' && !Number.isSafeInteger(item) && context?.source && /^-?\d+$/.test(context.source)
-      ? BigInt(context.source)
-      : item,
-  )
+  return JSON.parse(text, (_key, item: unknown, context?: { source?: string }) => {
+    if (typeof item !== 'number' || Number.isSafeInteger(item)) return item
+    const source = context?.source ?? ''
+    return source.length <= MAX_DIGITS && /^-?\d+$/.test(source) ? BigInt(source) : item
+  })
 }
 
 /** As a fraction: of a whole number, some readers drop the sign. */
@@ -133,7 +137,7 @@ export function parseExactJson(text: string): unknown {
   return JSON.parse(text, (_key, item: unknown, context?: { source?: string }) => {
     const source = context?.source
     if (typeof item !== 'number' || source === undefined) return item
-    if (Object.is(item, -0)) return JSON.rawJSON(source)
+    if (Object.is(item, -0) || source.length > MAX_DIGITS) return JSON.rawJSON(source)
     if (/^-?\d+$/.test(source)) return Number.isSafeInteger(item) ? item : BigInt(source)
     return decimalOf(source) === decimalOf(String(item)) ? item : JSON.rawJSON(source)
   })

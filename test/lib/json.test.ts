@@ -45,6 +45,16 @@ test('the text can be indented, and has digits without quotes', () => {
   assert.equal(formatJson({ offset: 9_007_199_254_740_993n }, 1), '{\n "offset": 9007199254740993\n}')
 })
 
+test('a number of a million digits is read without making a bigint of it, and kept where exact numbers are asked for', () => {
+  for (const digits of ['9'.repeat(1_000_000), `-1${'0'.repeat(1_000_000)}1`]) {
+    const text = `{"offset":${digits}}`
+    const { offset } = parseJson(text) as { offset: unknown }
+    assert.equal(Math.abs(Number(offset)), Number.POSITIVE_INFINITY)
+    assert.equal(typeof offset, 'number')
+    assert.equal(formatJson(parseExactJson(text)), text)
+  }
+})
+
 test('what is no JSON throws', () => {
   for (const text of ['', '{', '[1,]', '01', 'NaN']) assert.throws(() => parseJson(text), SyntaxError)
 })
