@@ -97,6 +97,6 @@ export const drillCommand: CommandSpec = {
   exits:
     '1 if nothing was proven; 3 if the restored records differ, the backup is damaged, or `verify` finds a wrong signature or a changed report; 4 if everything is proven, but topics of the drill are left on the target; 5 if another drill of the backup uses the same evidence location; 130 or 143 if interrupted',
   onInterrupt:
-    'The drill deletes the topics that it created. What it could not delete is listed above; the next drill with the same --evidence deletes it.',
+    'The drill deletes the topics that it created. What it could not delete is listed above; the next drill of the backup with the same evidence location deletes it.',
   readOnlyActions: ['verify'],
 }

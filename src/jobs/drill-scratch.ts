@@ -168,7 +168,7 @@ async function cleanUpOwn(job: LocatedRestoreJob, journal: DrillJournal, hooks: 
 
 function reportLeft({ left }: CleanUp, { onProgress }: Hooks): void {
   for (const { name, id, reason } of left) {
-    const message = `topic ${name} (${id ?? 'ID unknown'}) is left on the target: ${reason}. The next drill with the same --evidence removes it`
+    const message = `topic ${name} (${id ?? 'ID unknown'}) is left on the target: ${reason}. The next drill of the backup with the same evidence location removes it`
     onProgress({ type: 'warning', message })
   }
 }

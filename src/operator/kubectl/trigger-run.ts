@@ -3,6 +3,7 @@ import { type Clock, formatUtc } from '../../lib/clock.ts'
 import { type Resource, type ResourceKinds, triggerAnnotation } from '../crd/resource.ts'
 import type { EndedRun } from '../crd/status.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
+import { referenceReasons } from '../plan/events.ts'
 import { triggerKey } from '../plan/run-key.ts'
 import type { FoundResource } from './find-resources.ts'
 
@@ -78,9 +79,8 @@ function startedRun({ status = {} }: Resource, run: string): string {
 }
 
 function isBlocked(reason: string): boolean {
-  return ['SecretMissing', 'InvalidSpec', 'JobRefused', 'WaitingForVerify', 'Stopping', 'WaitingForReset'].includes(
-    reason,
-  )
+  const own = ['SecretMissing', 'InvalidSpec', 'JobRefused', 'WaitingForVerify', 'Stopping', 'WaitingForReset']
+  return [...own, ...referenceReasons].includes(reason)
 }
 
 function notAccepted({ kind = '', metadata, status = {} }: Resource, apiGroup: string): KafkaBackupError {

@@ -116,7 +116,8 @@ function waitEvents(before: ResourceStatus, after: ResourceStatus): KubeEvent[] 
   return reason === 'Deleting' || reason === 'WaitingForReset' ? [normal(reason, 'Wait', message)] : []
 }
 
-const referenceReasons = [
+/** Why a run waits for what the resource refers to. */
+export const referenceReasons = [
   ...['StorageMissing', 'StorageUnavailable'],
   ...['ClusterMissing', 'ListenerMissing', 'ListenerUnsupported', 'ClusterNotReady', 'StrimziDisabled'],
 ]
