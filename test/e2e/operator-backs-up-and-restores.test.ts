@@ -156,7 +156,7 @@ describe('the operator backs up and restores', () => {
       [['once', 'Completed', total]],
     )
     const warnings = (await stage.events(ref)).filter(
-      ({ type, reason }) => type !== 'Normal' && !/Licen|ClusterMissing/.test(reason),
+      ({ type, reason }) => type !== 'Normal' && !/Licen|ClusterMissing|ClusterNotReady/.test(reason),
     )
     assert.deepEqual(warnings, [])
     const { namespace } = stage
