@@ -43,7 +43,13 @@ interface Trial {
   wholeMs: number
 }
 
-type Race = (trial: Trial) => Promise<Ended[]>
+/** A run, and the target whose job it has. */
+interface Run {
+  of: Target
+  ended: Ended
+}
+
+type Race = (trial: Trial) => Promise<Run[]>
 
 const races: [string, Race][] = [
   ['the same twice', runTwice],
@@ -57,27 +63,34 @@ async function meetOthers(lab: Lab, { rounds, seed }: FaultOptions): Promise<Out
   for (let round = 0; round < rounds; round++) {
     const trial = await trials()
     const [name, hold] = races[round % races.length] ?? ['', runTwice]
-    const ended = await hold(trial)
+    const runs = await hold(trial)
     count.injected++
-    const codes = ended.map(({ code }) => code)
-    count.saw(`${name}: exit ${codes.toSorted().join(' and ')}`)
-    count.add({ 'other exit codes': ended.filter(one => !isExpected(one)).length })
-    await judge(trial, codes.includes(CONFLICT), count)
+    count.saw(
+      `${name}: exit ${runs
+        .map(({ ended }) => ended.code)
+        .toSorted()
+        .join(' and ')}`,
+    )
+    count.add({ 'other exit codes': runs.filter(({ ended }) => !isExpected(ended)).length })
+    const told = runs.filter(({ ended }) => ended.code === CONFLICT).map(({ of }) => of)
+    await judge(trial, told, count)
   }
   return count.outcome
 }
 
-/** What is wrong was told by somebody, and is told again by the same command. */
-async function judge({ lab, subject, target }: Trial, wasTold: boolean, count: Count): Promise<void> {
+/**
+ * What is wrong was told by somebody, and is told again by the same command. Behind the last look of a restore the topic belongs to its users: one
+ * that was complete before the other wrote has nothing to tell.
+ */
+async function judge({ lab, subject, target }: Trial, told: readonly Target[], count: Count): Promise<void> {
   const { code, stderr } = await runRestore(target)
   const { lost, duplicated, wrong } = await compareTarget(lab, subject, target)
   const isExact = lost + duplicated + wrong === 0
-  if (!isExact && !wasTold) process.stderr.write(stderr)
+  if (!isExact && told.length === 0) process.stderr.write(stderr)
   count.saw(isExact ? 'exact in the end' : 'not exact, and reported')
-  count.add({
-    'silent damage': isExact || wasTold ? 0 : 1,
-    'damage forgotten': isExact || code === CONFLICT ? 0 : 1,
-  })
+  const [other] = told.includes(target) ? [] : told
+  const isToldAgain = isExact || (other ? (await runRestore(other)).code !== 0 : code === CONFLICT)
+  count.add({ 'silent damage': isExact || told.length > 0 ? 0 : 1, 'damage forgotten': isToldAgain ? 0 : 1 })
   await dropTarget(lab, target)
 }
 
@@ -88,30 +101,41 @@ function isExpected({ code, stderr }: Ended): boolean {
   return isFine
 }
 
-async function runTwice({ target, random, wholeMs }: Trial): Promise<Ended[]> {
+async function runTwice({ target, random, wholeMs }: Trial): Promise<Run[]> {
   const first = startRestore(target)
   // Half of the races start together, the others within a run.
   await sleep(random() < 0.5 ? 0 : random() * wholeMs)
-  return Promise.all([first.ended, runRestore(target)])
+  const second = runRestore(target)
+  return [
+    { of: target, ended: await first.ended },
+    { of: target, ended: await second },
+  ]
 }
 
-async function runBesideAnother({ lab, subject, target, random, wholeMs }: Trial): Promise<Ended[]> {
+async function runBesideAnother({ lab, subject, target, random, wholeMs }: Trial): Promise<Run[]> {
   const other = await makeTarget(lab, subject, {
     into: target,
     restore: { restore_id: `other-${target.config.length}` },
   })
   const first = startRestore(target)
   await sleep(random() < 0.5 ? 0 : random() * wholeMs)
-  return Promise.all([first.ended, runRestore(other)])
+  const second = runRestore(other)
+  return [
+    { of: target, ended: await first.ended },
+    { of: other, ended: await second },
+  ]
 }
 
-async function wakeUp({ target, random, wholeMs }: Trial): Promise<Ended[]> {
+async function wakeUp({ target, random, wholeMs }: Trial): Promise<Run[]> {
   const sleeper = startRestore(target)
   await Promise.race([sleep((0.3 + 0.7 * random()) * wholeMs), sleeper.ended])
   sleeper.send('SIGSTOP')
   const other = await runRestore(target)
   sleeper.send('SIGCONT')
-  return [await sleeper.ended, other]
+  return [
+    { of: target, ended: await sleeper.ended },
+    { of: target, ended: other },
+  ]
 }
 
 async function meetProducer(lab: Lab, { rounds, seed }: FaultOptions): Promise<Outcome> {
@@ -132,7 +156,7 @@ async function meetProducer(lab: Lab, { rounds, seed }: FaultOptions): Promise<O
     const isHit = !isOver && code !== 0
     count.saw(isHit ? `exit ${code}` : 'finished before it')
     if (isHit) count.injected++
-    if (isHit) await judge(trial, code === CONFLICT, count)
+    if (isHit) await judge(trial, code === CONFLICT ? [target] : [], count)
     else await dropTarget(lab, target)
   }
   return count.outcome
