@@ -72,25 +72,25 @@ async function meetOthers(lab: Lab, { rounds, seed }: FaultOptions): Promise<Out
         .join(' and ')}`,
     )
     count.add({ 'other exit codes': runs.filter(({ ended }) => !isExpected(ended)).length })
-    const told = runs.filter(({ ended }) => ended.code === CONFLICT).map(({ of }) => of)
-    await judge(trial, told, count)
+    const reporters = runs.filter(({ ended }) => ended.code === CONFLICT).map(({ of }) => of)
+    await judge(trial, reporters, count)
   }
   return count.outcome
 }
 
 /**
- * What is wrong was told by somebody, and is told again by the same command. Behind the last look of a restore the topic belongs to its users: one
- * that was complete before the other wrote has nothing to tell.
+ * A run has reported what is wrong, and the same command reports it again. After the last check of a restore the topic belongs to its users: a restore
+ * that was complete before the other one wrote has nothing to report.
  */
-async function judge({ lab, subject, target }: Trial, told: readonly Target[], count: Count): Promise<void> {
+async function judge({ lab, subject, target }: Trial, reporters: readonly Target[], count: Count): Promise<void> {
   const { code, stderr } = await runRestore(target)
   const { lost, duplicated, wrong } = await compareTarget(lab, subject, target)
   const isExact = lost + duplicated + wrong === 0
-  if (!isExact && told.length === 0) process.stderr.write(stderr)
+  if (!isExact && reporters.length === 0) process.stderr.write(stderr)
   count.saw(isExact ? 'exact in the end' : 'not exact, and reported')
-  const [other] = told.includes(target) ? [] : told
-  const isToldAgain = isExact || (other ? (await runRestore(other)).code !== 0 : code === CONFLICT)
-  count.add({ 'silent damage': isExact || told.length > 0 ? 0 : 1, 'damage forgotten': isToldAgain ? 0 : 1 })
+  const [other] = reporters.includes(target) ? [] : reporters
+  const isReportedAgain = isExact || (other ? (await runRestore(other)).code !== 0 : code === CONFLICT)
+  count.add({ 'silent damage': isExact || reporters.length > 0 ? 0 : 1, 'damage forgotten': isReportedAgain ? 0 : 1 })
   await dropTarget(lab, target)
 }
 
