@@ -13,7 +13,6 @@ export type Durations = Record<string, number>
  * where.
  */
 export const fullOnly: readonly string[] = [
-  'test/e2e/chart-runs-the-operator.test.ts',
   'test/e2e/chart-upgrade-keeps-resources.test.ts',
   'test/e2e/restore-to-another-cluster.test.ts',
   'test/e2e/awkward-networks.test.ts',
@@ -31,7 +30,6 @@ export const fullOnly: readonly string[] = [
   'test/servers/kafka.test.ts',
   'test/servers/kube-fault-proxy.test.ts',
   'test/servers/kube.test.ts',
-  'test/servers/kubelet-jobs.test.ts',
   'test/servers/kubelet.test.ts',
   'test/servers/node/node.test.ts',
   'test/servers/shared-kafka.test.ts',

@@ -68,7 +68,7 @@ test('every step does one thing, and what it runs exists', () => {
       assert.ok(existsSync(join(root, path)), `${file}: ${path}`)
     }
   }
-  assert.deepEqual(made.sort(), ['release', 'soak', 'test'])
+  assert.deepEqual(made.sort(), ['release', 'soak', 'test', 'test-node'])
 })
 
 test('values of a caller reach a shell only through the environment', () => {

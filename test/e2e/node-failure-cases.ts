@@ -146,12 +146,7 @@ export function addNodeFailureCases({ world, backup, records }: NodeCases): void
     await world.until(ref, 'counted', ({ progress }) => (progress?.records ?? 0) > 0)
     await world.node.signalKubelet('SIGSTOP')
     try {
-      await api.wait<Pod>(pod, ({ status }) => !isReady(status))
-      // Only the time is simulated: the pod counts as lost five minutes after the controller has marked it.
-      const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' }]
-      await api.patch(pod, { status: { conditions } }, { subresource: 'status', type: 'strategic-merge' })
-      const lost = await world.until(ref, 'reported as lost', ({ reason }) => reason === 'NodeLost')
-      assert.match(lost.message ?? '', /kubectl taint node 127\.0\.0\.1 /)
+      await untilLost(world, ref, pod)
     } finally {
       await world.node.signalKubelet('SIGCONT')
     }
@@ -159,6 +154,41 @@ export function addNodeFailureCases({ world, backup, records }: NodeCases): void
     await world.until(ref, 'no longer lost', ({ reason }) => reason !== 'NodeLost')
     await world.remove(ref)
   })
+
+  test('the command that is reported for a lost node replaces its pod', async () => {
+    const { api } = world.node.kube
+    const ref = await world.create('backup', 'leaves-its-node', backup(running))
+    const pod = refOfPod(await runningPod(ref))
+    const node = { apiVersion: 'v1', kind: 'Node', name: world.node.name }
+    await world.node.signalKubelet('SIGSTOP')
+    try {
+      const [key, value, effect] = await untilLost(world, ref, pod)
+      const { taints = [] } = (await api.get(node)).spec as { taints?: object[] }
+      await api.patch(node, { spec: { taints: [...taints, { key, value, effect }] } })
+      await api.waitGone(pod)
+      await waitFor('another pod', async () => (await world.pods(ref)).length === 1)
+      await world.until(ref, 'no longer lost', ({ reason }) => reason !== 'NodeLost')
+    } finally {
+      // The controller of nodes adds its own taints again while the node is not ready.
+      await api.patch(node, { spec: { taints: null } })
+      await world.node.signalKubelet('SIGCONT')
+    }
+    assert.notEqual(refOfPod(await runningPod(ref)).name, pod.name)
+    await world.remove(ref)
+  })
+}
+
+/** Waits until the silent node of the pod is reported; gives key, value and effect of the taint in the message. */
+async function untilLost({ node, until }: NodeWorld, ref: ObjectRef, pod: ObjectRef): Promise<string[]> {
+  const { api } = node.kube
+  await api.wait<Pod>(pod, ({ status }) => !isReady(status))
+  // Only the time is simulated: the pod counts as lost five minutes after the controller has marked it.
+  const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' }]
+  await api.patch(pod, { status: { conditions } }, { subresource: 'status', type: 'strategic-merge' })
+  const { message = '' } = await until(ref, 'reported as lost', ({ reason }) => reason === 'NodeLost')
+  const [, name, ...taint] = /`kubectl taint node (\S+) (\S+)=(\S+):(\S+)`/.exec(message) ?? []
+  assert.equal(name, node.name, message)
+  return taint
 }
 
 /** What `/progress` of the pod says, over the network of pods. */

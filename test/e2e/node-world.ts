@@ -32,6 +32,12 @@ export interface NodeWorld {
 
 const waitMs = 120_000
 const [repository, tag] = productImage.split(':')
+/** Of the chart. */
+export const operatorValues: ChartValues = {
+  crds: { install: false },
+  image: { repository, tag },
+  extraArgs: ['--progress-interval=1s'],
+}
 
 export async function openNodeWorld(): Promise<NodeWorld> {
   const node = await startNode()
@@ -111,12 +117,7 @@ export async function operatorPods({ node, namespace }: NodeWorld): Promise<Pod[
 
 async function helm({ node, namespace }: NodeWorld, verb: string, more: ChartValues): Promise<void> {
   const kubeconfig = await node.kube.kubeconfigFor({ user: 'installer', groups: ['system:masters'] })
-  const values = {
-    crds: { install: false },
-    image: { repository, tag },
-    extraArgs: ['--progress-interval=1s'],
-    ...more,
-  }
+  const values = { ...operatorValues, ...more }
   const where = ['--namespace', namespace, '--kubeconfig', kubeconfig]
   const wait = ['--wait', '--timeout', '180s']
   const { stdout, stderr, exitCode } = await runHelm([verb, chartName, chartFolder, ...where, ...wait], values)

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
-import { startKube } from '../servers/kube.ts'
-import { registerNode, renewNodeLease, watchNodes } from '../servers/kube-node.ts'
 import { type ObjectRef, trueCondition } from '../servers/kube-object.ts'
-import { startKubelet } from '../servers/kubelet.ts'
-import { kafkaBackupImage } from '../servers/kubelet-images.ts'
-import type { Pod } from '../servers/kubelet-pod-spec.ts'
-import { operatorDefinitions } from '../servers/operator-access.ts'
-import { quickJob, stageImage } from '../servers/operator-stage.ts'
+import { quickJob } from '../servers/operator-stage.ts'
 import { findFreePorts } from '../servers/ports.ts'
 import { waitFor } from '../servers/use-kube.ts'
 import { type S3Server, startS3 } from '../servers/versitygw.ts'
@@ -17,8 +11,7 @@ import { scramPassword, scramUser, useSecureKafka } from './secure-kafka.ts'
 
 describe('the operator reports errors', () => {
   const kafka = useSecureKafka()
-  // A test has nodes, which the controllers of all would see.
-  const world = useOperatorWorld(() => startKube({ manifests: operatorDefinitions() }))
+  const world = useOperatorWorld()
   let s3: S3Server
 
   before(async () => {
@@ -208,51 +201,6 @@ describe('the operator reports errors', () => {
     const { stage } = world
     const more = { podTemplate: { spec: { env: [{ name: 'POD_IP', value: '1.2.3.4' }] } } }
     await assert.rejects(stage.apply('backup', 'taken', spec({ more })), { status: 422, message: /POD_IP/ })
-  })
-
-  test('a lost node is reported, and the command of the message replaces its pod', async t => {
-    const { stage } = world
-    const { api } = stage.kube
-    const more = { backup: { continuous: true, commitInterval: '1s' }, job: { terminationGracePeriodSeconds: 5 } }
-    const ref = await stage.apply('backup', 'loses-its-node', spec({ more }))
-    await stage.until(ref, 'ready', isReady)
-    await waitFor('the readiness of its pod', async () =>
-      (await stage.pods(ref)).some(pod => isReady(pod.status ?? {})),
-    )
-    const [pod] = await stage.pods(ref)
-    const name = pod?.metadata.name ?? ''
-    const podRef = { apiVersion: 'v1', kind: 'Pod', namespace: stage.namespace, name }
-    const lostNode = { apiVersion: 'v1', kind: 'Node', name: stage.kubelet.nodeName }
-
-    await stage.kubelet.stop()
-    await using other = await startKubelet(stage.kube, { images: { [stageImage]: kafkaBackupImage() } })
-    const ended = new AbortController()
-    t.after(() => ended.abort())
-    for (const node of [lostNode.name, other.nodeName]) await registerNode(api, node)
-    void renewNodeLease(api, other.nodeName, ended.signal)
-    await watchNodes(stage.kube)
-    const silent = await api.wait<Pod>(podRef, ({ status }) => !isReady(status ?? {}))
-    assert.deepEqual(
-      [silent.status?.phase, silent.status?.containerStatuses?.map(({ ready }) => ready)],
-      ['Running', [true]],
-    )
-
-    // Only the time is simulated: the pod counts as lost five minutes after the controller has marked it.
-    const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' }]
-    await api.patch(podRef, { status: { conditions } }, { subresource: 'status', type: 'strategic-merge' })
-    const lost = await stage.until(ref, 'reported as lost', ({ reason }) => reason === 'NodeLost')
-    const command = `kubectl taint node ${lostNode.name} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`
-    assert.ok(lost.message?.includes(`\`${command}\``), lost.message)
-
-    const taints = [{ key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' }]
-    await api.patch(lostNode, { spec: { taints } }, { type: 'strategic-merge' })
-    await api.waitGone(podRef)
-    await waitFor('another pod on the other node', async () =>
-      (await stage.pods(ref)).some(({ spec: { nodeName } }) => nodeName === other.nodeName),
-    )
-    await stage.until(ref, 'no longer lost', ({ reason }) => reason !== 'NodeLost')
-    await api.delete(ref)
-    await api.waitGone(ref)
   })
 
   test('no output contains a secret', async () => {

@@ -4,16 +4,17 @@ import { join, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { ResourceSpec } from '../../src/operator/crd/resource.ts'
 import type { ResourceStatus } from '../../src/operator/crd/status.ts'
-import { fullDescribe } from '../full.ts'
+import { fullDescribe, fullTest } from '../full.ts'
 import { assertSameRecords } from '../oracle/records.ts'
-import { chartName } from '../servers/chart.ts'
+import { chartName, renderChart } from '../servers/chart.ts'
 import { restrictedPod } from '../servers/node/pods.ts'
 import { productImage } from '../servers/node/product-image.ts'
+import { runCommand } from '../servers/run-command.ts'
 import { waitFor } from '../servers/use-kube.ts'
 import { type S3Server, startS3 } from '../servers/versitygw.ts'
 import { addNodeFailureCases } from './node-failure-cases.ts'
 import { addNodeImageCases } from './node-image-cases.ts'
-import { installOperator, type NodeWorld, openNodeWorld, operatorPods } from './node-world.ts'
+import { installOperator, type NodeWorld, openNodeWorld, operatorPods, operatorValues } from './node-world.ts'
 import { fillOneOfEach, openRegistry, stockRegistry, type WatchedRegistry, type WorldTopic } from './schema-world.ts'
 import { useKafka } from './use-kafka.ts'
 
@@ -95,6 +96,29 @@ describe('on a real Kubernetes node', () => {
       const page = await (await ask(8080, '/metrics')).text()
       assert.match(page, /^# TYPE kafka_backup_operator_reconciliations_total counter$/m)
     }
+  })
+
+  fullTest('the pod of helm test succeeds with a ready operator, and fails with the reason without one', async () => {
+    const pod = (await renderChart(operatorValues, { namespace: world.namespace })).find(
+      ({ metadata }) => metadata.annotations?.['helm.sh/hook'] === 'test',
+    )
+    const spec = pod?.spec as { containers: { args: string[]; env: { name: string; value: string }[] }[] }
+    const [container] = spec.containers
+    assert.deepEqual(container?.env, [
+      { name: 'METRICS_URL', value: `http://${chartName}.${world.namespace}.svc:8080/metrics` },
+    ])
+    // Without cluster DNS and kube-proxy a pod cannot use the Service.
+    const [address] = (await operatorPods(world)).map(({ status }) => status?.podIP)
+    const containers = [{ ...container, env: [{ name: 'METRICS_URL', value: `http://${address}:8080/metrics` }] }]
+    assert.match(await world.runPod('helm-test', { ...spec, containers }), /^operator \S+ is ready and serves/)
+    const fail = async (url: string) => {
+      const env = { METRICS_URL: url, TIMEOUT_MS: '0' }
+      const { exitCode, stderr } = await runCommand(process.execPath, ['--eval', container.args[0] ?? ''], { env })
+      assert.equal(exitCode, 1)
+      return stderr
+    }
+    assert.match(await fail(`http://${address}:2/metrics`), /ECONNREFUSED.*Is a replica ready/)
+    assert.match(await fail(`http://${address}:8080/`), /status 404/)
   })
 
   test('the second replica leads when the pod of the first is deleted', async () => {

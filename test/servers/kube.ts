@@ -56,8 +56,6 @@ export interface Kube extends KubeServers {
   makeNamespace(prefix: string, labels?: Record<string, string>): Promise<string>
   /** Whether pods of the namespace are for runners of this test file; others may use the control plane as well. */
   isOwn(namespace: string): boolean
-  /** Starts another controller manager with these controllers alone, which ends with the rest. */
-  startControllers(names: readonly string[], flags?: readonly string[]): Promise<void>
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -122,15 +120,7 @@ async function startServers(
 
   const pids = { etcd: etcd.pid, apiServer: apiServer.server.pid, controllerManager: controllers.server.pid }
   const servers = { url, port, etcdUrl: etcd.url, ca, admin, authority: identities.authority, pids }
-  return {
-    ...describeKube(servers, api, folder),
-    isOwn: () => true,
-    startControllers: async (names, flags = []) => {
-      const [free = 0] = await findFreePorts(1)
-      const own = formatControllerFlags(identities, kubeconfig, free, folder, names)
-      start(binaries.controllerManager, `controllers-${names.join('-')}`, [...own, ...flags])
-    },
-  }
+  return { ...describeKube(servers, api, folder), isOwn: () => true }
 }
 
 /** What a control plane offers to everyone who uses it; files that are made for that go to the folder. */
@@ -138,7 +128,7 @@ export function describeKube(
   servers: KubeServers,
   api: KubeApi,
   folder: string,
-): Omit<Kube, 'isOwn' | 'startControllers' | 'stop' | typeof Symbol.asyncDispose> {
+): Omit<Kube, 'isOwn' | 'stop' | typeof Symbol.asyncDispose> {
   const { url, ca, authority } = servers
   const access = openAccess(folder, subject => credentialsFor(subject, { folder, authority, api, url, ca }))
   return { ...servers, api, ...access, makeNamespace: (prefix, labels = {}) => makeNamespace(api, prefix, labels) }

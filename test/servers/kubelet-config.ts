@@ -41,31 +41,16 @@ function decodeConfig(kind: ConfigKind, { data = {}, binaryData = {} }: ConfigOb
   ])
 }
 
-/** What the downward API tells of a pod. Labels and annotations: one in brackets, or all as lines. */
-export function readField(pod: Pod, fieldPath: string, podIp: string): string {
-  const { metadata, spec } = pod
+/** The value of a field of a pod, as the downward API has it. */
+export function readField({ metadata }: Pod, fieldPath: string, podIp: string): string {
   const keyed = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(fieldPath)
   if (keyed) return metadata[keyed[1] as 'labels' | 'annotations']?.[keyed[2] ?? ''] ?? ''
-  const simple: Record<string, string | undefined> = {
+  const values: Record<string, string | undefined> = {
     'metadata.name': metadata.name,
     'metadata.namespace': metadata.namespace,
-    'metadata.uid': metadata.uid,
-    'metadata.labels': formatMap(metadata.labels),
-    'metadata.annotations': formatMap(metadata.annotations),
-    'spec.nodeName': spec.nodeName,
-    'spec.serviceAccountName': spec.serviceAccountName,
     'status.podIP': podIp,
-    'status.podIPs': podIp,
-    'status.hostIP': '127.0.0.1',
   }
-  const value = simple[fieldPath]
+  const value = values[fieldPath]
   if (value === undefined) throw new NotReadyError('CreateContainerConfigError', `unsupported fieldPath: ${fieldPath}`)
   return value
-}
-
-function formatMap(values: Record<string, string> = {}): string {
-  return Object.entries(values)
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
-    .join('\n')
 }

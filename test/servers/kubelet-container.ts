@@ -4,7 +4,6 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { spawnGuarded } from './guard.ts'
-import { NotReadyError } from './kubelet-config.ts'
 import { expand } from './kubelet-env.ts'
 import type { KubeletImage } from './kubelet-images.ts'
 import type { Container, Pod, Terminated } from './kubelet-pod-spec.ts'
@@ -17,7 +16,7 @@ export interface ContainerPlan {
   image: KubeletImage
   volumes: Map<string, ReadyVolume>
   env: Record<string, string>
-  /** For this start of the container alone. */
+  /** Of the container alone. */
   folder: string
   logFile: string
 }
@@ -73,24 +72,16 @@ export function formatTime(): string {
 function planSandbox(plan: ContainerPlan, messageFile: string): Sandbox {
   const { pod, container, image, volumes, env } = plan
   const shared = pod.spec.securityContext ?? {}
-  const { fsGroup, supplementalGroups = [] } = shared
   const own = { ...shared, ...container.securityContext }
-  const user = own.runAsUser ?? image.user ?? 0
-  if (own.runAsNonRoot && user === 0) {
-    const message = `container has runAsNonRoot and image will run as root (container: ${container.name})`
-    throw new NotReadyError('CreateContainerConfigError', message)
-  }
   const messagePath = container.terminationMessagePath ?? '/dev/termination-log'
   return {
     folder: plan.folder,
     mounts: [...planMounts(container, image, volumes), { source: messageFile, target: messagePath, readOnly: false }],
     readOnlyRoot: own.readOnlyRootFilesystem ?? false,
-    user,
+    user: own.runAsUser ?? image.user ?? 0,
     group: own.runAsGroup ?? 0,
-    groups: [...supplementalGroups, ...(fsGroup === undefined ? [] : [fsGroup])],
-    noNewPrivileges: own.allowPrivilegeEscalation === false,
-    dropCapabilities: own.capabilities?.drop?.includes('ALL') ?? false,
-    workingDir: container.workingDir ?? image.workingDir ?? '/',
+    volumeGroup: shared.fsGroup,
+    workingDir: image.workingDir ?? '/',
     command: planCommand(container, image, env),
   }
 }

@@ -1,8 +1,8 @@
 import type { KubeApi } from './kube-api.ts'
-import { type ConfigKind, NotReadyError, readConfig, readField } from './kubelet-config.ts'
+import { NotReadyError, readConfig, readField } from './kubelet-config.ts'
 import type { Container, EnvVar, OptionalRef, Pod } from './kubelet-pod-spec.ts'
 
-/** The environment of a container on top of `base`: sources first, then variables in their order. */
+/** The environment of a container on top of `base`. */
 export async function makeEnvironment(
   api: KubeApi,
   pod: Pod,
@@ -10,12 +10,7 @@ export async function makeEnvironment(
   podIp: string,
   base: Record<string, string>,
 ): Promise<Record<string, string>> {
-  const namespace = pod.metadata.namespace ?? ''
   const env = { ...base }
-  for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
-    if (configMapRef) addAll(env, prefix, await readConfig(api, 'ConfigMap', namespace, configMapRef))
-    if (secretRef) addAll(env, prefix, await readConfig(api, 'Secret', namespace, secretRef))
-  }
   for (const variable of container.env ?? []) {
     const value = await readVariable(api, pod, variable, podIp, env)
     if (value !== undefined) env[variable.name] = value
@@ -30,10 +25,6 @@ export function expand(text: string, env: Record<string, string>): string {
   )
 }
 
-function addAll(env: Record<string, string>, prefix: string, values: Map<string, Buffer> | undefined): void {
-  for (const [key, value] of values ?? []) env[`${prefix}${key}`] = value.toString('utf8')
-}
-
 async function readVariable(
   api: KubeApi,
   pod: Pod,
@@ -44,19 +35,17 @@ async function readVariable(
   const namespace = pod.metadata.namespace ?? ''
   if (valueFrom === undefined) return expand(value, env)
   if (valueFrom.fieldRef) return readField(pod, valueFrom.fieldRef.fieldPath, podIp)
-  if (valueFrom.secretKeyRef) return readKey(api, 'Secret', namespace, valueFrom.secretKeyRef)
-  if (valueFrom.configMapKeyRef) return readKey(api, 'ConfigMap', namespace, valueFrom.configMapKeyRef)
+  if (valueFrom.secretKeyRef) return readKey(api, namespace, valueFrom.secretKeyRef)
   throw new NotReadyError('CreateContainerConfigError', `the runner does not know the source of the variable ${name}`)
 }
 
 async function readKey(
   api: KubeApi,
-  kind: ConfigKind,
   namespace: string,
   ref: OptionalRef & { key: string },
 ): Promise<string | undefined> {
-  const value = (await readConfig(api, kind, namespace, ref))?.get(ref.key)
+  const value = (await readConfig(api, 'Secret', namespace, ref))?.get(ref.key)
   if (value !== undefined || ref.optional) return value?.toString('utf8')
-  const message = `couldn't find key ${ref.key} in ${kind} ${namespace}/${ref.name}`
+  const message = `couldn't find key ${ref.key} in Secret ${namespace}/${ref.name}`
   throw new NotReadyError('CreateContainerConfigError', message)
 }

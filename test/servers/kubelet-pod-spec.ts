@@ -9,12 +9,11 @@ export interface Pod extends KubeObject {
 export interface PodSpec {
   nodeName?: string
   restartPolicy?: 'Always' | 'OnFailure' | 'Never'
-  initContainers?: Container[]
   containers: Container[]
   volumes?: Volume[]
   serviceAccountName?: string
   terminationGracePeriodSeconds?: number
-  securityContext?: SecurityContext & { fsGroup?: number; supplementalGroups?: number[] }
+  securityContext?: SecurityContext & { fsGroup?: number }
 }
 
 export interface Container {
@@ -22,9 +21,7 @@ export interface Container {
   image: string
   command?: string[]
   args?: string[]
-  workingDir?: string
   env?: EnvVar[]
-  envFrom?: { prefix?: string; configMapRef?: OptionalRef; secretRef?: OptionalRef }[]
   volumeMounts?: { name: string; mountPath: string; subPath?: string; readOnly?: boolean }[]
   ports?: { name?: string; containerPort: number }[]
   readinessProbe?: { httpGet: { path: string; port: number | string }; periodSeconds?: number }
@@ -36,10 +33,7 @@ export interface Container {
 export interface SecurityContext {
   runAsUser?: number
   runAsGroup?: number
-  runAsNonRoot?: boolean
-  allowPrivilegeEscalation?: boolean
   readOnlyRootFilesystem?: boolean
-  capabilities?: { drop?: string[] }
 }
 
 export interface EnvVar {
@@ -47,9 +41,7 @@ export interface EnvVar {
   value?: string
   valueFrom?: {
     secretKeyRef?: OptionalRef & { key: string }
-    configMapKeyRef?: OptionalRef & { key: string }
     fieldRef?: { fieldPath: string }
-    resourceFieldRef?: object
   }
 }
 
@@ -64,9 +56,7 @@ export interface Volume {
   configMap?: FilesSource
   secret?: Omit<FilesSource, 'name'> & { secretName: string }
   projected?: { defaultMode?: number; sources: ProjectedSource[] }
-  downwardAPI?: { defaultMode?: number; items: DownwardItem[] }
   persistentVolumeClaim?: { claimName: string; readOnly?: boolean }
-  hostPath?: { path: string }
 }
 
 export interface FilesSource extends OptionalRef {
@@ -74,16 +64,11 @@ export interface FilesSource extends OptionalRef {
   defaultMode?: number
 }
 
-export interface DownwardItem {
-  path: string
-  fieldRef?: { fieldPath: string }
-}
-
 export interface ProjectedSource {
   serviceAccountToken?: { path: string; audience?: string; expirationSeconds?: number }
   configMap?: FilesSource
   secret?: FilesSource
-  downwardAPI?: { items: DownwardItem[] }
+  downwardAPI?: { items: { path: string; fieldRef: { fieldPath: string } }[] }
 }
 
 export interface PodStatus {
@@ -93,7 +78,6 @@ export interface PodStatus {
   podIPs?: { ip: string }[]
   hostIP?: string
   startTime?: string
-  initContainerStatuses?: ContainerStatus[]
   containerStatuses?: ContainerStatus[]
 }
 
@@ -105,7 +89,6 @@ export interface ContainerStatus {
   started: boolean
   restartCount: number
   state: ContainerState
-  lastState?: ContainerState
 }
 
 /** One of the three. */

@@ -7,15 +7,13 @@ import type { KubeletImage } from './kubelet-images.ts'
 import type { Container, Pod, Terminated } from './kubelet-pod-spec.ts'
 import { startReadinessProbe } from './kubelet-probe.ts'
 import { openPodReport, type PodReport } from './kubelet-report.ts'
-import { type ContainerRecord, hasSucceeded, newRecord, type PodRecord } from './kubelet-status.ts'
+import { type ContainerRecord, newRecord, type PodRecord } from './kubelet-status.ts'
 import { makeVolumes, type ReadyVolume, type VolumeParts } from './kubelet-volumes.ts'
 
 export interface PodParts extends Omit<VolumeParts, 'podIp' | 'folder'> {
   images: Readonly<Record<string, KubeletImage>>
   /** In the environment of every container. */
   serviceEnv: Record<string, string>
-  /** Before a container that failed starts again, growing with each time. */
-  restartDelayMs: number
   folder: string
   logPath(pod: Pod, container: string): string
 }
@@ -42,11 +40,8 @@ interface PodRun {
 
 /** Runs the pod's containers to their end, and tells the API server of every change. */
 export function startPod(pod: Pod, podIp: string, parts: PodParts): RunningPod {
-  const { initContainers = [], containers } = pod.spec
-  const waiting = initContainers.length > 0 ? 'PodInitializing' : 'ContainerCreating'
   const record: PodRecord = {
-    init: initContainers.map(each => newRecord(each, waiting)),
-    main: containers.map(each => newRecord(each, waiting)),
+    containers: pod.spec.containers.map(newRecord),
     startTime: formatTime(),
     podIp,
     stopped: false,
@@ -74,8 +69,8 @@ async function runPod(run: PodRun): Promise<void> {
   const { record, report, stopping } = run
   report.changed()
   const volumes = await prepareVolumes(run)
-  if (volumes && (await runInit(run, volumes)) && !stopping.signal.aborted) {
-    await Promise.all(record.main.map(each => runContainer(run, each, volumes)))
+  if (volumes && !stopping.signal.aborted) {
+    await Promise.all(record.containers.map(each => runContainer(run, each, volumes)))
   }
   record.stopped = true
   report.changed()
@@ -83,53 +78,27 @@ async function runPod(run: PodRun): Promise<void> {
 }
 
 /** Tries until everything is there, as a kubelet does; undefined when the pod is stopped before. */
-async function prepareVolumes({ pod, parts, record, report, stopping }: PodRun) {
+async function prepareVolumes({ pod, parts, record, stopping }: PodRun) {
   const folder = join(parts.folder, pod.metadata.uid ?? '')
   while (!stopping.signal.aborted) {
     try {
       return await makeVolumes(pod, { ...parts, podIp: record.podIp, folder })
-    } catch (error) {
-      report.event('FailedMount', `MountVolume.SetUp failed: ${(error as Error).message}`)
+    } catch {
       await pause(retryMs, stopping.signal)
     }
   }
   return undefined
 }
 
-/** One after the other; false when one did not succeed. */
-async function runInit(run: PodRun, volumes: Map<string, ReadyVolume>): Promise<boolean> {
-  for (const each of run.record.init) {
-    await runContainer(run, each, volumes)
-    if (!hasSucceeded(each)) return false
-  }
-  return true
-}
-
-/** Starts it again and again as the restart policy has it. */
 async function runContainer(run: PodRun, record: ContainerRecord, volumes: Map<string, ReadyVolume>): Promise<void> {
-  const policy = run.pod.spec.restartPolicy ?? 'Always'
-  const isInit = run.record.init.includes(record)
-  for (;;) {
-    const container = await startWhenReady(run, record, volumes)
-    if (container === undefined) return
-    record.state = { running: { startedAt: container.startedAt } }
-    const probe = startReadinessProbe(record, run.record.podIp, () => run.report.changed())
-    run.report.changed()
-    record.state = { terminated: await waitForEnd(container, run) }
-    probe.stop()
-    const failed = record.state.terminated?.exitCode !== 0
-    const again = policy === 'Always' ? failed || !isInit : failed && policy === 'OnFailure'
-    if (!again || run.stopping.signal.aborted) return run.report.changed()
-    record.lastState = record.state
-    record.state = { waiting: { reason: 'CrashLoopBackOff' } }
-    run.report.changed()
-    await pause(run.parts.restartDelayMs * 2 ** Math.min(record.restarts, 5), run.stopping.signal)
-    if (run.stopping.signal.aborted) {
-      record.state = record.lastState
-      return
-    }
-    record.restarts++
-  }
+  const container = await startWhenReady(run, record, volumes)
+  if (container === undefined) return
+  record.state = { running: { startedAt: container.startedAt } }
+  const probe = startReadinessProbe(record, run.record.podIp, () => run.report.changed())
+  run.report.changed()
+  record.state = { terminated: await waitForEnd(container, run) }
+  probe.stop()
+  run.report.changed()
 }
 
 /** Hands on the signals of the pod's end while it lasts. */
@@ -148,7 +117,7 @@ async function waitForEnd(container: RunningContainer, { stopping, killing }: Po
 async function startWhenReady(run: PodRun, record: ContainerRecord, volumes: Map<string, ReadyVolume>) {
   while (!run.stopping.signal.aborted) {
     try {
-      return await startOnce(run, record.container, record.restarts, volumes)
+      return await startOnce(run, record.container, volumes)
     } catch (error) {
       const reason = error instanceof NotReadyError ? error.reason : 'CreateContainerError'
       record.state = { waiting: { reason, message: (error as Error).message } }
@@ -162,7 +131,6 @@ async function startWhenReady(run: PodRun, record: ContainerRecord, volumes: Map
 async function startOnce(
   { pod, parts, record }: PodRun,
   container: Container,
-  restarts: number,
   volumes: Map<string, ReadyVolume>,
 ): Promise<RunningContainer> {
   const image = parts.images[container.image]
@@ -171,7 +139,7 @@ async function startOnce(
   }
   const base = { ...defaultEnv, HOSTNAME: pod.metadata.name ?? '', ...parts.serviceEnv, ...image.env }
   const env = await makeEnvironment(parts.api, pod, container, record.podIp, base)
-  const folder = join(parts.folder, pod.metadata.uid ?? '', 'containers', `${container.name}-${restarts}`)
+  const folder = join(parts.folder, pod.metadata.uid ?? '', 'containers', container.name)
   return startContainer({ pod, container, image, volumes, env, folder, logFile: parts.logPath(pod, container.name) })
 }
 

@@ -9,8 +9,6 @@ import { formatPodStatus, type PodRecord } from './kubelet-status.ts'
 export interface PodReport {
   /** Says that the record is not what it was; the newest state is written, one write at a time. */
   changed(): void
-  /** Written once for each message. */
-  event(reason: string, message: string): void
   /** Resolves when the newest state is written. */
   settled(): Promise<void>
   /** Nothing is written any more. */
@@ -26,7 +24,6 @@ export function openPodReport(pod: Pod, record: PodRecord, api: KubeApi): PodRep
   let isStale = false
   let isClosed = false
   let writing: Promise<void> | undefined
-  const told = new Set<string>()
   const write = async () => {
     do {
       isStale = false
@@ -42,11 +39,6 @@ export function openPodReport(pod: Pod, record: PodRecord, api: KubeApi): PodRep
       if (isClosed) return
       isStale = true
       writing ??= write()
-    },
-    event: (reason, message) => {
-      if (isClosed || told.has(message)) return
-      told.add(message)
-      void persist(() => api.create(formatEvent(pod, reason, message)))
     },
     settled: async () => {
       while (writing !== undefined) await writing
@@ -68,21 +60,4 @@ export async function persist<T>(act: () => Promise<T>): Promise<T | undefined> 
     }
   }
   return undefined
-}
-
-function formatEvent({ apiVersion, kind, metadata }: Pod, reason: string, message: string) {
-  const { name = '', namespace = '', uid } = metadata
-  return {
-    apiVersion: 'v1',
-    kind: 'Event',
-    metadata: { generateName: `${name}.`, namespace },
-    involvedObject: { apiVersion, kind, name, namespace, uid },
-    type: 'Warning',
-    reason,
-    message,
-    source: { component: 'kubelet' },
-    firstTimestamp: formatTime(),
-    lastTimestamp: formatTime(),
-    count: 1,
-  }
 }

@@ -6,9 +6,8 @@ export interface Sandbox {
   readOnlyRoot: boolean
   user: number
   group: number
-  groups: readonly number[]
-  noNewPrivileges: boolean
-  dropCapabilities: boolean
+  /** The group of the pod's volumes, which its processes are in. */
+  volumeGroup: number | undefined
   workingDir: string
   command: readonly string[]
 }
@@ -83,14 +82,9 @@ function formatMount({ source, target, readOnly }: Mount): string {
   return `bind ${quote(source)} ${quote(target)} ${readOnly ? 'ro' : 'rw'}`
 }
 
-function formatIdentity({ user, group, groups, noNewPrivileges, dropCapabilities }: Sandbox): string[] {
-  return [
-    `--reuid=${user}`,
-    `--regid=${group}`,
-    groups.length > 0 ? `--groups=${groups.join(',')}` : '--clear-groups',
-    ...(noNewPrivileges ? ['--no-new-privs'] : []),
-    ...(dropCapabilities ? ['--bounding-set=-all', '--inh-caps=-all'] : []),
-  ]
+function formatIdentity({ user, group, volumeGroup }: Sandbox): string[] {
+  const groups = volumeGroup === undefined ? '--clear-groups' : `--groups=${volumeGroup}`
+  return [`--reuid=${user}`, `--regid=${group}`, groups]
 }
 
 function quote(text: string): string {

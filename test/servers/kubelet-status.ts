@@ -5,36 +5,32 @@ import type { Container, ContainerState, ContainerStatus, Pod, PodStatus } from 
 export interface ContainerRecord {
   container: Container
   state: ContainerState
-  lastState?: ContainerState
-  restarts: number
   /** What its readiness probe found last; undefined without one. */
   isProbedReady?: boolean
 }
 
 export interface PodRecord {
-  init: ContainerRecord[]
-  main: ContainerRecord[]
+  containers: ContainerRecord[]
   startTime: string
   podIp: string
-  /** After its end or its deletion no container starts again. */
+  /** After its end or its deletion no container starts. */
   stopped: boolean
 }
 
-export function newRecord(container: Container, reason: string): ContainerRecord {
-  return { container, state: { waiting: { reason } }, restarts: 0 }
+export function newRecord(container: Container): ContainerRecord {
+  return { container, state: { waiting: { reason: 'ContainerCreating' } } }
 }
 
 /** The status that a kubelet reports for it. The conditions that others wrote are kept. */
 export function formatPodStatus(pod: Pod, record: PodRecord, now: string): PodStatus {
-  const phase = phaseOf(pod, record)
+  const phase = phaseOf(record)
   const done = phase === 'Succeeded' || phase === 'Failed'
-  const initialized = record.init.every(hasSucceeded)
-  const ready = !done && record.main.every(isReady)
+  const ready = !done && record.containers.every(isReady)
   const reason = phase === 'Succeeded' ? 'PodCompleted' : phase === 'Failed' ? 'PodFailed' : 'ContainersNotReady'
   const previous = pod.status?.conditions ?? []
   const conditions = [
     newCondition('PodReadyToStartContainers', !done, undefined, previous, now),
-    newCondition('Initialized', initialized, initialized ? undefined : 'ContainersNotInitialized', previous, now),
+    newCondition('Initialized', true, undefined, previous, now),
     newCondition('Ready', ready, ready ? undefined : reason, previous, now),
     newCondition('ContainersReady', ready, ready ? undefined : reason, previous, now),
   ]
@@ -46,51 +42,29 @@ export function formatPodStatus(pod: Pod, record: PodRecord, now: string): PodSt
     podIP: record.podIp,
     podIPs: [{ ip: record.podIp }],
     startTime: record.startTime,
-    ...(record.init.length > 0 ? { initContainerStatuses: record.init.map(each => formatContainer(each, true)) } : {}),
-    containerStatuses: record.main.map(each => formatContainer(each, false)),
+    containerStatuses: record.containers.map(formatContainer),
   }
 }
 
-function phaseOf(pod: Pod, { init, main, stopped }: PodRecord): NonNullable<PodStatus['phase']> {
-  const policy = pod.spec.restartPolicy ?? 'Always'
-  const final = policy === 'Never' || stopped
-  if (final && init.some(hasFailed)) return 'Failed'
-  if (!init.every(hasSucceeded)) return stopped ? 'Failed' : 'Pending'
-  if (main.some(({ state }) => state.running !== undefined)) return 'Running'
-  if (main.some(isUnstarted)) return stopped ? 'Failed' : 'Pending'
-  if (main.some(({ state }) => state.terminated === undefined)) return 'Running'
-  if (main.every(hasSucceeded)) return policy === 'Always' && !stopped ? 'Running' : 'Succeeded'
-  return final ? 'Failed' : 'Running'
-}
-
-export function hasSucceeded({ state }: ContainerRecord): boolean {
-  return state.terminated?.exitCode === 0
+function phaseOf({ containers, stopped }: PodRecord): NonNullable<PodStatus['phase']> {
+  if (containers.some(({ state }) => state.running !== undefined)) return 'Running'
+  if (containers.some(({ state }) => state.waiting !== undefined)) return stopped ? 'Failed' : 'Pending'
+  return containers.every(({ state }) => state.terminated?.exitCode === 0) ? 'Succeeded' : 'Failed'
 }
 
 function isReady({ state, isProbedReady = true }: ContainerRecord): boolean {
   return state.running !== undefined && isProbedReady
 }
 
-function hasFailed({ state }: ContainerRecord): boolean {
-  return state.terminated !== undefined && state.terminated.exitCode !== 0
-}
-
-/** It waits, and not for another start. */
-function isUnstarted({ state, lastState }: ContainerRecord): boolean {
-  return state.waiting !== undefined && lastState === undefined
-}
-
-function formatContainer(record: ContainerRecord, isInit: boolean): ContainerStatus {
-  const running = record.state.running !== undefined
+function formatContainer(record: ContainerRecord): ContainerStatus {
   return {
     name: record.container.name,
     image: record.container.image,
     imageID: record.container.image,
-    ready: isInit ? hasSucceeded(record) : isReady(record),
-    started: running,
-    restartCount: record.restarts,
+    ready: isReady(record),
+    started: record.state.running !== undefined,
+    restartCount: 0,
     state: record.state,
-    ...(record.lastState ? { lastState: record.lastState } : {}),
   }
 }
 

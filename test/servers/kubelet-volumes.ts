@@ -10,7 +10,6 @@ export interface VolumeParts {
   /** Of the pod. */
   folder: string
   claimPath(namespace: string, name: string): string
-  hostPath(path: string): string
 }
 
 /** Where a volume lies on this machine. Those that Kubernetes fills are read-only, as they are in a pod. */
@@ -40,7 +39,6 @@ async function makeVolume(pod: Pod, volume: Volume, parts: VolumeParts): Promise
     await requireClaim(parts.api, namespace, claimName)
     return { path: await makeOpen(parts.claimPath(namespace, claimName), group), readOnly }
   }
-  if (volume.hostPath) return { path: await makeOpen(parts.hostPath(volume.hostPath.path)), readOnly: false }
   const path = join(parts.folder, 'volumes', volume.name)
   if (volume.emptyDir) return { path: await makeOpen(path, group), readOnly: false }
   await writeFiles(path, await readFiles(pod, volume, parts), group)
@@ -63,16 +61,11 @@ async function makeOpen(path: string, group?: number): Promise<string> {
 async function readFiles(pod: Pod, volume: Volume, parts: VolumeParts): Promise<VolumeFile[]> {
   if (volume.configMap) return readConfigFiles(pod, 'ConfigMap', volume.configMap, parts)
   if (volume.secret) return readConfigFiles(pod, 'Secret', { ...volume.secret, name: volume.secret.secretName }, parts)
-  if (volume.downwardAPI) return readProjected(pod, { downwardAPI: volume.downwardAPI }, parts, defaultMode(volume))
   if (volume.projected) {
-    const { sources } = volume.projected
-    return (await Promise.all(sources.map(each => readProjected(pod, each, parts, defaultMode(volume))))).flat()
+    const { sources, defaultMode = 0o644 } = volume.projected
+    return (await Promise.all(sources.map(each => readProjected(pod, each, parts, defaultMode)))).flat()
   }
   throw new NotReadyError('ContainerCreating', `the runner does not know the kind of the volume ${volume.name}`)
-}
-
-function defaultMode({ projected, downwardAPI }: Volume): number {
-  return projected?.defaultMode ?? downwardAPI?.defaultMode ?? 0o644
 }
 
 async function readProjected(
@@ -87,10 +80,11 @@ async function readProjected(
     const token = await requestPodToken(pod, serviceAccountToken, parts.api)
     return [{ path: serviceAccountToken.path, content: Buffer.from(token), mode }]
   }
-  return (downwardAPI?.items ?? []).map(({ path, fieldRef }) => {
-    if (!fieldRef) throw new NotReadyError('ContainerCreating', `the runner does not know the source of ${path}`)
-    return { path, content: Buffer.from(readField(pod, fieldRef.fieldPath, parts.podIp)), mode }
-  })
+  return (downwardAPI?.items ?? []).map(({ path, fieldRef }) => ({
+    path,
+    content: Buffer.from(readField(pod, fieldRef.fieldPath, parts.podIp)),
+    mode,
+  }))
 }
 
 async function readConfigFiles(

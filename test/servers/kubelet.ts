@@ -12,33 +12,27 @@ import { persist } from './kubelet-report.ts'
 export interface KubeletOptions {
   /** By the name that containers give. `machine` is always there: the programs of this machine. */
   images?: Readonly<Record<string, KubeletImage>>
-  /** How long a container that failed waits before it starts again, at first; 10 s in the real one. */
-  restartDelayMs?: number
 }
 
 export interface Kubelet {
   nodeName: string
-  /** What the container has printed, over all its starts; also after the pod is gone. */
+  /** What the container has printed; also after the pod is gone. */
   logs(namespace: string, pod: string, container?: string): Promise<string>
   /** The folder of a persistent volume claim. */
   claimPath(namespace: string, name: string): string
-  /** Where a path of the node lies on this machine. */
-  hostPath(path: string): string
-  /** Kills all containers without a word to the API server, as when a node is lost. */
+  /** Kills all containers without a word to the API server. */
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
  * A node in small: takes every pod of this test file that has no node yet, runs its containers as processes of this machine, and
- * reports. It has readiness probes over HTTP but no others, no resource limits and no network of its own: each pod has a loopback address, so two can
- * listen on one port if they bind `status.podIP`. Volumes of secrets and config maps stay as they were at the start.
- * Needs root, for mounts and users.
+ * reports. It has what the pods of the operator use, and no more; CONTRIBUTING.md lists what only the real node does. Each pod has
+ * a loopback address, so two can listen on one port if they bind `status.podIP`. Needs root, for mounts and users.
  */
 export async function startKubelet(kube: Kube, options: KubeletOptions = {}): Promise<Kubelet> {
   if (process.getuid?.() !== 0) throw new Error('pods as processes need root, for their mounts and users')
   const folder = await makeGuardedFolder('kubelet')
-  const hostPath = (path: string) => join(folder.path, 'host', path)
   const claimPath = (namespace: string, name: string) => join(folder.path, 'claims', namespace, name)
   const logPath = (namespace: string, pod: string, container: string) =>
     join(folder.path, `${namespace}_${pod}_${container}.log`)
@@ -47,9 +41,7 @@ export async function startKubelet(kube: Kube, options: KubeletOptions = {}): Pr
     api: kube.api,
     images: { machine: machineImage, ...options.images },
     serviceEnv: { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: String(kube.port) },
-    restartDelayMs: options.restartDelayMs ?? 500,
     folder: folder.path,
-    hostPath,
     claimPath,
     logPath: ({ metadata }, container) => logPath(metadata.namespace ?? '', metadata.name ?? '', container),
   })
@@ -61,7 +53,6 @@ export async function startKubelet(kube: Kube, options: KubeletOptions = {}): Pr
     nodeName,
     logs: async (namespace, pod, container = 'main') => readFile(logPath(namespace, pod, container), 'utf8'),
     claimPath,
-    hostPath,
     stop,
     [Symbol.asyncDispose]: stop,
   }

@@ -100,9 +100,6 @@ async function borrowKube(socket: string): Promise<Kube> {
       return name
     },
     isOwn: namespace => namespaces.has(namespace),
-    startControllers: async () => {
-      throw new Error('controllers would work for all who use the control plane: start one with startKube')
-    },
     stop,
     [Symbol.asyncDispose]: stop,
   }
