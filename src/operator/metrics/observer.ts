@@ -6,8 +6,8 @@ import type { QueueObserver } from '../queue/work-queue.ts'
 /** What the operator reports for its metrics. */
 export interface OperatorObserver {
   /** When a resource appears, and whenever it or its status changes. */
-  seen(controller: Controller, resource: Resource): void
-  gone(controller: Controller, ref: ObjectRef): void
+  seen(controller: AnyController, resource: Resource): void
+  gone(controller: AnyController, ref: ObjectRef): void
   /** Progress of a run: the sum over its pods since it started. Never decreases for the same run. */
   progressed(controller: Controller, resource: Resource, run: string, done: { records: number; gaps?: number }): void
   /** Once for each run, after its end is in the status. */

@@ -27,7 +27,8 @@ const depthName = 'kafka_backup_operator_workqueue_depth'
 interface Known {
   uid: string | undefined
   series: OwnedSeries
-  runs: RunCounts
+  /** Undefined for a storage, which has no runs. */
+  runs: RunCounts | undefined
   /** The schedules that the intervals belong to. */
   schedules: string
   expected: ExpectedIntervals
@@ -58,24 +59,26 @@ export class OperatorMetrics implements OperatorObserver {
     return this.#metrics.format()
   }
 
-  seen(controller: Controller, resource: Resource): void {
+  /** A storage has no series but those of its reconciliations: resources that refer to it report that it is not available. */
+  seen(controller: AnyController, resource: Resource): void {
     const known = this.#know(controller, resource)
+    if (controller === 'storage') return
     this.#expect(known, controller, resource)
     known.series.show(planGauges(controller, resource, known.expected))
-    known.runs.makeSeries(resource)
-    known.runs.trim(resource)
+    known.runs?.makeSeries(resource)
+    known.runs?.trim(resource)
   }
 
-  gone(controller: Controller, ref: ObjectRef): void {
+  gone(controller: AnyController, ref: ObjectRef): void {
     this.#forget(keyOf(controller, ref))
   }
 
   progressed(...[controller, resource, run, done]: Parameters<OperatorObserver['progressed']>): void {
-    this.#find(controller, resource)?.runs.progressed(resource, run, done)
+    this.#find(controller, resource)?.runs?.progressed(resource, run, done)
   }
 
   ended(controller: Controller, resource: Resource, run: EndedRun): void {
-    this.#find(controller, resource)?.runs.ended(resource, run)
+    this.#find(controller, resource)?.runs?.ended(resource, run)
   }
 
   /** A deleted resource is not counted: its series would never be removed. */
@@ -120,7 +123,7 @@ export class OperatorMetrics implements OperatorObserver {
     return known?.uid === resource.metadata.uid ? known : undefined
   }
 
-  #know(controller: Controller, resource: Resource): Known {
+  #know(controller: AnyController, resource: Resource): Known {
     const { uid } = resource.metadata
     const key = keyOf(controller, refOf(resource))
     const before = this.#known.get(key)
@@ -128,11 +131,11 @@ export class OperatorMetrics implements OperatorObserver {
     // Another resource with the same name; the deletion of its predecessor was not seen.
     if (before) this.#forget(key)
     const series = new OwnedSeries(this.#metrics)
-    const runs = new RunCounts(controller, series)
+    const runs = controller === 'storage' ? undefined : new RunCounts(controller, series)
     const known = { uid, series, runs, schedules: '', expected: noIntervals }
     this.#known.set(key, known)
     countReconciliation(series, controller, refOf(resource), undefined)
-    runs.begin(resource, this.#clock.now())
+    runs?.begin(resource, this.#clock.now())
     return known
   }
 

@@ -1,4 +1,4 @@
-import { type AnyController, allControllers, type Controller, controllers, type Resource } from '../crd/resource.ts'
+import { type AnyController, allControllers, controllers, type Resource } from '../crd/resource.ts'
 import { EventRecorder } from '../kube/event-recorder.ts'
 import { refOf } from '../kube/object.ts'
 import { type QueueObserver, WorkQueue, type WorkResult } from '../queue/work-queue.ts'
@@ -46,9 +46,6 @@ export class Term implements ViewListener {
       observer.seen(controller, resource)
       this.needsReconcile({ controller, key: formatKey(resource.metadata) })
     }
-    for (const { metadata } of this.#view.resources.storage.list()) {
-      this.needsReconcile({ controller: 'storage', key: formatKey(metadata) })
-    }
     try {
       await Promise.all([...allControllers.map(controller => this.#runQueue(controller, signal)), this.#poll(signal)])
     } finally {
@@ -65,8 +62,6 @@ export class Term implements ViewListener {
     const { observer } = this.#parts
     const memory = this.#reconcilers[controller].memories.get(key)
     if (memory !== undefined && after !== undefined) noteSeen(memory, after)
-    // A storage has no series: those that refer to it report that it is not available.
-    if (controller === 'storage') return
     if (after === undefined) observer.gone(controller, parseKey(key))
     else observer.seen(controller, after)
   }
@@ -115,8 +110,8 @@ export class Term implements ViewListener {
     }
   }
 
-  *#resources(): Iterable<{ controller: Controller; resource: Resource }> {
-    for (const controller of controllers) {
+  *#resources(): Iterable<{ controller: AnyController; resource: Resource }> {
+    for (const controller of allControllers) {
       for (const resource of this.#view.resources[controller].list()) yield { controller, resource }
     }
   }

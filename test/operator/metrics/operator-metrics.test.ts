@@ -21,6 +21,27 @@ const seconds = (text: string) => Date.parse(text) / 1000
 
 const active: ActiveRun = { run: 'scheduled-1', purpose: 'main', job: 'j', startTime: '2025-11-15T09:00:00Z' }
 
+test('failed reconciliations of a storage are counted until it is gone, and it has no series of runs', async () => {
+  const { metrics, samples } = make()
+  const minio = { namespace: 'shop', name: 'minio' }
+  metrics.seen('storage', sampleResource({ controller: 'storage', name: 'minio' }))
+  metrics.reconciled('storage', minio, 10, true)
+  metrics.reconciled('storage', minio, 10, false)
+  const found = await samples()
+  const labels = '{controller="storage",name="minio",namespace="shop"}'
+  assert.equal(found.get(`kafka_backup_operator_reconciliations_total${labels}`), 2)
+  assert.equal(found.get(`kafka_backup_operator_reconciliation_errors_total${labels}`), 1)
+  assert.deepEqual(
+    [...found.keys()].filter(name => name.includes('minio') && !name.includes('reconciliation')),
+    [],
+  )
+  metrics.gone('storage', minio)
+  assert.deepEqual(
+    [...(await samples()).keys()].filter(name => name.includes('minio')),
+    [],
+  )
+})
+
 describe('a new resource', () => {
   test('of each kind has counters and histograms of both outcomes at zero', async () => {
     const { metrics, samples } = make()

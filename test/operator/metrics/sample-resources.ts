@@ -1,11 +1,11 @@
-import type { Controller, Resource, ResourceSpec } from '../../../src/operator/crd/resource.ts'
+import type { AnyController, Resource, ResourceSpec } from '../../../src/operator/crd/resource.ts'
 import { apiVersionName, resourceKinds } from '../../../src/operator/crd/resource.ts'
 import type { EndedRun, ResourceStatus } from '../../../src/operator/crd/status.ts'
 
 const group = 'kafka-backup.dev'
 
 export interface Sample {
-  controller?: Controller
+  controller?: AnyController
   name?: string
   namespace?: string
   uid?: string
