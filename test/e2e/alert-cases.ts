@@ -26,6 +26,7 @@ const drillStatus = `kafka_backup_last_drill_status{${orders},pod="a"}`
 const lastDrill = `kafka_backup_last_successful_drill_timestamp{${orders},pod="a"}`
 const lastVerify = `kafka_backup_last_verify_timestamp{${orders},pod="a"}`
 const expected = (purpose: string) => `kafka_backup_expected_interval_seconds{${orders},purpose="${purpose}",pod="a"}`
+const since = (purpose: string) => `kafka_backup_schedule_since_timestamp{${orders},purpose="${purpose}",pod="a"}`
 const restores = (outcome: string) =>
   `kafka_backup_restores_total{restore_name="drill",namespace="shop",outcome="${outcome}",pod="a"}`
 const errors = (name: string) =>
@@ -531,7 +532,7 @@ const content: AlertCase[] = [
   {
     alert: 'KafkaBackupVerifyOld',
     name: 'is held, fires a day after a verification was due, and resolves with the next',
-    series: { [lastVerify]: '-86400x159 4800x60', [created]: '-90000x220', [expected('verify')]: '3600x220' },
+    series: { [lastVerify]: '-86400x159 4800x60', [since('verify')]: '-90000x220', [expected('verify')]: '3600x220' },
     labels: ofOrders,
     states: [
       ['60m', 'quiet'],
@@ -544,7 +545,17 @@ const content: AlertCase[] = [
   {
     alert: 'KafkaBackupVerifyOld',
     name: 'fires for a backup that asks for it and was never verified',
-    series: { [created]: '-86400x200', [expected('verify')]: '3600x200' },
+    series: { [since('verify')]: '-86400x200', [expected('verify')]: '3600x200' },
+    labels: ofOrders,
+    states: [
+      ['60m', 'quiet'],
+      ['66m', 'firing'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupVerifyOld',
+    name: 'counts from the change of a schedule, also if the last verification is older',
+    series: { [lastVerify]: '-1000000x200', [since('verify')]: '-86400x200', [expected('verify')]: '3600x200' },
     labels: ofOrders,
     states: [
       ['60m', 'quiet'],
@@ -593,7 +604,7 @@ const drilled: AlertCase[] = [
   {
     alert: 'KafkaBackupDrillOverdue',
     name: 'is held, fires a day after a drill was due, and resolves with the next',
-    series: { [lastDrill]: '-86400x159 4800x60', [created]: '-90000x220', [expected('drill')]: '3600x220' },
+    series: { [lastDrill]: '-86400x159 4800x60', [since('drill')]: '-90000x220', [expected('drill')]: '3600x220' },
     labels: ofOrders,
     states: [
       ['60m', 'quiet'],
@@ -605,8 +616,8 @@ const drilled: AlertCase[] = [
   },
   {
     alert: 'KafkaBackupDrillOverdue',
-    name: 'fires for a backup that was never drilled',
-    series: { [created]: '-86400x200', [expected('drill')]: '3600x200' },
+    name: 'counts from the time when drills were added to an old backup, and fires if none succeeded since',
+    series: { [created]: '-1000000x200', [since('drill')]: '-86400x200', [expected('drill')]: '3600x200' },
     labels: ofOrders,
     states: [
       ['60m', 'quiet'],

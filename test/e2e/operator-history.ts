@@ -17,6 +17,10 @@ const orders: Sample = {
     conditions: [notReady, outdated],
     lastSuccessfulTime: ago(4),
     lastVerifyTime: ago(80),
+    schedules: [
+      { purpose: 'verify', schedule: '@daily', since: ago(90) },
+      { purpose: 'drill', schedule: '@daily', since: ago(90) },
+    ],
     drill: { lastTime: ago(30), result: 'Failed', lastProvenTime: ago(80), recoverySeconds: 42.5 },
     active: [{ run: 'scheduled-3', purpose: 'main', job: 'j3', startTime: ago(2) }],
     history: [

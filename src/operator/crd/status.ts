@@ -142,6 +142,15 @@ const drill = object({
   nextTime: time('When the next drill is due.'),
 })
 
+const scheduleTime = object(
+  {
+    purpose: choice('What the schedule starts.', ['verify', 'drill']),
+    schedule: text('The schedule.'),
+    since: time('When the operator first saw it, or when the resource was resumed.'),
+  },
+  ['purpose', 'schedule', 'since'],
+)
+
 /**
  * The status that the operator writes completely, with server-side apply. Times are RFC 3339 in UTC, to the second. Only a
  * few values are restricted: if the API server rejected a status, the resource would have none.
@@ -176,7 +185,13 @@ export const statusSchema = {
     nextScheduleTime: time('When the next run is due.'),
     lastVerifyTime: time('When the backup was last verified successfully.'),
     nextVerifyTime: time('When the next verification is due.'),
-    storageLocation: text('Where the last run stored the backup, if `storageRef` names the storage.'),
+    schedules: list(
+      'Since when the schedules of verifications and drills apply. Not set while suspended.',
+      scheduleTime,
+    ),
+    storageLocation: text(
+      'Where the last run stored the backup, with the address of the store if it has one in the spec, if `storageRef` names the storage.',
+    ),
     drill: { description: 'What the drills of the backup found.', ...drill } as typeof drill,
     lastTrigger: text('The value of the trigger annotation that last started a run.'),
     progress: { description: 'Progress of the active run.', ...progress },
@@ -208,6 +223,7 @@ export type StorageStatus = TypeOf<typeof storageStatusSchema>
 export type Condition = TypeOf<typeof condition>
 export type RunProgress = TypeOf<typeof progress>
 export type TopicProgress = TypeOf<typeof topicProgress>
+export type ScheduleTime = TypeOf<typeof scheduleTime>
 export type DrillStatus = TypeOf<typeof drill>
 export type RunEstimate = TypeOf<typeof estimate>
 export type ActiveRun = TypeOf<typeof active>

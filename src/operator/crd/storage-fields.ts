@@ -57,7 +57,7 @@ export function withStorageRef({ properties, required, rules }: FieldGroup): Fie
   const { storage, ...others } = properties
   const storageRef = {
     ...nameRef,
-    description: 'A KafkaBackupStorage of the namespace, instead of `storage`. Runs start while it is available.',
+    description: 'A KafkaBackupStorage of the namespace, instead of `storage`. Runs start only while it is available.',
   }
   return {
     properties: { ...others, ...(storage && { storage }), storageRef },

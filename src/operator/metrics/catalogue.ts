@@ -95,6 +95,11 @@ export const operatorMetrics = {
     help: 'Maximum time between two successes, by purpose (backup, verify, drill): the longest pause of the schedule, or the maximum time of a continuous backup without a successful round. 0 for a backup that runs once or has an invalid schedule; absent while suspended.',
     labels: ['backup_name', 'namespace', 'purpose'],
   },
+  kafka_backup_schedule_since_timestamp: {
+    type: 'gauge',
+    help: 'Since when the current schedule of verifications or drills applies, by purpose (verify, drill), in seconds since the epoch: when it was set, or when the resource was resumed. Absent without one, and while suspended.',
+    labels: ['backup_name', 'namespace', 'purpose'],
+  },
   kafka_backup_backup_restarts: {
     type: 'gauge',
     help: 'Pods of the current backup run that failed and were replaced; absent while no run is active.',

@@ -64,6 +64,9 @@ function backupGauges(resource: Resource, labels: BackupLabels, expected: Expect
     ...sizes(resource, labels),
     ...verifyGauges(resource, labels),
     ...drillGauges(resource, labels),
+    ...(status.schedules ?? []).flatMap(({ purpose, since }) =>
+      time('kafka_backup_schedule_since_timestamp', { ...labels, purpose }, since),
+    ),
     ...interval({ ...labels, purpose: 'backup' }, expected.backup),
     ...interval({ ...labels, purpose: 'verify' }, expected.verify),
     ...interval({ ...labels, purpose: 'drill' }, expected.drill),

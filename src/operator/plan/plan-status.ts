@@ -9,6 +9,7 @@ import { handledMs } from './plan-main.ts'
 import { lastSuccessTime } from './rounds.ts'
 import type { LiveRun, Runs } from './runs.ts'
 import { lastOf, planHistory, specOf } from './runs.ts'
+import { scheduleTimes } from './schedule-times.ts'
 import { formatTime, laterTime } from './times.ts'
 
 /** The complete status: fields without news keep their values. */
@@ -27,6 +28,7 @@ export function planStatus(facts: Facts, decision: Decision): ResourceStatus {
     ...runFields(facts, shown, history, progress),
     ...timeFields(facts, decision, history),
     drill: drillStatus(facts, decision, history),
+    schedules: scheduleTimes(facts),
     storageLocation: storedAt(facts, decision),
     lastTrigger: decision.trigger ?? before.lastTrigger,
     progress,

@@ -69,6 +69,7 @@ test('the status has all fields that the operator writes, and no others', () => 
     records: true,
     bytes: true,
     storedBytes: true,
+    schedules: true,
     storageLocation: true,
     gaps: true,
     mayHoldDeletedKeys: true,

@@ -52,6 +52,7 @@ async function readFull() {
         ],
         restarts: 2,
         lastSuccessfulTime: '2025-11-15T09:10:00Z',
+        schedules: [{ purpose: 'drill', schedule: '@weekly', since: '2025-11-01T00:00:00Z' }],
         drill: { result: 'Proven', lastProvenTime: '2025-11-15T09:15:00Z', recoverySeconds: 3 },
         history: [verify, run],
         active,

@@ -60,6 +60,28 @@ describe('drills', () => {
     assert.deepEqual(reasons(plan), ['DrillFailed'])
   })
 
+  test('and verifications count from when their schedule was set or resumed, not from the creation of the resource', () => {
+    const created = '2026-11-16T01:30:00Z'
+    const story = new Story(resourceOf({ schedule: '0 * * * *', storage: bucket }))
+    const since = (ms: number, spec: ResourceSpec) => {
+      story.resource.spec = { schedule: '0 * * * *', storage: bucket, ...spec }
+      return story.plan(ms).status.schedules?.map(one => `${one.purpose} ${one.schedule} ${one.since}`)
+    }
+    assert.equal(since(startMs, {}), undefined)
+    assert.deepEqual(since(at('20T02:00:00'), { drill: { schedule: '@weekly' }, verify: {} }), [
+      'verify 0 * * * * 2026-11-20T02:00:00Z',
+      'drill @weekly 2026-11-20T02:00:00Z',
+    ])
+    assert.deepEqual(since(at('21T02:00:00'), { drill: { schedule: '@weekly' } }), [
+      'drill @weekly 2026-11-20T02:00:00Z',
+    ])
+    assert.deepEqual(since(at('22T02:00:00'), { drill: { schedule: '@daily' } }), ['drill @daily 2026-11-22T02:00:00Z'])
+    assert.equal(since(at('23T02:00:00'), { drill: { schedule: '@daily' }, suspend: true }), undefined)
+    assert.deepEqual(since(at('25T02:00:00'), { drill: { schedule: '@daily' } }), ['drill @daily 2026-11-25T02:00:00Z'])
+    const fresh = new Story(resourceOf({ drill: { schedule: '@daily' } }))
+    assert.deepEqual(fresh.plan(at('16T05:00:00')).status.schedules?.[0]?.since, created)
+  })
+
   test('whose Job is deleted fail without the advice to trigger, which starts a backup', () => {
     const { story, main, drill } = drilled()
     const plan = story.plan(at('16T02:55:00'), [main, { ...drill, isBeingDeleted: true }])
