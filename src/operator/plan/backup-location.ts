@@ -19,15 +19,21 @@ export function storedAt(facts: Facts, decision: Decision): string | undefined {
 export function movedMessage(facts: Facts): string | undefined {
   const { before, storage } = facts
   const current = currentLocation(facts)
-  if (before.storageLocation === undefined || current === undefined || current === before.storageLocation)
-    return undefined
+  if (before.storageLocation === undefined || current === undefined) return undefined
+  if (withoutAddress(current) === withoutAddress(before.storageLocation)) return undefined
   return `The backup is in ${before.storageLocation}, but KafkaBackupStorage ${storage?.name} is ${current} now. Create the storage with the previous location again.`
 }
 
 function currentLocation({ storage }: Facts): string | undefined {
   if (storage?.section === undefined) return undefined
-  const { backend, account, bucket, container, pvc, prefix } = storage.section.value
+  const { backend, account, bucket, container, pvc, prefix, endpoint } = storage.section.value
   const { claimName, subPath } = (pvc ?? {}) as { claimName?: unknown; subPath?: unknown }
   const parts = [backend, account, bucket, container, claimName, subPath, prefix]
-  return parts.filter(part => typeof part === 'string' && part !== '').join(' ')
+  const location = parts.filter(part => typeof part === 'string' && part !== '').join(' ')
+  return typeof endpoint === 'string' && endpoint !== '' ? `${location} at ${endpoint}` : location
+}
+
+/** The same store may get another address, which the API server lets a user change. */
+function withoutAddress(location: string): string {
+  return location.replace(/ at \S+$/, '')
 }

@@ -46,6 +46,20 @@ test('deletes nothing in a storage that was created again with another location'
   assert.deepEqual(startedRuns(story.plan(startMs + 90_000, [done], storageOf('a'))), ['delete'])
 })
 
+test('records the address of a store, and deletes a backup there after a change of the address alone', () => {
+  const storageOf = (endpoint: string) => {
+    const section = { value: { backend: 's3', bucket: 'a', endpoint }, at: ['KafkaBackupStorage s: spec', 'storage'] }
+    return { storage: { name: 's', status: 'True', reason: 'StorageAvailable', message: '', section } } as const
+  }
+  const story = new Story(resourceOf({ deletionPolicy: 'Delete', storageRef: { name: 's' } }))
+  const { storageLocation } = story.plan(startMs, [], storageOf('https://minio:9000')).status
+  assert.equal(storageLocation, 's3 a at https://minio:9000')
+  const done = jobOf('once', { end: endOf() })
+  story.resource.metadata.finalizers = ['kafka-backup.dev/delete-backup']
+  story.resource.metadata.deletionTimestamp = '2026-11-16T02:00:00Z'
+  assert.deepEqual(startedRuns(story.plan(startMs + 90_000, [done], storageOf('https://minio.shop:9000'))), ['delete'])
+})
+
 test('records the location of a run whose start is not in the status', () => {
   const section = { value: { backend: 's3', bucket: 'a' }, at: ['storage'] }
   const storage = { name: 's', status: 'True', reason: 'StorageAvailable', message: '', section } as const
@@ -129,6 +143,9 @@ test('releases the finalizer in a namespace that is being deleted, and reports h
     assert.match(plan.status.message ?? '', /Namespace kafka is being deleted.*Its data stays/)
     assert.ok(plan.status.message?.endsWith(`\`kafka-backup delete --path s3://backups/kafka ${id}\`.`))
   }
+  const story = going({ deletionPolicy: 'Delete', storage: { ...storage, endpoint: 'https://minio:9000' } })
+  const { message } = story.plan(startMs, [jobOf('once')], rest).status
+  assert.match(message ?? '', /--path 's3:\/\/backups\/kafka\?endpoint=https:\/\/minio:9000' --backup-id orders/)
 })
 
 test('reconciles a resource in deletion every minute, because its namespace may be deleted as well', () => {
