@@ -439,12 +439,16 @@ test('decides who may read the metrics by tokens and roles of the cluster', asyn
   const subject = { kind: 'ServiceAccount', name: 'prometheus', namespace }
   await kube.api.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'prometheus', namespace } })
   const { token } = await kube.credentialsFor({ serviceAccount: 'prometheus', namespace })
+  const refused: string[] = []
   const statusOf = async (given = token) => {
-    const guard = openMetricsAccess(api, systemClock, `/metrics/${namespace}`)
+    const guard = openMetricsAccess(api, systemClock, `/metrics/${namespace}`, reason => refused.push(reason))
     return (await guard(`Bearer ${given}`))?.status ?? 200
   }
   assert.equal(await statusOf(`${token?.slice(0, -8)}AAAAAAAA`), 401)
   assert.equal(await statusOf(), 403)
+  const [unknown, denied] = refused
+  assert.match(unknown ?? '', /^the API server does not accept a token: .*invalid bearer token/)
+  assert.match(denied ?? '', new RegExp(`^user system:serviceaccount:${namespace}:prometheus may not get /metrics/`))
   const rbac = 'rbac.authorization.k8s.io'
   const name = `metrics-reader-${namespace}`
   const rules = [{ nonResourceURLs: [`/metrics/${namespace}`], verbs: ['get'] }]

@@ -1,16 +1,15 @@
 import { hasCode, toKafkaBackupError } from '../../errors.ts'
-import type { Clock } from '../../lib/clock.ts'
+import { resourceKinds } from '../crd/resource.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import { runLeader } from '../leader/run-leader.ts'
 import { ClusterView, type OnReadable } from './cluster-view.ts'
 import type { OperatorOptions, OperatorParts } from './operator-options.ts'
+import { openLevels } from './repeated-warnings.ts'
 import { Term } from './term.ts'
 
 const leaderLoop = 'the leader election'
 /** Of a request of the election, which is made every two seconds. */
 const MAX_LEADER_PAUSE_MS = 60_000
-/** Longer than the time between two failures of a broken watch. */
-const SAME_TROUBLE_MS = 5 * 60_000
 
 /**
  * Runs until the signal: watches on every replica, works on the one that leads. The lease is released at the end.
@@ -91,8 +90,10 @@ function failureLog({ log, clock }: OperatorParts, { apiGroup }: OperatorOptions
   const levelOf = openLevels(clock)
   return (watch: string, error: unknown, delayMs: number) => {
     const isKind = watch.includes(apiGroup)
-    const text =
+    const reason =
       isKind && hasCode(error, 'KUBE_NOT_FOUND') ? missing(watch, apiGroup) : toKafkaBackupError(error).message
+    const isStorage = watch.startsWith(resourceKinds(apiGroup).storage.plural)
+    const text = isStorage ? `${reason}; until then only resources without storageRef are served` : reason
     log.write(levelOf(watch, text), text, { watch, again_in_seconds: Math.ceil(delayMs / 1000) })
   }
 }
@@ -102,17 +103,6 @@ function readableLog({ log, observer }: OperatorParts): OnReadable {
     observer.namespaceReadable(namespace, isReadable)
     // Failures are logged by their watch.
     if (isReadable) log.write('info', 'all watches are in sync', { namespace })
-  }
-}
-
-/** Logs the same problem once as a warning, until it changes or comes back after a while. */
-function openLevels(clock: Clock) {
-  const logged = new Map<string, { text: string; lastMs: number }>()
-  return (about: string, text: string): 'debug' | 'warn' => {
-    const before = logged.get(about)
-    const lastMs = clock.monotonic()
-    logged.set(about, { text, lastMs })
-    return before?.text === text && lastMs - before.lastMs < SAME_TROUBLE_MS ? 'debug' : 'warn'
   }
 }
 

@@ -6,7 +6,7 @@ import { findCredentials } from '../kube/credentials.ts'
 import { OperatorMetrics } from '../metrics/operator-metrics.ts'
 import { Health } from './health.ts'
 import { type ListenerOptions, openListeners } from './listeners.ts'
-import { openMetricsAccess } from './metrics-access.ts'
+import { openLoggedAccess } from './metrics-access.ts'
 import { formatLease, readSettings } from './operator-settings.ts'
 import { createPlanner } from './planner.ts'
 import { openFetchProgress } from './progress-poller.ts'
@@ -19,7 +19,7 @@ export interface ServeOptions extends ListenerOptions {
   /** Undefined where only one process runs. */
   leaseName: string | undefined
   workers: number
-  /** The API version of Strimzi's Kafka resources; undefined to not read them. */
+  /** The API version of Strimzi's Kafka resources, or `auto`; undefined to not read them. */
   strimziApi?: string | undefined
   progressIntervalMs: number
   /** How long a new counter shows zero. */
@@ -46,7 +46,7 @@ export async function serveOperator(options: ServeOptions, parts: ServeParts, si
   const planner = createPlanner(options.apiGroup, options.job)
   const fetchProgress = openFetchProgress(clock)
   try {
-    const guard = openMetricsAccess(api, clock, options.metrics?.path ?? '')
+    const guard = openLoggedAccess(api, clock, options.metrics?.path ?? '', log)
     const onFailure = (error: unknown) =>
       log.write('warn', `metrics: ${error instanceof Error ? error.message : error}`)
     const listeners = await openListeners(options, health, observer, { guard, clock, onFailure })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { KubeApi } from '../../../src/operator/kube/kube-api.ts'
 import { KubeError } from '../../../src/operator/kube/kube-error.ts'
 import { openMetricsAccess } from '../../../src/operator/run/metrics-access.ts'
+import { openLevels } from '../../../src/operator/run/repeated-warnings.ts'
 import { SimulatedTime } from '../../fakes/simulated-time.ts'
 
 interface Review {
@@ -17,19 +18,23 @@ function make(allowed: Set<string>) {
   const create = async (_kind: unknown, review: Review) => {
     asked.push(review)
     await state.answers
-    if (state.isDown) throw new KubeError('KUBE_UNREACHABLE', 'no answer')
+    if (state.isDown) throw new KubeError('KUBE_UNREACHABLE', `no answer to ${review.spec.token}`)
     if (review.kind === 'TokenReview') {
       const [, username] = /^(\w+)-token$/.exec(review.spec.token ?? '') ?? []
       return {
-        status: username ? { authenticated: true, user: { username, groups: ['g'] } } : { authenticated: false },
+        status: username
+          ? { authenticated: true, user: { username, groups: ['g'] } }
+          : { authenticated: false, error: `not ${review.spec.token}` },
       }
     }
     return { status: { allowed: allowed.has(review.spec.user ?? '') } }
   }
   const time = new SimulatedTime()
-  const guard = openMetricsAccess({ create } as unknown as KubeApi, time.clock(), '/metrics')
+  const refused: string[] = []
+  const onRefused = (reason: string) => refused.push(reason)
+  const guard = openMetricsAccess({ create } as unknown as KubeApi, time.clock(), '/metrics', onRefused)
   const statusOf = async (authorization?: string) => (await guard(authorization))?.status ?? 200
-  return { asked, state, time, statusOf }
+  return { asked, state, time, statusOf, refused }
 }
 
 test('lets in whom the API server knows and allows to get the path', async () => {
@@ -45,6 +50,37 @@ test('lets in whom the API server knows and allows to get the path', async () =>
     ...{ user: 'prometheus', groups: ['g'], uid: undefined, extra: undefined },
     nonResourceAttributes: { path: '/metrics', verb: 'get' },
   })
+})
+
+test('reports why a request is refused, once for each review and without the token', async () => {
+  const { state, statusOf, refused } = make(new Set(['prometheus']))
+  await statusOf('Bearer prometheus-token')
+  assert.deepEqual(refused, [])
+  await statusOf()
+  await statusOf('Bearer unknown')
+  await statusOf('Bearer unknown')
+  await statusOf('Bearer jane-token')
+  state.isDown = true
+  await statusOf('Bearer other-token')
+  assert.deepEqual(refused, [
+    'a request had no bearer token',
+    'the API server does not accept a token: not ***',
+    'user jane may not get /metrics: bind a role that allows it (nonResourceURLs)',
+    'the API server could not be asked about a token: no answer to ***',
+  ])
+})
+
+test('a repeated problem is a warning once, and again after a pause or a change', async () => {
+  const time = new SimulatedTime()
+  const levelOf = openLevels(time.clock())
+  assert.deepEqual(
+    [levelOf('a', 'x'), levelOf('a', 'x'), levelOf('b', 'x'), levelOf('a', 'y')],
+    ['warn', 'debug', 'warn', 'warn'],
+  )
+  await time.pass(4 * 60_000)
+  assert.equal(levelOf('b', 'x'), 'debug')
+  await time.pass(6 * 60_000)
+  assert.equal(levelOf('b', 'x'), 'warn')
 })
 
 test('asks once for a while, longer for one who is let in', async () => {
