@@ -20,8 +20,9 @@ const where: readonly OptionSpec[] = [
   apiGroup,
   {
     name: 'strimzi-api',
-    value: { kind: 'choice', label: 'version', choices: ['v1', 'v1beta2'] },
-    description: 'read the Kafka resources of Strimzi in this API version, for `clusterRef`; default: do not read them',
+    value: { kind: 'choice', label: 'version', choices: ['auto', 'v1', 'v1beta2'] },
+    description:
+      'read the Kafka resources of Strimzi in this API version, for `clusterRef`; `auto`: the newest one that the API server serves. Default: do not read them',
   },
   {
     name: 'kubeconfig',

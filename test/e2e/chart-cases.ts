@@ -160,7 +160,7 @@ export const chartCases: Record<string, ChartValues> = {
       },
     },
     'no permission to read secrets': { rbac: { checkSecrets: false } },
-    'clusters of Strimzi': { strimzi: { enabled: true, apiVersion: 'v1' } },
+    'clusters of Strimzi': { strimzi: { enabled: true } },
     'an image by its digest': { image: { repository: 'images.example.org/kafka-backup', digest } },
     'another image for the jobs': {
       image: { digest },

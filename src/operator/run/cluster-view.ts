@@ -1,6 +1,7 @@
 import {
   type AnyController,
   allControllers,
+  controllers,
   type Resource,
   type ResourceKinds,
   resourceKinds,
@@ -12,6 +13,7 @@ import { type Change, formatKey, type ObjectKey, type Store } from '../watch/sto
 import { KindWatch, type KindWatchOptions, MIN_WELL_MS, type WatchTrouble } from './kind-watch.ts'
 import { type OperatorOptions, type OperatorParts, ownSelector } from './operator-options.ts'
 import { hasStorageChanged, usersOf, usersOfCluster } from './referred-objects.ts'
+import { readNewestKafkas } from './strimzi-version.ts'
 
 /** The user of the view while this process leads. */
 export interface ViewListener {
@@ -25,6 +27,11 @@ type OnWatchFailure = KindWatchOptions<Resource>['onFailure']
 /** Whether all that the operator needs of the namespace can be read; undefined stands for all namespaces. */
 export type OnReadable = (namespace: string | undefined, isReadable: boolean) => void
 
+interface Serving {
+  /** It is, without its storages. */
+  isServed: boolean
+}
+
 /** A cache of the resources, their Jobs and their pods. */
 export class ClusterView {
   readonly kinds: ResourceKinds
@@ -37,6 +44,9 @@ export class ClusterView {
   readonly namespaces: readonly (string | undefined)[]
   readonly #onReadable: OnReadable
   readonly #readable = new Map<string | undefined, boolean>()
+  /** Namespaces with something that could not be read yet. */
+  readonly #serving: Map<string | undefined, Serving>
+  readonly #firstServed = Promise.withResolvers<void>()
   #listener: ViewListener | undefined
 
   constructor(options: OperatorOptions, parts: OperatorParts, onFailure: OnWatchFailure, onReadable: OnReadable) {
@@ -44,7 +54,8 @@ export class ClusterView {
     const { namespaces } = options
     this.namespaces = namespaces ?? [undefined]
     this.#onReadable = onReadable
-    const common = { api, clock, random, namespaces, onFailure, onState: () => this.#judgeNamespaces() }
+    this.#serving = new Map(this.namespaces.map(namespace => [namespace, { isServed: false }]))
+    const common = { api, clock, random, namespaces, onFailure, onState: () => this.#onState() }
     const follow = <T extends KubeObject>(
       kind: ResourceKind<T>,
       onChange: (change: Change<T>) => void,
@@ -63,8 +74,13 @@ export class ClusterView {
     this.jobs = follow(jobKind, change => this.#onJob(change), ownSelector)
     this.pods = follow(podKind, change => this.#onPod(change), ownSelector)
     const { strimziApi } = options
-    const onKafka = (change: Change<StrimziKafka>) => this.#onKafka(change)
-    this.kafkas = strimziApi === undefined ? undefined : follow(strimziKafkaKind(strimziApi), onKafka)
+    this.kafkas = strimziApi === undefined ? undefined : this.#followKafkas(strimziApi, common)
+  }
+
+  #followKafkas(version: string, common: Omit<KindWatchOptions<StrimziKafka>, 'kind' | 'onChange'>) {
+    const api = version === 'auto' ? readNewestKafkas(common.api) : common.api
+    const onChange = (change: Change<StrimziKafka>) => this.#onKafka(change)
+    return new KindWatch<StrimziKafka>({ ...common, api, kind: strimziKafkaKind(version), onChange })
   }
 
   /** Replaces the listener. */
@@ -75,39 +91,59 @@ export class ClusterView {
   /** Until the signal. */
   async run(signal: AbortSignal): Promise<void> {
     for (const namespace of this.namespaces) this.#reportReadable(namespace, false)
-    const serving = this.namespaces.map(namespace =>
-      this.#waitSynced(namespace, signal).then(
-        () => this.#reconcileAll(namespace),
-        () => undefined,
-      ),
-    )
-    const watching = this.#watches().map(watch => watch.run(signal))
-    await Promise.all([...watching, this.kafkas?.run(signal), ...serving])
+    await Promise.all([...this.#watches(), ...this.#optionalWatches()].map(watch => watch.run(signal)))
   }
 
-  /** Resolves when one namespace is in sync; the others are served as soon as they are. */
+  /** Resolves when one namespace is served; the others are as soon as they can be. */
   async waitServed(signal: AbortSignal): Promise<void> {
-    await Promise.any(this.namespaces.map(namespace => this.#waitSynced(namespace, signal))).catch(() => {
-      throw signal.reason
-    })
+    const aborted = Promise.withResolvers<never>()
+    const onAbort = () => aborted.reject(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      await Promise.race([this.#firstServed.promise, aborted.promise])
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+    }
   }
 
-  /** Whether resources, Jobs and pods of the namespace are all known: without one of them no plan can be made. */
+  /**
+   * Whether resources, Jobs and pods of the namespace are all known: without one of them no plan can be made. Storages are waited
+   * for, but if they cannot be read, only resources that refer to one are blocked.
+   */
   isServed(namespace: string | undefined): boolean {
     const watched = this.namespaces.includes(namespace) ? namespace : undefined
-    return this.#watches().every(watch => watch.isSynced(watched))
+    const { storage } = this.resources
+    const isDecided = storage.isSynced(watched) || this.#serving.get(watched)?.isServed || storage.isUnreadable(watched)
+    return isDecided && this.#watches().every(watch => watch.isSynced(watched))
   }
 
   troubles(minWellMs?: number): WatchTrouble[] {
     return this.#watches().flatMap(watch => watch.troubles(minWellMs))
   }
 
-  ended(): string[] {
-    return this.#watches().flatMap(watch => watch.ended())
+  /** Kinds that only some resources need and that cannot be read. */
+  optionalTroubles(): WatchTrouble[] {
+    return this.#optionalWatches().flatMap(watch => watch.troubles().filter(({ isFailing }) => isFailing))
   }
 
-  async #waitSynced(namespace: string | undefined, signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#watches().map(watch => watch.waitSynced(namespace, signal)))
+  ended(): string[] {
+    return [...this.#watches(), ...this.#optionalWatches()].flatMap(watch => watch.ended())
+  }
+
+  #onState(): void {
+    this.#judgeNamespaces()
+    for (const [namespace, state] of this.#serving) this.#serve(namespace, state)
+  }
+
+  /** Everything is reconciled when the namespace can be served, and again if its storages become readable later. */
+  #serve(namespace: string | undefined, state: Serving): void {
+    const isComplete = this.resources.storage.isSynced(namespace)
+    if (!this.isServed(namespace) || (state.isServed && !isComplete)) return
+    state.isServed = true
+    if (isComplete) this.#serving.delete(namespace)
+    this.#reconcileAll(namespace)
+    this.#firstServed.resolve()
   }
 
   #reconcileAll(namespace: string | undefined): void {
@@ -131,7 +167,11 @@ export class ClusterView {
   }
 
   #watches() {
-    return [...allControllers.map(controller => this.resources[controller]), this.jobs, this.pods]
+    return [...controllers.map(controller => this.resources[controller]), this.jobs, this.pods]
+  }
+
+  #optionalWatches() {
+    return [this.resources.storage, ...(this.kafkas ? [this.kafkas] : [])]
   }
 
   #onResource(controller: AnyController, change: Change<Resource>): void {

@@ -8,10 +8,12 @@ const MAX_ELECTION_FAILING_MS = 60_000
 /** The election is tried every few seconds: one that has not failed for this long is well. */
 const ELECTION_WELL_MS = 15_000
 
-/** Namespaces that fail while others are served make the process degraded, not unready. */
+/** Namespaces that fail while others are served, and kinds that only some resources need, make the process degraded, not unready. */
 interface WatchedView {
   readonly namespaces: readonly (string | undefined)[]
   troubles(): WatchTrouble[]
+  /** Of kinds that only some resources need. */
+  optionalTroubles(): WatchTrouble[]
   ended(): string[]
 }
 
@@ -80,7 +82,8 @@ export class Health {
     const isDegraded = isPartial && troubles.length > 0 && troubles.every(({ isFailing }) => isFailing === true)
     const waiting = [...(isDegraded ? [] : troubles), ...this.#electionTroubles()].map(shown)
     if (waiting.length > 0) return { isOk: false, body: { status: 'waiting', waiting } }
-    return ok({ leader: this.isLeader, ...(isDegraded && { degraded: troubles.map(shown) }) })
+    const degraded = [...troubles, ...this.#watches.optionalTroubles()].map(shown)
+    return ok({ leader: this.isLeader, ...(degraded.length > 0 && { degraded }) })
   }
 
   /** A replica that could not become leader is not ready. */

@@ -1,4 +1,4 @@
-import { toKafkaBackupError } from '../../errors.ts'
+import { hasCode, toKafkaBackupError } from '../../errors.ts'
 import type { KubeObject } from '../kube/object.ts'
 import { formatResource } from '../kube/object.ts'
 import { Reflector, type ReflectorOptions } from '../watch/reflector.ts'
@@ -78,10 +78,6 @@ export class KindWatch<T extends KubeObject> implements Store<T> {
   }
 
   /** Of one of the namespaces given, or of undefined where there were none. */
-  async waitSynced(namespace: string | undefined, signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#of(namespace).map(({ reflector }) => reflector.waitSynced(signal)))
-  }
-
   isSynced(namespace: string | undefined): boolean {
     return this.#of(namespace).every(({ reflector }) => reflector.isSynced)
   }
@@ -97,6 +93,16 @@ export class KindWatch<T extends KubeObject> implements Store<T> {
       if (reflector.isSynced && !isLate) return []
       const reason = failing === undefined ? 'it is being listed' : toKafkaBackupError(failing.error).message
       return [{ watch, reason, namespace, isFailing }]
+    })
+  }
+
+  /** The API server does not serve the kind or denies it, or has failed for a while. */
+  isUnreadable(namespace: string | undefined): boolean {
+    const nowMs = this.#options.clock.monotonic()
+    return this.#of(namespace).some(({ watch }) => {
+      const { error, sinceMs = nowMs, answeredMs } = this.#failing.get(watch) ?? {}
+      const isCertain = hasCode(error, 'KUBE_NOT_FOUND') || hasCode(error, 'KUBE_DENIED')
+      return answeredMs === undefined && (isCertain || nowMs - sinceMs > MAX_FAILING_MS)
     })
   }
 

@@ -15,7 +15,7 @@ export interface OperatorOptions {
   identity: string
   /** Undefined where this process always leads. */
   lease: ObjectRef | undefined
-  /** The API version of Strimzi's Kafka resources; undefined where they are not read. */
+  /** The API version of Strimzi's Kafka resources, or `auto`; undefined where they are not read. */
   strimziApi?: string | undefined
   /** Resources of a kind that are worked on at the same time. */
   workers: number

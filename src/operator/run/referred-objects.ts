@@ -1,6 +1,7 @@
 import { type Controller, controllers, type Resource, type ResourceSpec } from '../crd/resource.ts'
 import { type ReferenceState, type References, storageSection } from '../job/references.ts'
 import { resolveCluster, type StrimziKafka } from '../job/strimzi.ts'
+import type { KubeObject } from '../kube/object.ts'
 import type { Situation } from '../plan/plan.ts'
 import { formatKey, type Store } from '../watch/store.ts'
 
@@ -8,7 +9,7 @@ type Referred = Pick<Situation, 'storage' | 'cluster'>
 
 /** Where the objects are that resources refer to. */
 export interface ReferredStores {
-  resources: Record<'storage', Store<Resource>>
+  resources: Record<'storage', Watched<Resource>>
   kafkas: KafkaView
 }
 
@@ -17,8 +18,11 @@ export function findReferred(resource: Resource, { resources, kafkas }: Referred
   return { storage: findStorage(resource, resources.storage), cluster: findCluster(resource, kafkas) }
 }
 
+/** A store, and why it may not have all objects of a namespace. */
+type Watched<T extends KubeObject> = Store<T> & { troubleIn(namespace: string | undefined): string | undefined }
+
 /** The Kafka resources of Strimzi; undefined where the operator does not read them. */
-type KafkaView = (Store<StrimziKafka> & { troubleIn(namespace: string | undefined): string | undefined }) | undefined
+type KafkaView = Watched<StrimziKafka> | undefined
 
 function findCluster({ metadata, spec }: Resource, kafkas: KafkaView): ReferenceState | undefined {
   const name = spec?.clusterRef?.name
@@ -32,7 +36,7 @@ function findCluster({ metadata, spec }: Resource, kafkas: KafkaView): Reference
   const found = kafkas.get(formatKey({ namespace: metadata.namespace, name }))
   if (found === undefined && trouble !== undefined) {
     const help =
-      'If this lasts, check that Strimzi is installed and serves the API version of the chart value strimzi.apiVersion.'
+      'If this lasts, check that Strimzi is installed, and that it serves the version in the chart value strimzi.apiVersion.'
     const message = `The Kafka resources of Strimzi cannot be read: ${trouble}. ${help}`
     return { name, status: 'Unknown', reason: 'ClusterUnknown', message }
   }
@@ -45,10 +49,17 @@ export function areReferencesFound({ storage, cluster }: Referred): boolean {
 }
 
 /** The storage that the resource refers to, if it refers to one, and whether it can be used. */
-export function findStorage({ metadata, spec }: Resource, storages: Store<Resource>): ReferenceState | undefined {
+export function findStorage({ metadata, spec }: Resource, storages: Watched<Resource>): ReferenceState | undefined {
   const name = spec?.storageRef?.name
   if (name === undefined) return undefined
   const storage = storages.get(formatKey({ namespace: metadata.namespace, name }))
+  const trouble = storage === undefined ? storages.troubleIn(metadata.namespace) : undefined
+  if (trouble !== undefined) {
+    const help =
+      'Install the CustomResourceDefinition of KafkaBackupStorage and allow the operator to list and watch it, as its chart does, or use spec.storage.'
+    const message = `KafkaBackupStorage resources cannot be read: ${trouble}. ${help}`
+    return { name, status: 'Unknown', reason: 'StorageUnknown', message }
+  }
   if (storage === undefined) {
     const message = `KafkaBackupStorage ${name} does not exist in the namespace of the resource. Create it, or correct spec.storageRef.`
     return { name, status: 'False', reason: 'StorageMissing', message }

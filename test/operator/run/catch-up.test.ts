@@ -28,7 +28,7 @@ test('remembers removed Jobs only while a cache may show them', async () => {
     ['new', hours(2)],
   ] as const)
     memory.removed.set(uid, atMs)
-  const store = new ObjectStore<Resource>(() => undefined)
+  const store = Object.assign(new ObjectStore<Resource>(() => undefined), { troubleIn: () => undefined })
   const view = { resources: { storage: store }, kafkas: undefined }
   const known = { jobs, view, kind: kinds.backup, planner: plainPlanner }
   const parts = { api: new FakeKube().api(), ...known, nowMs: hours(2.5) }

@@ -42,14 +42,19 @@ test('probes respond with JSON, 200 or 503, and metrics have a separate port and
       type: 'application/json',
       body: { status: 'ok' },
     })
-    health.watches({ namespaces: ['shop'], troubles: () => [], ended: () => [] })
+    health.watches({ namespaces: ['shop'], troubles: () => [], optionalTroubles: () => [], ended: () => [] })
     health.turned('the loop', 1000)
     await time.pass(2000)
     assert.equal((await read(probes?.address, '/readyz')).status, 200)
     const { status, body } = await read(probes?.address, '/healthz')
     assert.deepEqual([status, body], [503, { status: 'stuck', stuck: ['the loop has made no progress for 2 s'] }])
     health.left('the loop')
-    health.watches({ namespaces: ['shop'], troubles: () => [], ended: () => ['jobs.batch'] })
+    health.watches({
+      namespaces: ['shop'],
+      troubles: () => [],
+      optionalTroubles: () => [],
+      ended: () => ['jobs.batch'],
+    })
     assert.deepEqual((await read(probes?.address, '/healthz')).body.stuck, ['the watch of jobs.batch has ended'])
     assert.deepEqual(await read(metrics?.address, '/m'), {
       status: 200,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Resource } from '../../../src/operator/crd/resource.ts'
 import { strimziKafkaKind } from '../../../src/operator/job/strimzi.ts'
+import { KubeError } from '../../../src/operator/kube/kube-error.ts'
 import { createPlanner } from '../../../src/operator/run/planner.ts'
 import { findReferred, findStorage, hasStorageChanged } from '../../../src/operator/run/referred-objects.ts'
 import { kinds, namespace, OperatorModel, putSecret } from './operator-model.ts'
@@ -52,6 +53,10 @@ test('resources wait for their storage, and start as soon as it is available', a
   model.kube.remove(kinds.restore, { namespace, name: 'drill' })
   await model.time.pass(1000)
   assert.equal(model.get('minio', 'storage').status?.users, 0)
+  model.kube.remove(kinds.storage, { namespace, name: 'minio' })
+  await model.time.pass(1000)
+  const told = model.told.filter(line => /^(seen|gone) storage minio$/.test(line))
+  assert.deepEqual([told[0], told.at(-1)], ['seen storage minio', 'gone storage minio'])
   await operator.stop()
 })
 
@@ -105,6 +110,58 @@ test('the job file of a run has the location of the storage, and the Job only na
   assert.match(job, /"secretKeyRef":\{"name":"s3","key":"key"\}/)
   await operator.stop()
 })
+
+const unreadable = {
+  'is not installed': [
+    new KubeError('KUBE_NOT_FOUND', 'the page does not exist', { status: 404 }),
+    /CustomResourceDefinitions/,
+  ],
+  'may not be read': [
+    new KubeError('KUBE_DENIED', 'kafkabackupstorages is forbidden', { status: 403 }),
+    /is forbidden/,
+  ],
+} as const
+
+for (const [how, [failure, logged]] of Object.entries(unreadable)) {
+  test(`a kind KafkaBackupStorage that ${how} blocks only resources that refer to one`, async () => {
+    const model = new OperatorModel()
+    let isReadable = false
+    const operator = model.start({
+      planner,
+      around: (verb, act, _, { kind }) => {
+        if (verb === 'list' && kind === 'KafkaBackupStorage' && !isReadable) throw failure
+        return act()
+      },
+    })
+    putSecret(model, 's3')
+    model.put('restore', 'drill', restore)
+    const { storageRef: _, ...own } = restore
+    model.put('restore', 'other', { ...own, storage: s3 })
+    await model.time.pass(10_000)
+    assert.deepEqual(
+      model.jobs.map(({ metadata }) => metadata.name.split('-')[0]),
+      ['other'],
+    )
+    const blocked = model.get('drill', 'restore')
+    assert.match(conditionsOf(blocked).StorageAvailable ?? '', /^Unknown StorageUnknown/)
+    assert.match(blocked.status?.message ?? '', /cannot be read: .*Install the CustomResourceDefinition/)
+    const { isOk, body } = operator.health.ready()
+    assert.deepEqual([isOk, JSON.stringify(body).includes('kafkabackupstorages')], [true, true])
+    const warnings = model.log.filter(({ level, message }) => level === 'warn' && /without storageRef/.test(message))
+    assert.deepEqual(
+      warnings.map(({ message }) => logged.test(message)),
+      [true],
+      'once',
+    )
+    assert.ok(model.told.includes('readable shop true'))
+
+    isReadable = true
+    await model.time.pass(60_000)
+    assert.match(conditionsOf(model.get('drill', 'restore')).StorageAvailable ?? '', /^False StorageMissing/)
+    assert.deepEqual(operator.health.ready().body, { status: 'ok', leader: true })
+    await operator.stop()
+  })
+}
 
 test('a change of spec, result or message of a storage concerns its users, other changes do not', () => {
   const { apiVersion, kind } = kinds.storage
