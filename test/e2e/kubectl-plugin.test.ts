@@ -21,6 +21,7 @@ const rules = [
     resources: controllers.map(one => resourceKinds()[one].plural),
     verbs: ['get', 'list', 'patch'],
   },
+  { apiGroups: ['kafka-backup.dev'], resources: [resourceKinds().storage.plural], verbs: ['list'] },
   { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
@@ -45,6 +46,7 @@ describe('the kubectl plugin', () => {
       topics: { include: ['orders'] },
       storage,
     })
+    await stage.apply('storage', 'volume', { storage })
     const [port = 0] = await findFreePorts(1)
     await stage.apply('backup', 'nightly', {
       ...spec(kafka.server.bootstrapServers as unknown as string[]),
@@ -126,6 +128,21 @@ describe('the kubectl plugin', () => {
     const { stdout } = await kubectl('status', 'nightly', '--format', 'json')
     const [{ ready, recoveryPoint, phase }] = JSON.parse(stdout).resources
     assert.deepEqual([ready, recoveryPoint, phase], ['True', 'True', 'Completed'])
+  })
+
+  test('shows a storage with its location, and refuses what only runs have', async () => {
+    const ref = { ...resourceKinds().storage, namespace: world.stage.namespace, name: 'volume' }
+    await world.stage.until(ref, 'available', ({ conditions = [] }) =>
+      conditions.some(({ type, status }) => type === 'Available' && status === 'True'),
+    )
+    const listed = await kubectl('status')
+    assert.match(listed.stdout, /KafkaBackupStorage +volume +True +Available /)
+    const described = await kubectl('describe', 'storage/volume')
+    assert.deepEqual([described.code, described.stderr], [0, ''])
+    assert.match(described.stdout, /Used by: +0 resources\n {2}Location: +pvc backups\n/)
+    const refused = await kubectl('trigger', 'storage/volume')
+    assert.equal(refused.code, 2)
+    assert.match(refused.stderr, /a KafkaBackupStorage has no runs/)
   })
 
   test('fails with the run, and describes the cause, the runs, the pods and the events', async () => {

@@ -1,4 +1,5 @@
 import { formatAgo, formatBytes, formatCount } from '../../lib/units.ts'
+import { resourceKinds } from '../../operator/crd/resource.ts'
 import type { ActiveRun, EndedRun } from '../../operator/crd/status.ts'
 import type { Description, ShownPod } from '../../operator/kubectl/describe.ts'
 import type { ShownEvent } from '../../operator/kubectl/run-pods.ts'
@@ -19,7 +20,7 @@ export function formatSummaries(all: readonly ResourceSummary[], nowMs: number, 
     { title: 'NAME', cell: row => row.name, shrinks: true, paint: text => style.bold(text) },
     { title: 'READY', cell: row => row.ready, paint: (text, row) => paintReady(row, style)(text) },
     { title: 'PHASE', cell: row => (row.suspended ? `${row.phase}, suspended` : row.phase) },
-    { title: 'LAST SUCCESS', align: 'right', cell: row => ago(row.lastSuccessfulTime, nowMs) },
+    { title: 'LAST SUCCESS', align: 'right', cell: row => lastSuccess(row, nowMs) },
     { title: 'NEXT', cell: row => row.nextScheduleTime ?? '-', dropAs: 2 },
     { title: 'DONE', align: 'right', cell: row => percent(row) },
   ]
@@ -46,8 +47,14 @@ function percent({ active, progress }: ResourceSummary): string {
   return progress?.percent === undefined ? 'running' : `${progress.percent} %`
 }
 
-function ago(time: string | undefined, nowMs: number): string {
-  return time === undefined ? 'never' : formatAgo(time, nowMs)
+/** The status of a storage has only the last validation, so there may have been an earlier success. */
+function lastSuccess({ lastSuccessfulTime, kind }: ResourceSummary, nowMs: number): string {
+  if (lastSuccessfulTime !== undefined) return formatAgo(lastSuccessfulTime, nowMs)
+  return isStorage(kind) ? '-' : 'never'
+}
+
+function isStorage(kind: string): boolean {
+  return kind === resourceKinds().storage.kind
 }
 
 /** What is wrong comes first, then what runs, what ran, and what happened. */
@@ -56,7 +63,10 @@ export function formatDescription(found: Description, nowMs: number, style: Outp
   const sections: [title: string, lines: string[]][] = [
     ['Problems', problems.flatMap(one => formatText(printable(`${one.type} (${one.reason}): ${one.message}`), style))],
     ['Runs', runs.length === 0 ? [] : formatTable(runColumns(nowMs, style), runs, style)],
-    ['Pods of the newest run', pods.length === 0 ? [] : formatTable(podColumns, pods, style)],
+    [
+      isStorage(kind) ? 'Pods of validations' : 'Pods of the newest run',
+      pods.length === 0 ? [] : formatTable(podColumns, pods, style),
+    ],
     ['Events', formatEvents(events, nowMs, style)],
     ['Next', nextSteps(found)],
   ]
@@ -77,11 +87,16 @@ function factsOf(found: Description, nowMs: number): [string, string][] {
   return [
     ['Ready', `${ready}, phase ${phase}${suspended ? ', suspended' : ''}`],
     ...(found.recoveryPoint === undefined ? [] : optional('Last success', at(found.lastSuccessfulTime) ?? 'never')),
+    ...(isStorage(found.kind) ? optional('Last success', at(found.lastSuccessfulTime)) : []),
     ...optional('Last failure', at(found.lastFailedTime)),
     ...optional('Last verify', at(found.lastVerifyTime)),
     ...optional('Schedule', found.schedule),
-    ...optional('Next run', found.nextScheduleTime),
-    ...optional('Backup', [found.backupId, found.storage].filter(Boolean).join(' in ') || undefined),
+    ...optional(isStorage(found.kind) ? 'Next check' : 'Next run', found.nextScheduleTime),
+    ...optional('Used by', found.users === undefined ? undefined : `${formatCount(found.users)} resources`),
+    ...optional(
+      isStorage(found.kind) ? 'Location' : 'Backup',
+      [found.backupId, found.storage].filter(Boolean).join(' in ') || undefined,
+    ),
     ...optional('Stored', storedBytes === undefined ? undefined : formatBytes(storedBytes)),
     ...optional(
       'Gaps',
@@ -150,6 +165,7 @@ function formatEvents(events: readonly ShownEvent[] | null, nowMs: number, style
 
 /** Commands to copy. */
 function nextSteps({ kind, namespace, name, pods, active, suspended }: Description): string[] {
+  if (isStorage(kind)) return pods.slice(-1).map(pod => `kubectl logs ${pod.name} -n ${namespace}`)
   const about = `${kind.toLowerCase()}/${name} -n ${namespace}`
   return [
     ...(pods.length > 0 ? [`kubectl kafka-backup logs ${about}${active.length > 0 ? ' --follow' : ''}`] : []),

@@ -41,8 +41,9 @@ function refuseUseless({ options }: Session, action: string): void {
 }
 
 async function status(session: Session, plugin: Plugin): Promise<number> {
-  const { options, signal, clock, style } = session
-  const resources = await plugin.status(options.resource, signal)
+  const { options, signal, clock, style, log } = session
+  const onLeftOut = (reason: string) => log.write('warn', `KafkaBackupStorage resources are not shown: ${reason}`)
+  const resources = await plugin.status(options.resource, onLeftOut, signal)
   session.print(
     () => formatSummaries(resources, clock.now(), style),
     () => ({ resources }),

@@ -64,7 +64,9 @@ export async function describeResource(
       return { type, reason, message, lastTransitionTime }
     }),
     runs: [...(status.active ?? []), ...(status.history ?? [])].slice(0, MAX_RUNS),
-    pods: pods.filter(one => one.run === run).map(one => ({ ...showPod(one.pod), run: one.run })),
+    pods: pods
+      .filter(one => controller === 'storage' || one.run === run)
+      .map(one => ({ ...showPod(one.pod), run: one.run })),
     events: events?.slice(0, MAX_EVENTS) ?? null,
   }
 }
@@ -72,10 +74,11 @@ export async function describeResource(
 function storageOf(storage: unknown, ref: { name: string } | undefined): { storage?: string } {
   if (ref !== undefined) return { storage: `KafkaBackupStorage ${ref.name}` }
   if (typeof storage !== 'object' || storage === null) return {}
-  const { backend, bucket, container, prefix, pvc } = storage as Record<string, unknown>
+  const { backend, account, bucket, container, prefix, pvc, endpoint } = storage as Record<string, unknown>
   const claim = (pvc as { claimName?: unknown } | undefined)?.claimName
-  const parts = [backend, bucket ?? container ?? claim, prefix].filter(part => typeof part === 'string')
-  return parts.length === 0 ? {} : { storage: parts.join(' ') }
+  const parts = [backend, account, bucket ?? container ?? claim, prefix].filter(part => typeof part === 'string')
+  const address = typeof endpoint === 'string' ? ` at ${endpoint}` : ''
+  return parts.length === 0 ? {} : { storage: `${parts.join(' ')}${address}` }
 }
 
 function showPod({ metadata, spec = {}, status = {} }: Pod): Omit<ShownPod, 'run'> {

@@ -1,9 +1,9 @@
-import { KafkaBackupError, usageError } from '../../errors.ts'
-import { type Controller, controllers, type Resource, resourceKinds } from '../crd/resource.ts'
+import { hasCode, KafkaBackupError, toKafkaBackupError, usageError } from '../../errors.ts'
+import { type AnyController, allControllers, controllers, type Resource, resourceKinds } from '../crd/resource.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 
 export interface FoundResource {
-  controller: Controller
+  controller: AnyController
   resource: Resource
 }
 
@@ -11,6 +11,10 @@ export interface SearchScope {
   apiGroup: string
   /** All namespaces where it is not given. */
   namespace: string | undefined
+  /** The kinds that are meant: all of them, or those that run something. */
+  kinds: readonly AnyController[]
+  /** Storages are left out where the user may not read them, or their kind is not installed; a storage that is named is not. */
+  onLeftOut?: (reason: string) => void
 }
 
 /** A resource as the command line names it: `orders`, `backup/orders`, `kafkabackups/orders`. */
@@ -18,7 +22,7 @@ interface Wanted {
   text: string
   name: string
   /** Undefined for any. */
-  controller: Controller | undefined
+  controller: AnyController | undefined
 }
 
 /** The named resources in the order of their names, or all of them. Every name has to exist, and in one kind only. */
@@ -28,10 +32,22 @@ export async function findResources(
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<FoundResource[]> {
-  const wanted = names.map(text => parseWanted(text, scope.apiGroup))
+  const wanted = names.map(text => parseWanted(text, scope))
+  const isNamed = (one: AnyController) => wanted.some(({ controller }) => controller === one)
   const isAny = wanted.length === 0 || wanted.some(({ controller }) => controller === undefined)
-  const asked = isAny ? controllers : controllers.filter(one => wanted.some(({ controller }) => controller === one))
-  const all = (await Promise.all(asked.map(one => listKind(api, scope, one, signal)))).flat()
+  const asked = isAny ? scope.kinds : scope.kinds.filter(isNamed)
+  const { onLeftOut } = scope
+  const list = async (one: AnyController) => {
+    try {
+      return await listKind(api, scope, one, signal)
+    } catch (error) {
+      const isUnreadable = hasCode(error, 'KUBE_NOT_FOUND') || hasCode(error, 'KUBE_DENIED')
+      if (one !== 'storage' || isNamed(one) || !isUnreadable) throw error
+      onLeftOut?.(toKafkaBackupError(error).message)
+      return []
+    }
+  }
+  const all = (await Promise.all(asked.map(list))).flat()
   return wanted.length === 0 ? all : wanted.flatMap(one => pick(one, all, scope))
 }
 
@@ -54,7 +70,7 @@ export async function findResource(
 async function listKind(
   api: KubeApi,
   { apiGroup, namespace }: SearchScope,
-  controller: Controller,
+  controller: AnyController,
   signal: AbortSignal,
 ): Promise<FoundResource[]> {
   const kind = resourceKinds(apiGroup)[controller]
@@ -63,18 +79,24 @@ async function listKind(
 }
 
 /** As kubectl takes the types: singular, plural, with the API group; and without `kafka`. */
-function parseWanted(text: string, apiGroup: string): Wanted {
+function parseWanted(text: string, { apiGroup, kinds: meant }: SearchScope): Wanted {
   const [type, name, ...more] = text.split('/')
   if (name === undefined && type) return { text, name: type, controller: undefined }
   const kinds = resourceKinds(apiGroup)
   const word = (type ?? '').toLowerCase().replace(`.${apiGroup}`, '')
-  const controller = controllers.find(one => {
+  const controller = allControllers.find(one => {
     const { kind, plural } = kinds[one]
     const singular = kind.toLowerCase()
-    return [singular, plural, singular.slice('kafka'.length), plural.slice('kafka'.length)].includes(word)
+    const short = [singular.slice('kafka'.length), plural.slice('kafka'.length)]
+    return [singular, plural, ...short, ...(one === 'storage' ? ['storage', 'storages'] : [])].includes(word)
   })
+  if (controller !== undefined && !meant.includes(controller)) {
+    throw usageError(
+      `${text}: a KafkaBackupStorage has no runs. See it with \`kubectl kafka-backup describe ${text}\`.`,
+    )
+  }
   if (controller !== undefined && name && more.length === 0) return { text, name, controller }
-  const types = controllers.map(one => kinds[one].kind.toLowerCase().slice('kafka'.length))
+  const types = [...controllers.map(one => kinds[one].kind.toLowerCase().slice('kafka'.length)), 'storage']
   throw usageError(
     `${JSON.stringify(text)} is not a resource: use NAME or TYPE/NAME with a type of ${types.join(', ')}`,
   )

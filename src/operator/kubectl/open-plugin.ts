@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../lib/clock.ts'
-import { type Resource, resourceKinds } from '../crd/resource.ts'
+import { allControllers, controllers, type Resource, resourceKinds } from '../crd/resource.ts'
 import type { EndedRun } from '../crd/status.ts'
 import { openKubeClient } from '../kube/client.ts'
 import { findCredentials } from '../kube/credentials.ts'
@@ -26,7 +26,8 @@ export interface TriggeredRun {
 
 /** What the kubectl plugin does, with the credentials of its user. */
 export interface Plugin {
-  status(names: readonly string[], signal: AbortSignal): Promise<ResourceSummary[]>
+  /** `onLeftOut` gets the reason why storages are not listed. */
+  status(names: readonly string[], onLeftOut: (reason: string) => void, signal: AbortSignal): Promise<ResourceSummary[]>
   describe(names: readonly string[], signal: AbortSignal): Promise<Description>
   logs(
     names: readonly string[],
@@ -49,17 +50,23 @@ export async function openPlugin(
   const access = await findCredentials(kubeconfig, env, { context, mayExec: true })
   const client = openKubeClient(access, { clock })
   const own = options.namespace ?? access.namespace ?? 'default'
-  const here = { apiGroup, namespace: own }
+  const here = { apiGroup, namespace: own, kinds: controllers }
   const kinds = resourceKinds(apiGroup)
   const parts = { api: client, clock, kinds, apiGroup, id: randomUUID().slice(0, 8) }
   return {
-    status: async (names, signal) => {
-      const scope = { apiGroup, namespace: options.allNamespaces ? undefined : own }
+    status: async (names, onLeftOut, signal) => {
+      const namespace = options.allNamespaces ? undefined : own
+      const scope = { apiGroup, namespace, kinds: allControllers, onLeftOut }
       const found = await findResources(client, scope, names, signal)
       return found.map(({ controller, resource }) => summarize(controller, resource))
     },
     describe: async (names, signal) =>
-      describeResource(client, await findResource(client, here, names, signal), apiGroup, signal),
+      describeResource(
+        client,
+        await findResource(client, { ...here, kinds: allControllers }, names, signal),
+        apiGroup,
+        signal,
+      ),
     async *logs(names, request, onPod, signal) {
       const found = await findResource(client, here, names, signal)
       const read = async () => {

@@ -1,11 +1,12 @@
-import type { Controller, Resource } from '../crd/resource.ts'
-import type { Condition, ConditionType, EndedRun, RunProgress } from '../crd/status.ts'
+import type { AnyController, Resource } from '../crd/resource.ts'
+import type { Condition, ConditionType, EndedRun, ResourceStatus, RunProgress } from '../crd/status.ts'
 
 /** What one line says about a resource; also the JSON of `status`. */
 export interface ResourceSummary {
   namespace: string
   kind: string
   name: string
+  /** Of a storage: `Available`, `Unavailable` or `Unknown`. */
   phase: string
   /** `True`, `False` or `Unknown`. */
   ready: string
@@ -14,9 +15,13 @@ export interface ResourceSummary {
   message: string
   /** Of a backup. */
   recoveryPoint?: string
+  /** Of a storage: the last validation, if it succeeded. */
   lastSuccessfulTime?: string
   lastFailedTime?: string
+  /** Of a storage: the next validation. */
   nextScheduleTime?: string
+  /** Of a storage: how many resources refer to it. */
+  users?: number
   suspended: boolean
   /** The runs under way, the newest first. */
   active: string[]
@@ -25,7 +30,7 @@ export interface ResourceSummary {
 
 /** Pure. A status that the operator has not written yet is unknown. */
 export function summarize(
-  controller: Controller,
+  controller: AnyController,
   { metadata, kind = '', spec, status = {} }: Resource,
 ): ResourceSummary {
   const ready = conditionOf(status.conditions, 'Ready')
@@ -37,12 +42,14 @@ export function summarize(
     message: 'The operator has not seen the current spec. Does it run, and does it serve this namespace?',
   }
   const { reason, message } = isUnseen ? unseen : (trouble ?? { reason: '', message: '' })
-  const { lastSuccessfulTime, lastFailedTime, nextScheduleTime, progress } = status
+  const { progress } = status
+  const { phase, lastSuccessfulTime, lastFailedTime, nextScheduleTime, users } =
+    controller === 'storage' ? storageState(status) : { ...status, users: undefined }
   return {
     namespace: metadata.namespace ?? '',
     kind,
     name: metadata.name,
-    phase: status.phase ?? 'Pending',
+    phase: phase ?? 'Pending',
     ready: isUnseen ? 'Unknown' : (ready?.status ?? 'Unknown'),
     reason,
     message,
@@ -50,9 +57,23 @@ export function summarize(
     ...(lastSuccessfulTime !== undefined && { lastSuccessfulTime }),
     ...(lastFailedTime !== undefined && { lastFailedTime }),
     ...(nextScheduleTime !== undefined && { nextScheduleTime }),
+    ...(users !== undefined && { users }),
     suspended: spec?.suspend === true,
     active: (status.active ?? []).map(({ run }) => run),
     ...(progress && { progress }),
+  }
+}
+
+/** The fields of a run that a storage has in another form. */
+function storageState({ conditions, lastValidationTime, nextValidationTime, users }: ResourceStatus) {
+  const available = conditionOf(conditions, 'Available')?.status ?? 'Unknown'
+  const phases = { True: 'Available', False: 'Unavailable', Unknown: 'Unknown' }
+  return {
+    phase: phases[available],
+    lastSuccessfulTime: available === 'True' ? lastValidationTime : undefined,
+    lastFailedTime: available === 'False' ? lastValidationTime : undefined,
+    nextScheduleTime: nextValidationTime,
+    users,
   }
 }
 
