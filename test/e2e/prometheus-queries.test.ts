@@ -8,31 +8,52 @@ import { OperatorMetrics } from '../../src/operator/metrics/operator-metrics.ts'
 import { alertsFile, readPanels, readRules, readVariables, selectorsOf } from '../operator/metrics/read-monitoring.ts'
 import { type Prometheus, startPrometheus } from '../servers/prometheus.ts'
 import { OperatorHistory } from './operator-history.ts'
-import { fillVariables, isNumber, scrapeConfig } from './scraped-operator.ts'
+import {
+  fillVariables,
+  isNumber,
+  openSecuredOperator,
+  type SecuredOperator,
+  scrapeConfig,
+} from './scraped-operator.ts'
 
 /** Alerts that a history in which everything goes wrong leaves quiet: the operator is there. */
 const quiet = ['KafkaBackupOperatorDown']
 
 describe('a real Prometheus that scrapes the metrics of an operator', () => {
   let listener: Listener
+  let secured: SecuredOperator
   let prometheus: Prometheus
-  /** As in pairs that stand in for each other. */
+  /** As in pairs that stand in for each other; this one reads the metrics over TLS with a token. */
   let second: Prometheus
 
   before(async () => {
     const metrics = new OperatorMetrics({ version: '1.2.3', clock: systemClock, holdMs: 6000 })
     const page = async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.format() })
     listener = await openHttpListener({ host: '127.0.0.1', port: 0, field: 'metrics' }, { '/metrics': page })
-    const options = { scrapeConfigs: [scrapeConfig(listener.address)], ruleFiles: [alertsFile] }
-    prometheus = await startPrometheus(options)
-    second = await startPrometheus(options)
+    secured = await openSecuredOperator(metrics)
+    const ruleFiles = [alertsFile]
+    prometheus = await startPrometheus({ scrapeConfigs: [scrapeConfig(listener.address)], ruleFiles })
+    second = await startPrometheus({ scrapeConfigs: secured.scrapeConfigs, ruleFiles })
     await play(new OperatorHistory(metrics), prometheus)
   })
 
   after(async () => {
     await prometheus?.stop()
     await second?.stop()
+    await secured?.close()
     await listener?.close()
+  })
+
+  test('reads them over TLS with a token, and not without the authority or with another token', async () => {
+    await eventually(async () => {
+      const targets = (await second.targets()).map(({ scrapePool, health, lastError }) => [scrapePool, health, lastError])
+      const errors = Object.fromEntries(targets.map(([pool, ...state]) => [pool, state.join(': ')]))
+      assert.equal(errors['kafka-backup-operator'], 'up: ')
+      assert.match(errors['without-authority'] ?? '', /^down: .*certificate signed by unknown authority/)
+      assert.match(errors['another-token'] ?? '', /^down: .*401 Unauthorized/)
+      assert.match(errors['another-name'] ?? '', /^down: .*certificate is valid for kafka-backup-operator\.ops\.svc/)
+    })
+    assert.deepEqual(secured.refused, ['the API server does not accept a token'])
   })
 
   test('accepts the exposition', async () => {

@@ -21,6 +21,14 @@ export interface PromSample {
   value: [atSeconds: number, value: string]
 }
 
+export interface PromTarget {
+  /** The name of its scrape job. */
+  scrapePool: string
+  scrapeUrl: string
+  health: string
+  lastError: string
+}
+
 export interface PromAlert {
   labels: Record<string, string>
   annotations: Record<string, string>
@@ -33,7 +41,7 @@ export interface Prometheus {
   query(expr: string): Promise<PromSample[]>
   alerts(): Promise<PromAlert[]>
   /** Targets by their health: `up`, `down` or `unknown`, with the last error. */
-  targets(): Promise<{ scrapeUrl: string; health: string; lastError: string }[]>
+  targets(): Promise<PromTarget[]>
   stop(): Promise<void>
 }
 
@@ -69,9 +77,7 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Prome
     alerts: async () => (await ask<{ alerts: PromAlert[] }>(`${url}/api/v1/alerts`)).alerts,
     targets: async () =>
       (
-        await ask<{ activeTargets: { scrapeUrl: string; health: string; lastError: string }[] }>(
-          `${url}/api/v1/targets?state=active`,
-        )
+        await ask<{ activeTargets: PromTarget[] }>(`${url}/api/v1/targets?state=active`)
       ).activeTargets,
     stop: async () => {
       await server.end('SIGKILL')
