@@ -10,6 +10,7 @@ import { installOperatorAccess, type OperatorAccess, operatorDefinitions } from 
 import { waitFor } from '../servers/use-kube.ts'
 
 const { apiVersion, kind } = resourceKinds().backup
+const { storage: storages } = resourceKinds()
 
 describe('the operator serves each namespace independently', () => {
   let kube: Kube
@@ -18,8 +19,9 @@ describe('the operator serves each namespace independently', () => {
   let [own, locked, doomed] = ['', '', '']
 
   before(async () => {
-    // Its own: an operator for all namespaces would work for other tests, too.
-    kube = await startKube({ manifests: operatorDefinitions() })
+    // Its own: an operator for all namespaces would work for other tests, too. As after an upgrade without the new CRD.
+    const isStorage = ({ metadata }: KubeObject) => metadata.name === `${storages.plural}.kafka-backup.dev`
+    kube = await startKube({ manifests: operatorDefinitions().filter(one => !isStorage(one)) })
     // It knows no image, so pods only wait; but it ends those that are deleted.
     kubelet = await startKubelet(kube)
     own = await kube.makeNamespace('own')
@@ -81,6 +83,23 @@ describe('the operator serves each namespace independently', () => {
     await kube.api.create({ ...given, metadata: { name, namespace: locked } })
     await untilStarted(locked, 'orders')
     await operator.untilSample(readable, { namespace: locked }, 1)
+  })
+
+  test('without the CRD of KafkaBackupStorage only resources that refer to one wait, and say why', async () => {
+    const ref = await put(own, 'refers', { storage: undefined, storageRef: { name: 'minio' } })
+    const { status } = await kube.api.wait<KubeObject & { status?: ResourceStatus }>(
+      ref,
+      one => one.status?.reason === 'StorageUnknown',
+    )
+    assert.match(
+      status?.message ?? '',
+      /KafkaBackupStorage resources cannot be read: .*Install the CustomResourceDefinition/,
+    )
+    assert.match(JSON.stringify((await operator.probe('/readyz')).body), new RegExp(`"degraded":.*${storages.plural}`))
+    assert.match(
+      await operator.log(),
+      new RegExp(`does not know ${storages.plural}.*only resources without storageRef`),
+    )
   })
 
   test('a deleted namespace is not blocked by a resource with deletionPolicy Delete', async () => {

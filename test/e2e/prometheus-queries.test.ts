@@ -8,13 +8,7 @@ import { OperatorMetrics } from '../../src/operator/metrics/operator-metrics.ts'
 import { alertsFile, readPanels, readRules, readVariables, selectorsOf } from '../operator/metrics/read-monitoring.ts'
 import { type Prometheus, startPrometheus } from '../servers/prometheus.ts'
 import { OperatorHistory } from './operator-history.ts'
-import {
-  fillVariables,
-  isNumber,
-  openSecuredOperator,
-  type SecuredOperator,
-  scrapeConfig,
-} from './scraped-operator.ts'
+import { fillVariables, isNumber, openSecuredOperator, type SecuredOperator, scrapeConfig } from './scraped-operator.ts'
 
 /** Alerts that a history in which everything goes wrong leaves quiet: the operator is there. */
 const quiet = ['KafkaBackupOperatorDown']
@@ -46,7 +40,11 @@ describe('a real Prometheus that scrapes the metrics of an operator', () => {
 
   test('reads them over TLS with a token, and not without the authority or with another token', async () => {
     await eventually(async () => {
-      const targets = (await second.targets()).map(({ scrapePool, health, lastError }) => [scrapePool, health, lastError])
+      const targets = (await second.targets()).map(({ scrapePool, health, lastError }) => [
+        scrapePool,
+        health,
+        lastError,
+      ])
       const errors = Object.fromEntries(targets.map(([pool, ...state]) => [pool, state.join(': ')]))
       assert.equal(errors['kafka-backup-operator'], 'up: ')
       assert.match(errors['without-authority'] ?? '', /^down: .*certificate signed by unknown authority/)

@@ -76,9 +76,7 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Prome
     },
     alerts: async () => (await ask<{ alerts: PromAlert[] }>(`${url}/api/v1/alerts`)).alerts,
     targets: async () =>
-      (
-        await ask<{ activeTargets: PromTarget[] }>(`${url}/api/v1/targets?state=active`)
-      ).activeTargets,
+      (await ask<{ activeTargets: PromTarget[] }>(`${url}/api/v1/targets?state=active`)).activeTargets,
     stop: async () => {
       await server.end('SIGKILL')
       await folder.remove()
