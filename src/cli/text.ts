@@ -40,7 +40,7 @@ export function printable(text: string): string {
 
 /** Like `printable`, for text with several lines. */
 export function printableLines(text: string): string {
-  return text.replace(/(?![\n\t])[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, showCode)
+  return text.replace(/[[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]--[\n\t]]/gv, showCode)
 }
 
 /** Indents further lines, so that a name in a message cannot fake other output of the program. */

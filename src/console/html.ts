@@ -48,7 +48,7 @@ function escapeText(text: string): string {
 function showHidden(text: string): string {
   return text
     .toWellFormed()
-    .replace(/(?![\n\t])[\p{Cc}\u061c\u200b-\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff]/gu, showCode)
+    .replace(/[[\p{Cc}\u061c\u200b-\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff]--[\n\t]]/gv, showCode)
 }
 
 function showCode(character: string): string {

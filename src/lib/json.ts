@@ -167,10 +167,15 @@ export function isTooDeep(value: unknown, maxDepth = MAX_JSON_DEPTH): boolean {
   for (let depth = 0; level.length > 0; depth++) {
     if (depth === maxDepth) return true
     const next: object[] = []
-    for (const node of level) for (const item of Object.values(node)) if (isNode(item)) next.push(item)
+    // An array of the values for each array would take most of the time: documents of a backup have millions.
+    for (const node of level) addNodes(next, Array.isArray(node) ? node : Object.values(node))
     level = next
   }
   return false
+}
+
+function addNodes(nodes: object[], items: readonly unknown[]): void {
+  for (const item of items) if (isNode(item)) nodes.push(item)
 }
 
 function isNode(value: unknown): value is object {

@@ -245,10 +245,11 @@ function planLegs(source: ManifestTopic, options: RestoreOptions, problems: stri
       problems.push(`the backup holds no partition ${source.name}/${partition}`)
     }
   }
+  const topic = { name: source.name, id: source.id }
   return source.partitions
     .filter(({ partition }) => wanted === undefined || wanted.includes(partition))
     .toSorted((a, b) => a.partition - b.partition)
-    .map(one => planLeg(source, one, options))
+    .map(one => planLeg(topic, one, options))
 }
 
 /** Pure: every partition of the source goes into one of the target. */
@@ -286,11 +287,11 @@ function placeByKey(
   return Array.from({ length: count }, (_, partition) => ({ partition, legs, keyedAmong: count }))
 }
 
-function planLeg(topic: ManifestTopic, source: ManifestPartition, { offsetRanges }: RestoreOptions): PlannedLeg {
+function planLeg(topic: PlannedLeg['topic'], source: ManifestPartition, { offsetRanges }: RestoreOptions): PlannedLeg {
   const range = offsetRanges.get(`${topic.name}/${source.partition}`)
   const start = later(source.start_offset, range?.start)
   const end = range?.end !== undefined && range.end < source.end_offset ? range.end : source.end_offset
-  return { topic: { name: topic.name, id: topic.id }, source, start, end: later(end, start) }
+  return { topic, source, start, end: later(end, start) }
 }
 
 function later(first: bigint, second: bigint | undefined): bigint {

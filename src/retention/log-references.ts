@@ -122,7 +122,7 @@ export async function addState(
   for (const { key } of sectionObjectsOf(writerManifestOf(opened))) keys.add(key)
   const lists = new SegmentLists(storage, opened)
   for (const list of [...opened.state.lists.keys()].sort()) {
-    for (const { key } of await lists.read(list, signal)) keys.add(key)
+    for (const { key } of await lists.read(list, opened.state.lists.get(list), signal)) keys.add(key)
   }
 }
 

@@ -2,7 +2,7 @@ import type { Storage } from '../../storage/storage.ts'
 import { assertManifestKeys } from '../assert-keys.ts'
 import { damaged } from '../damage.ts'
 import { freshKey, incarnationKey, rereadKey } from '../incarnation.ts'
-import type { Manifest, ManifestPartition, ManifestTopic } from '../manifest.ts'
+import type { Manifest, ManifestPartition, ManifestTopic, Segment, SegmentList } from '../manifest.ts'
 import { refuseRepeatsOf } from '../refuse-repeats.ts'
 import { isInternalTopic } from '../scalars.ts'
 import type { Head, State, TopicRow } from './change.ts'
@@ -10,7 +10,7 @@ import { LOG_VERSION } from './document.ts'
 import type { Commit } from './documents.ts'
 import type { OpenedGeneration } from './open-generation.ts'
 import { copyRow, type ListRow, sumFields } from './row-change.ts'
-import { type ListSource, SegmentLists } from './segment-lists.ts'
+import { SegmentLists } from './segment-lists.ts'
 
 /** Pure. What a manifest says, as a state; its segments are not part of it. */
 export function stateOf(manifest: Omit<Manifest, 'format' | 'format_version'>): State {
@@ -48,15 +48,28 @@ function headOf(manifest: Omit<Manifest, 'format' | 'format_version'>): Head {
  * changes is held to the same rules as a manifest that is read.
  */
 export function manifestOf(storage: Storage, opened: OpenedGeneration): Manifest {
-  const segments = new SegmentLists(storage, withoutRows(opened))
-  return checkedManifest(opened, list => ({ read: signal => segments.read(list, signal) }))
+  const { commit, ref, pending } = opened
+  // Without the rows, and the text that they come from: the manifest has them.
+  const [state, checkpoint] = [{ topics: opened.state.topics }, { pages: opened.checkpoint?.pages ?? [] }]
+  const lists = new SegmentLists(storage, { commit, ref, state, checkpoint, pending })
+  return checkedManifest(opened, (list, { segments }) => new LoggedList(lists, list, segments))
 }
 
-/** Pure. What is kept next to a manifest, which has the rows: of many partitions they take much memory. */
-function withoutRows({ commit, ref, state, checkpoint, pending }: OpenedGeneration): ListSource {
-  const lists = new Map<string, { segments: number }>()
-  for (const [list, { segments }] of state.lists) lists.set(list, { segments })
-  return { commit, ref, state: { topics: state.topics, lists }, checkpoint, pending }
+/** One for each partition: a closure would take twice the memory. */
+class LoggedList implements SegmentList {
+  readonly #lists: SegmentLists
+  readonly #list: string
+  readonly segments: number
+
+  constructor(lists: SegmentLists, list: string, segments: number) {
+    this.#lists = lists
+    this.#list = list
+    this.segments = segments
+  }
+
+  read(signal: AbortSignal): Promise<readonly Segment[]> {
+    return this.#lists.read(this.#list, this, signal)
+  }
 }
 
 /** The same for a writer, without segments. */
@@ -97,7 +110,10 @@ function inOrder(topics: readonly ManifestTopic[]): ManifestTopic[] {
   return [...(others ?? []), ...(current ?? []).sort((a, b) => (a.name < b.name ? -1 : 1))]
 }
 
-type OpenList = (list: string) => NonNullable<ManifestPartition['list']>
+type OpenList = (list: string, row: ListRow) => SegmentList
+
+/** One for all of them. */
+const noIndexes: ManifestPartition['indexes'] = []
 
 /** By the key of their topic, in the order of their numbers. */
 function partitionsOf(state: State, at: string, open: OpenList | undefined): Map<string, ManifestPartition[]> {
@@ -115,10 +131,10 @@ function partitionsOf(state: State, at: string, open: OpenList | undefined): Map
     some.push({
       ...row,
       partition,
-      indexes: [],
-      ...(open && { list: open(list) }),
+      indexes: noIndexes,
+      ...(open && { list: open(list, row) }),
       ...(reread && {
-        reread: { ...reread, partition, indexes: [], ...(open && { list: open(`reread/${list}`) }) },
+        reread: { ...reread, partition, indexes: noIndexes, ...(open && { list: open(`reread/${list}`, reread) }) },
       }),
     })
   }

@@ -62,7 +62,7 @@ const setShape = z.strictObject({
   converted: rowShape.converted,
 })
 
-const listKeyText = /^(reread\/)?[^/]{1,300}\/[0-9]{1,10}$/
+export const listKeyText = /^(reread\/)?[^/]{1,300}\/[0-9]{1,10}$/
 const listKey = z.string().regex(listKeyText)
 
 /** Checked by hand, as segments are; only `set` has a schema. */
@@ -102,10 +102,10 @@ function isPart(value: unknown): boolean {
 
 const listRow = z.custom<ListRowDocument>(isListRow, 'is not the row of a list')
 
-/** Lists with all their segments, as the pages of a checkpoint have them. */
-const pageList = (value: unknown): boolean =>
-  Array.isArray(value) && value.length === 2 && listKey.safeParse(value[0]).success && isArrayOf(value[1], isSegmentRow)
-export const pageLists = z.array(z.custom<[string, SegmentRow[]]>(pageList, 'is not a list with its segments'))
+/** All segments of a list, as the pages of a checkpoint have them. */
+export function isPageRows(value: unknown): value is SegmentRow[] {
+  return isArrayOf(value, isSegmentRow)
+}
 
 const { partitions: _partitions, ...topicShape } = topicSchema.shape
 

@@ -76,12 +76,36 @@ export function isBaseRange(part: ListPart): part is BaseRange {
 
 /** Pure. The state after a change. */
 export function applyChange(state: State, change: Change): State {
-  const lists = new Map(state.lists)
-  for (const [key, one] of change.lists) {
-    if (one === null) lists.delete(key)
-    else lists.set(key, applyRowChange(one.isNew ? zeroRow : (state.lists.get(key) ?? zeroRow), one.row))
+  const changed = new ChangedState(state)
+  changed.apply(change)
+  return changed.state
+}
+
+/** A state that changes are applied to, one after the other. Takes time for the changes, and for a copy of the first state. */
+export class ChangedState {
+  #head: Head
+  #topics: ReadonlyMap<string, TopicRow>
+  readonly #lists: Map<string, ListRow>
+
+  constructor({ head, topics, lists }: State) {
+    this.#head = head
+    this.#topics = topics
+    this.#lists = new Map(lists)
   }
-  return { head: changedHead(state.head, change), topics: changedTopics(state.topics, change), lists }
+
+  /** Not to be used any more when something else is applied. */
+  get state(): State {
+    return { head: this.#head, topics: this.#topics, lists: this.#lists }
+  }
+
+  apply(change: Change): void {
+    this.#head = changedHead(this.#head, change)
+    this.#topics = changedTopics(this.#topics, change)
+    for (const [key, one] of change.lists) {
+      if (one === null) this.#lists.delete(key)
+      else this.#lists.set(key, applyRowChange(one.isNew ? zeroRow : (this.#lists.get(key) ?? zeroRow), one.row))
+    }
+  }
 }
 
 function changedTopics(before: State['topics'], { topics, removedTopics }: Change): State['topics'] {

@@ -52,6 +52,11 @@ function decompress(bytes: Buffer, maxOutputLength: number): Buffer {
 
 /** Refuses what is larger than a document may be, has another hash than it claims, or is not of the schema. */
 export async function unpackDocument<T>(schema: z.ZodType<T>, bytes: Buffer, key: string): Promise<T> {
+  return parseAs(schema, unpackLine(bytes, key).toString('utf8'), key, undefined, LOG_VERSION)
+}
+
+/** The JSON of a document, which is not read yet. */
+export function unpackLine(bytes: Buffer, key: string): Buffer {
   let plain: Buffer
   try {
     plain = decompress(bytes, maxPlainBytes(bytes.length))
@@ -62,7 +67,7 @@ export async function unpackDocument<T>(schema: z.ZodType<T>, bytes: Buffer, key
   const line = plain.subarray(0, Math.max(0, end))
   if (plain.toString('latin1', end) !== `\n${hashOf(line)}\n`)
     throw damaged(key, 'does not have the hash that it claims')
-  return parseAs(schema, line.toString('utf8'), key, undefined, LOG_VERSION)
+  return line
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Storage } from '../../storage/storage.ts'
 import { damaged } from '../damage.ts'
 import type { NamedObject } from '../manifest.ts'
 import { assertChain, assertNamed } from './assert-documents.ts'
-import { applyChange, type Change, emptyState, type State } from './change.ts'
+import { applyChange, type Change, ChangedState, emptyState, type State } from './change.ts'
 import { type DecodeChange, decodeChange, decodeTopics } from './change-document.ts'
 import { ComposedChange, composeAll } from './compose-changes.ts'
 import { nameDocument, readDocument, readRecorded, unpackDocument } from './document.ts'
@@ -287,7 +287,8 @@ export async function readCheckpoint(
     throw damaged(ref.key, `belongs to generation ${checkpoint.generation} of backup \`${checkpoint.backup_id}\``)
   }
   assertNamed(checkpoint, ref.key)
-  const parts = await readParts(storage, backupId, checkpoint.parts, signal, decode)
-  const whole = composeAll([decode(checkpoint.change, ref.key), ...parts])
-  return { checkpoint, state: applyChange(emptyState, whole) }
+  const changed = new ChangedState(emptyState)
+  changed.apply(decode(checkpoint.change, ref.key))
+  for await (const change of walkDocuments(storage, backupId, checkpoint.parts, signal, decode)) changed.apply(change)
+  return { checkpoint, state: changed.state }
 }

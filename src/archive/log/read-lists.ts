@@ -16,7 +16,7 @@ export async function readList(
   signal: AbortSignal,
 ): Promise<readonly Segment[]> {
   const opened = await openGeneration(storage, backupId, generation, signal)
-  return new SegmentLists(storage, opened).read(list, signal)
+  return new SegmentLists(storage, opened).read(list, opened.state.lists.get(list), signal)
 }
 
 /** The same for a generation of version 1. */
@@ -44,7 +44,7 @@ export async function readTails(
   const lists = new SegmentLists(storage, opened)
   // Those of a page one after the other.
   for (const list of [...opened.state.lists.keys()].sort()) {
-    const segments = await lists.read(list, signal)
+    const segments = await lists.read(list, opened.state.lists.get(list), signal)
     tails.set(list, tailOf(segments))
     onList?.(list, segments)
   }

@@ -59,6 +59,7 @@ export async function salvageLog(
 
 class Salvage {
   readonly #base: SegmentLists
+  readonly #baseRows: State['lists']
   readonly #pending: Change
   #state: State
   /** Of lists that have changed since the base. */
@@ -67,6 +68,7 @@ class Salvage {
 
   constructor(storage: Storage, opened: OpenedGeneration) {
     this.#base = new SegmentLists(storage, opened)
+    this.#baseRows = opened.state.lists
     this.#pending = opened.pending
     this.#state = opened.state
   }
@@ -79,7 +81,7 @@ class Salvage {
     const known = this.#segments.get(list)
     if (known) return known
     try {
-      return await this.#base.read(list, signal)
+      return await this.#base.read(list, this.#baseRows.get(list), signal)
     } catch (error) {
       // Its page is lost: what was added behind the checkpoint is left.
       if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error

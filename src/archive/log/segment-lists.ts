@@ -1,16 +1,13 @@
-import type * as z from 'zod'
-import { formatJson, parseJson } from '../../lib/json.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { assertSegmentKeys } from '../assert-keys.ts'
 import { damaged } from '../damage.ts'
-import type { PackRef, Segment } from '../manifest.ts'
+import type { Segment } from '../manifest.ts'
 import { assertKey } from './assert-documents.ts'
 import { applyParts, type State } from './change.ts'
-import { readDocument } from './document.ts'
-import { type PageRef, pageSchema } from './documents.ts'
+import type { Checkpoint, PageRef } from './documents.ts'
 import type { OpenedGeneration } from './open-generation.ts'
+import { type PageText, readPageText, segmentsAt } from './page-text.ts'
 import type { ListRow } from './row-change.ts'
-import { decodeSegment, type SegmentRow } from './segment-row.ts'
 
 /**
  * Bytes of pages that are kept: about 150,000 segments. Beyond that, a reader of all lists asks for them in the order of their keys, which
@@ -18,26 +15,17 @@ import { decodeSegment, type SegmentRow } from './segment-row.ts'
  */
 const MAX_KEPT_BYTES = 32 << 20
 
-/** A page that was checked, as text: it takes half of the memory that its segments would, and none of the heap. */
-interface KeptPage {
-  packs: readonly PackRef[]
-  /** The names of the lists, in their order. */
-  names: readonly string[]
-  /** The rows of each, and where they end. */
-  text: Buffer
-  ends: Uint32Array
-}
-
-/** What it needs of an opened generation: of the rows, only how many segments there are. */
-export interface ListSource extends Pick<OpenedGeneration, 'commit' | 'ref' | 'checkpoint' | 'pending'> {
-  state: Pick<State, 'topics'> & { lists: ReadonlyMap<string, Pick<ListRow, 'segments'>> }
+/** What it needs of an opened generation; not the rows, which take much memory where there are many partitions. */
+export interface ListSource extends Pick<OpenedGeneration, 'commit' | 'ref' | 'pending'> {
+  state: Pick<State, 'topics'>
+  checkpoint: Pick<Checkpoint, 'pages'> | undefined
 }
 
 /** Reads the segments of lists. */
 export class SegmentLists {
   readonly #storage: Storage
   readonly #opened: ListSource
-  readonly #pages = new Map<string, { reading: Promise<KeptPage>; signal: AbortSignal; size: number }>()
+  readonly #pages = new Map<string, { reading: Promise<PageText>; signal: AbortSignal; size: number }>()
   #keptBytes = 0
 
   constructor(storage: Storage, opened: ListSource) {
@@ -45,10 +33,13 @@ export class SegmentLists {
     this.#opened = opened
   }
 
-  /** In the order of their offsets; none for a list that the generation does not have. */
-  async read(list: string, signal: AbortSignal): Promise<readonly Segment[]> {
+  /** In the order of their offsets. `row` says how many there are; none for a list that the generation does not have. */
+  async read(
+    list: string,
+    row: Pick<ListRow, 'segments'> | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly Segment[]> {
     const { pending, state, ref, commit } = this.#opened
-    const row = state.lists.get(list)
     if (!row) return []
     const change = pending.lists.get(list)
     const base = change?.isNew ? [] : await this.#readBase(list, signal)
@@ -67,14 +58,12 @@ export class SegmentLists {
   async #readBase(list: string, signal: AbortSignal): Promise<readonly Segment[]> {
     const page = pageOf(this.#opened.checkpoint?.pages ?? [], list)
     if (!page) return []
-    const { packs, names, text, ends } = await this.#open(page, signal)
-    const at = lowerBound(names, name => name < list)
-    if (names[at] !== list) return []
-    const rows = text.toString('utf8', at === 0 ? 0 : ends[at - 1], ends[at])
-    return decodeRows(parseJson(rows) as SegmentRow[], packs, page.key)
+    const text = await this.#open(page, signal)
+    const at = lowerBound(text.names, name => name < list)
+    return text.names[at] === list ? segmentsAt(text, at) : []
   }
 
-  async #open(page: PageRef, signal: AbortSignal): Promise<KeptPage> {
+  async #open(page: PageRef, signal: AbortSignal): Promise<PageText> {
     const known = this.#pages.get(page.key)
     try {
       return await (known?.reading ?? this.#begin(page, signal))
@@ -85,8 +74,8 @@ export class SegmentLists {
     }
   }
 
-  #begin(page: PageRef, signal: AbortSignal): Promise<KeptPage> {
-    const reading = readKeptPage(this.#storage, this.#opened.commit.backup_id, page, signal)
+  #begin(page: PageRef, signal: AbortSignal): Promise<PageText> {
+    const reading = readPageText(this.#storage, this.#opened.commit.backup_id, page, signal)
     const kept = { reading, signal, size: 0 }
     this.#pages.set(page.key, kept)
     reading.then(
@@ -129,21 +118,6 @@ function ownerOfList(list: string): { topic: string; partition: string } {
   return { topic, partition }
 }
 
-async function readKeptPage(storage: Storage, backupId: string, ref: PageRef, signal: AbortSignal): Promise<KeptPage> {
-  const { packs, lists } = await readRows(storage, backupId, ref, signal)
-  const texts = lists.map(([, rows]) => formatJson(rows))
-  const ends = new Uint32Array(lists.length)
-  let end = 0
-  for (const [i, one] of texts.entries()) {
-    end += Buffer.byteLength(one)
-    ends[i] = end
-  }
-  // One piece of memory, without one for each list.
-  const text = Buffer.allocUnsafeSlow(end)
-  for (const [i, one] of texts.entries()) text.write(one, ends[i - 1] ?? 0)
-  return { packs, names: lists.map(([list]) => list), text, ends }
-}
-
 /** The first place whose item is not before what is looked for. */
 function lowerBound<T>(items: readonly T[], isBefore: (item: T) => boolean): number {
   let low = 0
@@ -169,27 +143,6 @@ export async function readPage(
   ref: PageRef,
   signal: AbortSignal,
 ): Promise<Map<string, Segment[]>> {
-  const { packs, lists } = await readRows(storage, backupId, ref, signal)
-  return new Map(lists.map(([list, rows]) => [list, decodeRows(rows, packs, ref.key)]))
-}
-
-type Page = z.output<typeof pageSchema>
-
-async function readRows(storage: Storage, backupId: string, ref: PageRef, signal: AbortSignal): Promise<Page> {
-  const page = await readDocument(storage, pageSchema, ref, signal)
-  if (page.backup_id !== backupId) throw damaged(ref.key, `belongs to backup \`${page.backup_id}\``)
-  assertListOrder(page.lists, ref)
-  return page
-}
-
-function decodeRows(rows: readonly SegmentRow[], packs: readonly PackRef[], at: string): Segment[] {
-  return rows.map(row => decodeSegment(row, packs, at))
-}
-
-function assertListOrder(lists: readonly (readonly [string, unknown])[], { key, first, last }: PageRef): void {
-  for (const [i, [list]] of lists.entries()) {
-    const before = lists[i - 1]
-    if (first <= list && list <= last && (!before || before[0] < list)) continue
-    throw damaged(key, `is damaged: ${list} is out of order`)
-  }
+  const page = await readPageText(storage, backupId, ref, signal)
+  return new Map(page.names.map((list, at) => [list, segmentsAt(page, at)]))
 }

@@ -34,7 +34,7 @@ async function assertGeneration(
   assert.deepEqual(opened.state, state)
   const lists = new SegmentLists(storage, opened)
   for (const [list, expected] of segments) {
-    const found = await lists.read(list, signal)
+    const found = await lists.read(list, opened.state.lists.get(list), signal)
     assert.deepEqual(
       found.map(({ blake3, piece }) => [blake3, piece]),
       expected.map(({ blake3, piece }) => [blake3, piece]),

@@ -91,7 +91,7 @@ class Backup {
     const lists = new SegmentLists(this.storage, opened)
     let most = 0
     for (const [list, end] of this.ends[generation] ?? []) {
-      const segments = await lists.read(list, signal)
+      const segments = await lists.read(list, opened.state.lists.get(list), signal)
       const bytes: Buffer[] = []
       for (const segment of segments) {
         for await (const some of readSegment(this.storage, segment, signal)) bytes.push(Buffer.from(some))
@@ -185,7 +185,10 @@ test('a merge of segments that were cut off meanwhile is dropped', async () => {
   await backup.merging.commit(facts, noChange, async () => undefined, signal)
   assert.equal(backup.log.state.lists.get(list)?.segments, before)
   const opened = await openGeneration(backup.storage, 'b', backup.log.generation, signal)
-  assert.equal((await new SegmentLists(backup.storage, opened).read(list, signal)).length, before)
+  assert.equal(
+    (await new SegmentLists(backup.storage, opened).read(list, opened.state.lists.get(list), signal)).length,
+    before,
+  )
 })
 
 test('a merge of a list that was replaced meanwhile is dropped', async () => {
@@ -199,7 +202,7 @@ test('a merge of a list that was replaced meanwhile is dropped', async () => {
   }
   await backup.merging.commit(facts, change, async () => undefined, signal)
   const opened = await openGeneration(backup.storage, 'b', 5, signal)
-  assert.deepEqual(await new SegmentLists(backup.storage, opened).read(list, signal), [])
+  assert.deepEqual(await new SegmentLists(backup.storage, opened).read(list, opened.state.lists.get(list), signal), [])
 })
 
 test('a change that names more segments than a list had is not applied', () => {

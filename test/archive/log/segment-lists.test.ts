@@ -46,14 +46,17 @@ test('a page is read once, in whatever order lists are asked for', async () => {
   const lists = new SegmentLists(counted, opened)
   const keys = [...opened.state.lists.keys()].sort()
   for (const list of [...keys.filter((_, i) => i % 2 === 0), ...keys.filter((_, i) => i % 2 === 1)]) {
-    assert.equal((await lists.read(list, signal)).length, opened.state.lists.get(list)?.segments)
+    assert.equal(
+      (await lists.read(list, opened.state.lists.get(list), signal)).length,
+      opened.state.lists.get(list)?.segments,
+    )
   }
   assert.equal(reads.length, pages)
 })
 
 test('a reader gets a page although the one who began to read it has stopped', async () => {
   const { storage, opened } = await manyPages()
-  const list = [...opened.state.lists].find(([, { segments }]) => segments > 0)?.[0] ?? assert.fail()
+  const [list, row] = [...opened.state.lists].find(([, { segments }]) => segments > 0) ?? assert.fail()
   const gate = Promise.withResolvers<void>()
   const slow: Storage = {
     ...storage,
@@ -64,8 +67,8 @@ test('a reader gets a page although the one who began to read it has stopped', a
   }
   const lists = new SegmentLists(slow, opened)
   const stopping = new AbortController()
-  const first = lists.read(list, stopping.signal)
-  const second = lists.read(list, signal)
+  const first = lists.read(list, row, stopping.signal)
+  const second = lists.read(list, row, signal)
   stopping.abort()
   gate.resolve()
   await assert.rejects(first)
