@@ -1,7 +1,9 @@
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type * as z from 'zod'
+import { readZstdFrame } from '../../batch/zstd-frame.ts'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
+import { freeMemory } from '../../lib/free-memory.ts'
 import { formatJson } from '../../lib/json.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { damaged, readNamed } from '../damage.ts'
@@ -20,10 +22,12 @@ export const MAX_DOCUMENT_BYTES = 128 << 20
 /** Nothing that is written compresses as well, and what does could fill the memory of a reader with a few kilobytes. */
 const MAX_RATIO = 128
 const MAX_OF_ANY = 16 << 20
-/** Of the buffers that a larger document is decompressed into: with the default of 16 kB, many small ones are left behind. */
+/** Of the buffers that an unusual document is decompressed into: with the default of 16 kB, many small ones are left behind. */
 const CHUNK_BYTES = 1 << 20
 /** Most commits are small: the hand-over to a thread would take longer than compressing them. */
 const SMALL_BYTES = 32 << 10
+/** The runtime takes none that is smaller. */
+const MIN_CHUNK_BYTES = 64
 
 /** Pure. How large a document may become that is stored in so many bytes. */
 export function maxPlainBytes(storedBytes: number): number {
@@ -46,13 +50,18 @@ export async function packDocument(document: object, key: string): Promise<Buffe
 
 /** In this thread: each of the others would keep the memory that it once needed. */
 function decompress(bytes: Buffer, maxOutputLength: number): Buffer {
-  const chunkSize = bytes.length <= SMALL_BYTES ? SMALL_BYTES : CHUNK_BYTES
+  // Into one buffer, where the blocks say how large it can be: several would be left behind when they are joined. A full one asks for another.
+  const most = readZstdFrame(bytes)?.maxPlainBytes ?? CHUNK_BYTES
+  const chunkSize = Math.max(MIN_CHUNK_BYTES, Math.min(most, maxOutputLength) + 1)
   return zstdDecompressSync(bytes, { maxOutputLength, chunkSize })
 }
 
 /** Refuses what is larger than a document may be, has another hash than it claims, or is not of the schema. */
 export async function unpackDocument<T>(schema: z.ZodType<T>, bytes: Buffer, key: string): Promise<T> {
-  return parseAs(schema, unpackLine(bytes, key).toString('utf8'), key, undefined, LOG_VERSION)
+  const line = unpackLine(bytes, key)
+  const text = line.toString('utf8')
+  freeMemory(line)
+  return parseAs(schema, text, key, undefined, LOG_VERSION)
 }
 
 /** The JSON of a document, which is not read yet. */

@@ -1,3 +1,4 @@
+import { freeMemory } from '../../lib/free-memory.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { assertSegmentKeys } from '../assert-keys.ts'
 import { damaged } from '../damage.ts'
@@ -15,6 +16,16 @@ import type { ListRow } from './row-change.ts'
  */
 const MAX_KEPT_BYTES = 32 << 20
 
+interface KeptPage {
+  reading: Promise<PageText>
+  /** Of the caller that began to read it. */
+  signal: AbortSignal
+  /** Once it is read. */
+  text: Buffer | undefined
+  /** Callers that use it, or wait for it. */
+  readers: number
+}
+
 /** What it needs of an opened generation; not the rows, which take much memory where there are many partitions. */
 export interface ListSource extends Pick<OpenedGeneration, 'commit' | 'ref' | 'pending'> {
   state: Pick<State, 'topics'>
@@ -25,12 +36,14 @@ export interface ListSource extends Pick<OpenedGeneration, 'commit' | 'ref' | 'p
 export class SegmentLists {
   readonly #storage: Storage
   readonly #opened: ListSource
-  readonly #pages = new Map<string, { reading: Promise<PageText>; signal: AbortSignal; size: number }>()
+  readonly #maxKeptBytes: number
+  readonly #pages = new Map<string, KeptPage>()
   #keptBytes = 0
 
-  constructor(storage: Storage, opened: ListSource) {
+  constructor(storage: Storage, opened: ListSource, maxKeptBytes = MAX_KEPT_BYTES) {
     this.#storage = storage
     this.#opened = opened
+    this.#maxKeptBytes = maxKeptBytes
   }
 
   /** In the order of their offsets. `row` says how many there are; none for a list that the generation does not have. */
@@ -58,45 +71,45 @@ export class SegmentLists {
   async #readBase(list: string, signal: AbortSignal): Promise<readonly Segment[]> {
     const page = pageOf(this.#opened.checkpoint?.pages ?? [], list)
     if (!page) return []
-    const text = await this.#open(page, signal)
-    const at = lowerBound(text.names, name => name < list)
-    return text.names[at] === list ? segmentsAt(text, at) : []
-  }
-
-  async #open(page: PageRef, signal: AbortSignal): Promise<PageText> {
-    const known = this.#pages.get(page.key)
+    const kept = this.#pages.get(page.key) ?? this.#begin(page, signal)
+    kept.readers++
     try {
-      return await (known?.reading ?? this.#begin(page, signal))
+      const text = await kept.reading
+      const at = lowerBound(text.names, name => name < list)
+      return text.names[at] === list ? segmentsAt(text, at) : []
     } catch (error) {
       // The caller that began to read it has stopped, and this one has not.
-      if (known?.signal.aborted && !signal.aborted) return this.#open(page, signal)
+      if (!kept.text && kept.signal.aborted && !signal.aborted) return this.#readBase(list, signal)
       throw error
+    } finally {
+      kept.readers--
     }
   }
 
-  #begin(page: PageRef, signal: AbortSignal): Promise<PageText> {
+  #begin(page: PageRef, signal: AbortSignal): KeptPage {
     const reading = readPageText(this.#storage, this.#opened.commit.backup_id, page, signal)
-    const kept = { reading, signal, size: 0 }
+    const kept: KeptPage = { reading, signal, text: undefined, readers: 0 }
     this.#pages.set(page.key, kept)
     reading.then(
       ({ text }) => {
-        kept.size = text.length
+        kept.text = text
         this.#keptBytes += text.length
         this.#makeRoom(page.key)
       },
       // A failed or aborted read is not kept.
       () => this.#pages.delete(page.key),
     )
-    return reading
+    return kept
   }
 
   /** The oldest go first. */
   #makeRoom(newest: string): void {
-    for (const [key, { size }] of this.#pages) {
-      if (this.#keptBytes <= MAX_KEPT_BYTES) return
-      if (key === newest || size === 0) continue
+    for (const [key, { text, readers }] of this.#pages) {
+      if (this.#keptBytes <= this.#maxKeptBytes) return
+      if (key === newest || !text || readers > 0) continue
       this.#pages.delete(key)
-      this.#keptBytes -= size
+      this.#keptBytes -= text.length
+      freeMemory(text)
     }
   }
 }

@@ -16,12 +16,7 @@ async function readText(line: string): Promise<PageText> {
   const storage = openMemoryStorage()
   const bytes = zstdCompressSync(Buffer.from(`${line}\n${hashOf(Buffer.from(line))}\n`))
   await storage.create('b/page', bytes, signal)
-  return readPageText(
-    storage,
-    'b',
-    { ...nameDocument('b/page', bytes), first: 'a/0', last: 'z/9', segments: 1 },
-    signal,
-  )
+  return readPageText(storage, 'b', { ...nameDocument('b/page', bytes), first: 'a/0', last: 'z/9' }, signal)
 }
 
 const readPage = (page: object) => readText(JSON.stringify(page))

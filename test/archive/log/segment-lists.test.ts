@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { noChange } from '../../../src/archive/log/change.ts'
+import { createDocument } from '../../../src/archive/log/document.ts'
 import { type OpenedGeneration, openGeneration } from '../../../src/archive/log/open-generation.ts'
 import { SegmentLists } from '../../../src/archive/log/segment-lists.ts'
 import { writeCheckpoint } from '../../../src/archive/log/write-checkpoint.ts'
+import { runPool } from '../../../src/lib/pool.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
 import { openMemoryStorage } from '../../fakes/memory-storage.ts'
 import { longLog } from './long-log.ts'
@@ -73,4 +75,52 @@ test('a reader gets a page although the one who began to read it has stopped', a
   gate.resolve()
   await assert.rejects(first)
   assert.equal((await second).length, opened.state.lists.get(list)?.segments)
+})
+
+test('lists have their segments although the memory of their pages is given back while others are read', async () => {
+  const storage = openMemoryStorage()
+  const id = 'a'.repeat(32)
+  const count = 8000
+  const names = Array.from({ length: count }, (_, i) => `${id}/${i}`).sort()
+  const pages = []
+  for (let at = 0; at < count; at += 2000) {
+    const lists = names.slice(at, at + 2000).map(list => [list, [rowAt(Number(list.split('/')[1]))]])
+    const page = { format: 'kafka-backup-page', format_version: 2, backup_id: 'b', packs: [], lists }
+    const ref = await createDocument(storage, `b/page-${at}`, page, signal)
+    pages.push({ ...ref, first: String(lists[0]?.[0]), last: String(lists.at(-1)?.[0]) })
+  }
+  const { opened } = await manyPages()
+  const topic = { name: 'orders', id, state: 'current', internal: false, replication_factor: 1, configs: {} } as const
+  const source = { ...opened, state: { topics: new Map([[id, topic]]) }, checkpoint: { pages }, pending: noChange }
+  const lists = new SegmentLists(storage, source, 1)
+  // Neighbours are in different pages, so that each page has readers while another one takes its place.
+  const mixed = Array.from({ length: 100 }, (_, i) => names[(i * 2003) % count] ?? assert.fail())
+  await runPool(mixed, 8, async list => {
+    const [segment] = await lists.read(list, { segments: 1 }, signal)
+    assert.equal(segment?.start_offset, BigInt(list.split('/')[1] ?? ''))
+  })
+})
+
+function rowAt(offset: number): unknown[] {
+  const key = `b/kafka/orders/${offset}/${String(offset).padStart(20, '0')}.0a0b0c0d.log`
+  return [key, 0, 0, 1, 1, 'A'.repeat(43), 0, offset, 1, 1, 1, 0, null, null]
+}
+
+test('damage in a page is reported, whoever read the page first', async () => {
+  const storage = openMemoryStorage()
+  const id = 'a'.repeat(32)
+  const lists = [
+    [`${id}/0`, [rowAt(0)]],
+    [`${id}/1`, [[1]]],
+  ]
+  const page = { format: 'kafka-backup-page', format_version: 2, backup_id: 'b', packs: [], lists }
+  const pages = [{ ...(await createDocument(storage, 'b/page', page, signal)), first: `${id}/0`, last: `${id}/1` }]
+  const { opened } = await manyPages()
+  const first = new AbortController()
+  const topic = { name: 'orders', id, state: 'current', internal: false, replication_factor: 1, configs: {} } as const
+  const source = { ...opened, state: { topics: new Map([[id, topic]]) }, checkpoint: { pages }, pending: noChange }
+  const reader = new SegmentLists(storage, source)
+  await reader.read(`${id}/0`, { segments: 1 }, first.signal)
+  first.abort()
+  await assert.rejects(reader.read(`${id}/1`, { segments: 1 }, signal), { code: 'ARCHIVE_DAMAGED' })
 })
