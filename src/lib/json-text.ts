@@ -52,7 +52,7 @@ export function fieldRanges(text: Buffer, at = 0): Map<string, TextRange> {
   return fields
 }
 
-/** Brackets are counted, not matched: whoever parses the value finds those that do not fit. */
+/** Brackets are counted, not matched: parsing the value finds those that do not fit. */
 function endOfValue(text: Buffer, start: number): number {
   let depth = 0
   for (let at = start; at < text.length; at++) {
