@@ -14,8 +14,9 @@ import { type Acl, type DriverQuota, openDriver } from '../servers/driver.ts'
 import { startKafka } from '../servers/kafka.ts'
 import { guarded, loginOf, runTool } from './access-world.ts'
 import { backUp, makeJob, withFolder } from './backup-job.ts'
+import { callCli } from './call-cli.ts'
 import { type RestoreJobSpec, restoreJobText } from './restore-job.ts'
-import { run, runCli } from './run-cli.ts'
+import { run } from './run-cli.ts'
 import { useKafka, useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -189,7 +190,7 @@ describe('access rules', () => {
       })
       const file = join(path, 'restore.yaml')
       await writeFile(file, text)
-      const cli = (...args: string[]) => runCli([...args, '--config', file])
+      const cli = (...args: string[]) => callCli([...args, '--config', file])
       const checked = await cli('check')
       assert.equal(checked.code, 1)
       assert.match(checked.stdout, /--operation Alter --operation AlterConfigs --cluster/)

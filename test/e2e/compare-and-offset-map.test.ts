@@ -14,7 +14,7 @@ import { openLocation } from '../open-location.ts'
 import { recordsOnly } from '../restore/plain-options.ts'
 import type { ConsumedRecord, SeedRecord } from '../servers/driver.ts'
 import { backUp, withFolder } from './backup-job.ts'
-import { runCli } from './run-cli.ts'
+import { callCli } from './call-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -224,7 +224,7 @@ describe('compare and offset-map', () => {
       const file = join(path, 'restore.yaml')
       await writeFile(file, jobText(path, 'cli'))
       await restore(makeJob(path, 'cli'), path)
-      const cli = (...args: string[]) => runCli(args)
+      const cli = (...args: string[]) => callCli(args)
       const same = await cli('compare', '--config', file, '--format', 'json')
       assert.deepEqual([same.code, JSON.parse(same.stdout).totals.records], [0, 10], same.stderr)
       const map = await cli('offset-map', '--config', file, '--topic', 'cli', '--partition', '0', '--offset', '7')

@@ -18,6 +18,7 @@ import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords, hashChain } from '../oracle/records.ts'
 import { type S3Server, startS3 } from '../servers/versitygw.ts'
 import { backUp, withFolder } from './backup-job.ts'
+import { callCli } from './call-cli.ts'
 import { anyTime, seedZoo } from './record-zoo.ts'
 import { root, run, runCli } from './run-cli.ts'
 import { openRegistry, register, send } from './schema-world.ts'
@@ -159,9 +160,9 @@ describe('a copy of a backup of Kafka', () => {
         ['plain', ['--to', join(folder, 'plain'), '--decrypt'], [], []],
       ] as const) {
         const copying = ['copy', '--from', here, ...argv, '-b', 'b1', '--key-file', ours, '--format', 'json']
-        const first = await runCli(copying)
+        const first = await callCli(copying)
         assert.equal(first.code, 0, first.stderr)
-        const again = await runCli([...copying, '--verify-existing'])
+        const again = await callCli([...copying, '--verify-existing'])
         assert.deepEqual([again.code, JSON.parse(again.stdout).backups[0].objects], [0, 0], again.stderr)
         const objects = [...(await objectsIn(join(folder, name))).keys()]
         assert.ok(!objects.some(key => /zoo|bulk|customers/.test(key)))
@@ -244,7 +245,7 @@ describe('a copy that is ended from outside', () => {
           assert.ok(generations.length <= GENERATIONS)
           if (generations.length > 0) await assertDeep(there)
         }
-        const last = await runCli([...argv, '--format', 'json'])
+        const last = await callCli([...argv, '--format', 'json'])
         assert.equal(last.code, 0, last.stderr)
         assert.equal(JSON.parse(last.stdout).backups[0].newest_generation, GENERATIONS)
         const left = [...(await objectsIn(there)).keys()].filter(key => key.includes('/.tmp-'))
@@ -275,13 +276,13 @@ test('reports a target that holds another backup, and exits 5', async () => {
       storage: { backend: 'filesystem', path: there },
     }
     await writeFile(config, JSON.stringify(job))
-    const refused = await runCli(['copy', '--from', here, '--to-config', config, '--all'])
+    const refused = await callCli(['copy', '--from', here, '--to-config', config, '--all'])
     assert.equal(refused.code, 5, refused.stderr)
     assert.match(
       refused.stderr,
       /error: the backup `b1` at .* is not a copy of the source: its generation 1 is another one/,
     )
-    const listed = await runCli(['list', '--path', here, '--path', there, '--path', join(folder, 'nowhere')])
+    const listed = await callCli(['list', '--path', here, '--path', there, '--path', join(folder, 'nowhere')])
     assert.equal(listed.code, 1)
     assert.match(listed.stdout, /LOCATION[\s\S]*b1[\s\S]*b1[\s\S]*nowhere: there is nothing at/)
   })

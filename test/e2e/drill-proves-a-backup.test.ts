@@ -8,6 +8,7 @@ import { parseJob } from '../../src/config/load-job.ts'
 import { runBackupJob } from '../../src/jobs/backup.ts'
 import type { SeedRecord } from '../servers/driver.ts'
 import { withFolder } from './backup-job.ts'
+import { callCli } from './call-cli.ts'
 import { openCluster } from './raw-produce.ts'
 import { runCli } from './run-cli.ts'
 import { openRegistry } from './schema-world.ts'
@@ -147,7 +148,7 @@ describe('drill', () => {
       )
       assert.deepEqual(await topicsOfTarget(), before)
 
-      const check = () => runCli(['drill', 'verify', '--evidence', report.location, '--public-key', verifying])
+      const check = () => callCli(['drill', 'verify', '--evidence', report.location, '--public-key', verifying])
       const verified = await check()
       assert.equal(verified.code, 0, verified.stderr)
       assert.match(
@@ -161,16 +162,16 @@ describe('drill', () => {
       assert.equal((await check()).code, 3)
 
       const inside = ['--sample', '10', '--topic', 'aud*', '--no-schemas', '--signing-key', signing]
-      const sampled = await runCli(['drill', ...at, ...inside, '--format', 'json'])
+      const sampled = await callCli(['drill', ...at, ...inside, '--format', 'json'])
       assert.equal(sampled.code, 0, sampled.stderr)
       const { evidence: part, location } = JSON.parse(sampled.stdout)
       assert.ok(location.startsWith(join(path, 'b1/reports/evidence/drills/')), location)
       const newest = ['drill', 'verify', '--path', path, '-b', 'b1', '--public-key', verifying]
-      assert.match((await runCli(newest)).stdout, /^Authentic: .*\n.*: proven, 10% of every partition of topics aud\*/)
+      assert.match((await callCli(newest)).stdout, /^Authentic: .*\n.*: proven, 10% of every partition of topics aud\*/)
       assert.deepEqual([part.totals.records, part.totals.topics, part.schemas], [30, 1, null])
       assert.equal(part.scope, '10% of every partition of topics aud*')
 
-      const described = await runCli(['describe', '--path', path, '--backup-id', 'b1'])
+      const described = await callCli(['describe', '--path', path, '--backup-id', 'b1'])
       assert.match(
         described.stdout,
         /^Drilled +\S.*generation 1, proven: 10% of every partition of topics aud\*, 30 records/m,
@@ -181,7 +182,7 @@ describe('drill', () => {
       assert.equal(damaged.code, 3, damaged.stdout + damaged.stderr)
       assert.match(damaged.stdout, /^NOT PROVEN: /m)
       assert.deepEqual(await topicsOfTarget(), before)
-      const listed = await runCli(['list', '--path', path])
+      const listed = await callCli(['list', '--path', path])
       assert.match(listed.stdout, /b1: a drill did not prove the backup \(.*FAILED.*; before that .*proven/)
     }))
 })

@@ -16,6 +16,7 @@ import type { Storage } from '../../src/storage/storage.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import { startS3 } from '../servers/versitygw.ts'
+import { callCli } from './call-cli.ts'
 import { allOf, findMarkers, type Planted, plantMarkers } from './planted-markers.ts'
 import { runCli } from './run-cli.ts'
 import { openRegistry, register, type WatchedRegistry } from './schema-world.ts'
@@ -167,11 +168,11 @@ describe('an encrypted backup', () => {
       [0, 1, 2].map(index => runCli(['backup', '--config', config, '--shard', `${index}/3`])),
     )
     for (const { code, stderr } of shards) assert.equal(code, 0, stderr)
-    const committed = await runCli(['backup', '--config', config, '--commit'])
+    const committed = await callCli(['backup', '--config', config, '--commit'])
     assert.equal(committed.code, 0, committed.stderr)
     await assertExact(parseLocation(join(folder, 'shards')))
     assert.deepEqual(await findMarkers(parseLocation(join(folder, 'shards')), allOf(planted)), new Set())
-    const listed = await runCli(['key', 'list', '--config', config, '--format', 'json'])
+    const listed = await callCli(['key', 'list', '--config', config, '--format', 'json'])
     assert.equal(JSON.parse(listed.stdout).data_keys.length, 1)
   })
 
@@ -217,11 +218,11 @@ describe('an encrypted backup', () => {
     const { path } = inFolder('rotated')
     const config = join(folder, 'rotated.json')
     await writeFile(config, JSON.stringify(document(inFolder('rotated'), encryption())))
-    assert.match((await runCli(['check', '--config', config])).stdout, /b1 has no keys yet/)
+    assert.match((await callCli(['check', '--config', config])).stdout, /b1 has no keys yet/)
     await backUp(inFolder('rotated'), encryption())
-    assert.match((await runCli(['check', '--config', config])).stdout, /the data key [0-9a-f]{32} opens/)
+    assert.match((await callCli(['check', '--config', config])).stdout, /the data key [0-9a-f]{32} opens/)
     const at = ['--path', path, '--backup-id', 'b1']
-    const cli = (...args: string[]) => runCli(args)
+    const cli = (...args: string[]) => callCli(args)
 
     const listed = await cli('list', '--path', path)
     assert.equal(listed.code, 0, listed.stderr)

@@ -7,9 +7,9 @@ import type { Cluster } from '../../src/kafka/cluster.ts'
 import { commitGroupOffsets, fetchGroupOffsets } from '../../src/kafka/group-offsets.ts'
 import type { ConsumedRecord, SeedRecord } from '../servers/driver.ts'
 import { backUp } from './backup-job.ts'
+import { callCli } from './call-cli.ts'
 import { openCluster } from './raw-produce.ts'
 import { restoreByJob, restoreJobText } from './restore-job.ts'
-import { runCli } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -57,7 +57,7 @@ describe('offsets of groups after a restore', () => {
       await commitGroupOffsets(cluster, group, offsets, never)
     }
     const at = ['--bootstrap-server', kafka.server.bootstrapServers.join(), '--path', path, '--format', 'json']
-    const taken = await runCli(['offsets', 'snapshot', ...at])
+    const taken = await callCli(['offsets', 'snapshot', ...at])
     snapshotId = JSON.parse(taken.stdout).snapshot_id
     await backUp({ servers: kafka.server.bootstrapServers, path, include: ['orders'] })
   })
@@ -93,7 +93,15 @@ describe('offsets of groups after a restore', () => {
   const reset = async (strategy: string, ...args: string[]) => {
     const place = ['--bootstrap-server', kafka.server.bootstrapServers.join(), '--path', path]
     const asked = ['--group', '*', '--strategy', strategy, '--from-snapshot', snapshotId, ...args]
-    const { code, stdout, stderr } = await runCli(['offsets', 'reset', ...place, ...asked, '--yes', '--format', 'json'])
+    const { code, stdout, stderr } = await callCli([
+      'offsets',
+      'reset',
+      ...place,
+      ...asked,
+      '--yes',
+      '--format',
+      'json',
+    ])
     assert.equal(code, 0, stderr)
     return JSON.parse(stdout)
   }
@@ -121,7 +129,7 @@ describe('offsets of groups after a restore', () => {
     const map = join(folder, 'map.json')
     const config = join(folder, 'restore.yaml')
     await writeFile(config, restoreJobText(job('copy')))
-    const mapped = await runCli(['offset-map', '--config', config, '--format', 'json'])
+    const mapped = await callCli(['offset-map', '--config', config, '--format', 'json'])
     await writeFile(map, mapped.stdout)
     const { groups: same } = await reset('from_mapping', '--mapping', map)
     for (const { group, outcome } of same) assert.equal(outcome, 'unchanged', `${group}: both ways lead to the same`)
@@ -134,7 +142,7 @@ describe('offsets of groups after a restore', () => {
       const place = ['--bootstrap-server', kafka.server.bootstrapServers.join(), '--path', path]
       const asked = ['--group', 'through', '--strategy', 'header_based', '--from-snapshot', snapshotId]
       const all = ['offsets', 'plan', ...place, ...asked, '--topic-mapping', 'orders=copy', ...args, '--format', 'json']
-      const { code, stdout, stderr } = await runCli(all)
+      const { code, stdout, stderr } = await callCli(all)
       assert.equal(code, 0, stderr)
       return JSON.parse(stdout).groups[0].positions.map((one: { to: number }) => one.to)
     }

@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Cluster } from '../../src/kafka/cluster.ts'
 import { commitGroupOffsets, fetchGroupOffsets } from '../../src/kafka/group-offsets.ts'
 import { jobText } from './backup-job.ts'
+import { callCli } from './call-cli.ts'
 import { openCluster } from './raw-produce.ts'
 import { run, runCli } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
@@ -37,7 +38,7 @@ describe('consumer-group offsets are reset and rolled back', () => {
   const offsets = async (...args: string[]) => {
     const isAsked = ['reset', 'rollback', 'delete'].includes(args[0] ?? '') && !args.includes('--dry-run')
     const agreed = isAsked ? ['--yes'] : []
-    const { code, stdout, stderr } = await runCli(['offsets', ...args, ...agreed, '--format', 'json'])
+    const { code, stdout, stderr } = await callCli(['offsets', ...args, ...agreed, '--format', 'json'])
     return { code, stderr, out: JSON.parse(stdout) }
   }
   const commit = (group: string, at: readonly bigint[], metadata = '') =>
@@ -63,7 +64,7 @@ describe('consumer-group offsets are reset and rolled back', () => {
       ...{ topic: 'events', partition: 0, offset: 10, leader_epoch: -1, metadata: 'noted' },
       ...{ log_start: 0, log_end: 100, lag: 90 },
     })
-    const text = await runCli(['offsets', 'show', '--config', config, '--group', 'listed'])
+    const text = await callCli(['offsets', 'show', '--config', config, '--group', 'listed'])
     assert.match(text.stdout, /events +0 +10 +0 +100 +90 +noted/)
   })
 
@@ -86,7 +87,7 @@ describe('consumer-group offsets are reset and rolled back', () => {
     )
     const dry = await offsets('reset', ...asked, ...when, '--dry-run')
     assert.deepEqual([dry.code, dry.out.groups], [0, plan.out.groups], dry.stderr)
-    const unconfirmed = await runCli(['offsets', 'reset', ...asked, ...when])
+    const unconfirmed = await callCli(['offsets', 'reset', ...asked, ...when])
     assert.equal(unconfirmed.code, 2)
     assert.match(unconfirmed.stderr, /nothing was changed: no terminal to confirm on/)
     assert.deepEqual(await positions('billing'), [5, 6, 7])
@@ -129,7 +130,7 @@ describe('consumer-group offsets are reset and rolled back', () => {
     const stored = await readFile(join(snapshots, `${reset.out.snapshot_id}.json`))
     assert.ok(!stored.includes('secret-readers') && !stored.includes('events'))
     const back = ['rollback', ...place, '--snapshot-id', reset.out.snapshot_id]
-    const without = await runCli(['offsets', ...back, '--yes'])
+    const without = await callCli(['offsets', ...back, '--yes'])
     assert.equal(without.code, 1)
     assert.match(without.stderr, /is encrypted, and opens with key [0-9a-f]{16}.*no key was given.*\(ENCRYPTION_KEY\)/s)
     const rollback = await offsets(...back, '--key-file', keyFile)
@@ -138,7 +139,7 @@ describe('consumer-group offsets are reset and rolled back', () => {
     const planted = await offsets('snapshot', ...place, '--group', 'secret-readers')
     assert.match(planted.stderr, /is not encrypted, as no key is given, but other snapshots at .* are/)
     const toPlain = ['rollback', ...place, '--snapshot-id', planted.out.snapshot_id, '--key-file', keyFile]
-    const refused = await runCli(['offsets', ...toPlain, '--yes'])
+    const refused = await callCli(['offsets', ...toPlain, '--yes'])
     assert.equal(refused.code, 1)
     assert.match(
       refused.stderr,
@@ -154,7 +155,7 @@ describe('consumer-group offsets are reset and rolled back', () => {
   test('a group whose name holds control characters, which Kafka accepts, is shown harmlessly and rolled back', async () => {
     const name = 'strange\nhelp: \x1b[2J\0'
     await commit(name, [3n])
-    const shown = await runCli(['offsets', 'show', '--config', config, '--group', 'strange*'])
+    const shown = await callCli(['offsets', 'show', '--config', config, '--group', 'strange*'])
     assert.ok(shown.stdout.includes('strange\\u000ahelp: \\u001b[2J\\u0000: '), shown.stdout)
     const reset = await offsets('reset', '--config', config, '--group', 'strange*', '--strategy', 'earliest')
     assert.deepEqual([reset.code, await positions(name)], [0, [0]], reset.stderr)
@@ -228,7 +229,7 @@ describe('consumer-group offsets are reset and rolled back', () => {
   test("the script of a plan does with Kafka's own tool what a reset does", async () => {
     await commit("it's $odd", [1n, 2n, 3n, 4n, 5n, 6n])
     const asked = ['--config', config, '--group', "it's $odd", '--strategy', 'offset', '--offset', '42']
-    const { code, stdout, stderr } = await runCli(['offsets', 'script', ...asked])
+    const { code, stdout, stderr } = await callCli(['offsets', 'script', ...asked])
     assert.equal(code, 0, stderr)
     const script = join(folder, 'reset.sh')
     const tool = join(folder, 'kafka-consumer-groups.sh')

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { commitGroupOffsets, fetchGroupOffsets } from '../../src/kafka/group-offsets.ts'
 import { backUp, jobText, withFolder } from './backup-job.ts'
+import { callCli } from './call-cli.ts'
 import { openCluster } from './raw-produce.ts'
-import { runCli } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -43,7 +43,7 @@ describe('offsets of a backup', () => {
         'b1',
         '--yes',
       ]
-      const { code, stderr, stdout } = await runCli(args)
+      const { code, stderr, stdout } = await callCli(args)
       assert.equal(code, 0, stdout + stderr)
       assert.deepEqual(
         (await fetchGroupOffsets(cluster, 'g', 'all', never)).map(({ offset, metadata }) => [offset, metadata]),

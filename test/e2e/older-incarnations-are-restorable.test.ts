@@ -12,8 +12,8 @@ import { openLocation } from '../open-location.ts'
 import { readTopicEntry } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import { backUp, withFolder } from './backup-job.ts'
+import { callCli } from './call-cli.ts'
 import { restoreJobText } from './restore-job.ts'
-import { runCli } from './run-cli.ts'
 import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -79,7 +79,7 @@ describe('older incarnations of a topic stay restorable', () => {
         )
         assert.equal(backups[0]?.generationsRemoved, 1)
         await assertIntact(path)
-        const described = await runCli(['describe', '--path', path, '--backup-id', 'b1'])
+        const described = await callCli(['describe', '--path', path, '--backup-id', 'b1'])
         assert.match(described.stdout, new RegExp(`${label} \\(replaced\\) +2 +1,000 `), described.stderr)
 
         const byId = jobOf(path, {

@@ -14,8 +14,8 @@ import type { Storage } from '../../src/storage/storage.ts'
 import { openLocation } from '../open-location.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import { backUp, withFolder } from './backup-job.ts'
+import { callCli } from './call-cli.ts'
 import { restoreJobText } from './restore-job.ts'
-import { runCli } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -66,11 +66,11 @@ describe('prune removes expired data', () => {
       await grow(path, 'cut')
       const before = await countSegments(path)
       const args = ['prune', '--path', path, '--older-than', '30d', '--grace', '0s', '--format', 'json']
-      const plan = await runCli([...args, '--dry-run'])
+      const plan = await callCli([...args, '--dry-run'])
       assert.deepEqual([plan.code, JSON.parse(plan.stdout).totals.segments], [0, 4], plan.stderr)
-      const refused = await runCli(args)
+      const refused = await callCli(args)
       assert.deepEqual([refused.code, await countSegments(path)], [2, before], refused.stderr)
-      const done = await runCli([...args, '--yes'])
+      const done = await callCli([...args, '--yes'])
       assert.equal(done.code, 0, done.stderr)
       assert.deepEqual([before, await countSegments(path)], [6, 2])
       await assertWhole(path)
@@ -179,7 +179,7 @@ describe('prune removes expired data', () => {
       await kafka.driver.createTopic('two', { partitions: 2 })
       await seed('two', 1)
       for (const backupId of ['two-1', 'two-2']) await backUp({ ...specOf(path, 'two'), backupId })
-      const cli = (...args: string[]) => runCli([...args, '--path', path])
+      const cli = (...args: string[]) => callCli([...args, '--path', path])
       const apart = await cli('prune', '--keep-last', '1', '--yes', '--format', 'json')
       assert.equal(JSON.parse(apart.stdout).totals.backups, 0, 'without --match they are no series')
       const pruned = await cli('prune', '--match', 'two-*', '--keep-last', '1', '--yes')
@@ -199,7 +199,7 @@ describe('prune removes expired data', () => {
       await kafka.driver.createTopic('gone', { partitions: 2 })
       await seed('gone', 1)
       for (const backupId of ['gone', 'gone-2']) await backUp({ ...specOf(path, 'gone'), backupId })
-      const cli = (...args: string[]) => runCli([...args, '--path', path])
+      const cli = (...args: string[]) => callCli([...args, '--path', path])
       const one = ['delete', '--backup-id', 'gone']
       const unasked = await cli(...one)
       assert.deepEqual([unasked.code, await readdir(path)], [2, ['gone', 'gone-2']], unasked.stderr)

@@ -19,9 +19,10 @@ import { RestoreRefusal } from '../../src/restore/refusal.ts'
 import type { Acl } from '../servers/driver.ts'
 import { loginOf, runTool } from './access-world.ts'
 import { backUp, jobText as backupJobText, withFolder } from './backup-job.ts'
+import { callCli } from './call-cli.ts'
 import { openCluster } from './raw-produce.ts'
 import { restoreJobText } from './restore-job.ts'
-import { run, runCli } from './run-cli.ts'
+import { run } from './run-cli.ts'
 import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -294,7 +295,7 @@ describe('a restore is refused before its first write', () => {
     const file = join(path, `${name}.yaml`)
     await writeFile(file, text)
     const argv = ['check', '--config', file, '--acls', 'kafka-acls', '--format', 'json']
-    const { code, stdout, stderr } = await runCli(argv)
+    const { code, stdout, stderr } = await callCli(argv)
     assert.equal(code, 0, stderr)
     const printed: { principal: string; rules: RequiredRule[]; kafka_acls: string[] } = JSON.parse(stdout)
     assert.equal(printed.principal, `User:${name}`)
@@ -345,7 +346,7 @@ describe('a restore is refused before its first write', () => {
       await truncate(audit, 100)
       const file = join(path, 'restore.yaml')
       await writeFile(file, jobText(path, mapping('z'), false))
-      const cli = (...args: string[]) => runCli([...args, '--config', file, '--format', 'json'])
+      const cli = (...args: string[]) => callCli([...args, '--config', file, '--format', 'json'])
       for (const argv of [['restore'], ['restore', '--dry-run']]) {
         const { code, stdout, stderr } = await cli(...argv)
         assert.equal(code, 3, stderr)

@@ -10,9 +10,10 @@ import type { RestoreReport } from '../../src/restore/report.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import type { ConsumedRecord, SeedRecord } from '../servers/driver.ts'
 import { backUp, withFolder } from './backup-job.ts'
+import { callCli } from './call-cli.ts'
 import { openCluster } from './raw-produce.ts'
 import { restoreJobText } from './restore-job.ts'
-import { killRestore, runCli } from './run-cli.ts'
+import { killRestore } from './run-cli.ts'
 import { assertConfigs } from './topic-settings.ts'
 import { useKafka } from './use-kafka.ts'
 
@@ -41,7 +42,7 @@ describe('a restore of a selection', () => {
     const file = join(path, 'restore.yaml')
     await writeFile(file, jobText(path, options))
     const [text, json] = await Promise.all(
-      [[], ['--format', 'json']].map(format => runCli(['restore', '--config', file, '--dry-run', ...format])),
+      [[], ['--format', 'json']].map(format => callCli(['restore', '--config', file, '--dry-run', ...format])),
     )
     assert.deepEqual([text?.code, json?.code], [0, 0], text?.stderr)
     return { text: text?.stdout ?? '', document: JSON.parse(json?.stdout ?? '') }
@@ -308,7 +309,7 @@ describe('a restore of a selection', () => {
       }
       const at = ['--path', path, '--backup-id', 'b1']
       const json = async (code: number, ...args: string[]) => {
-        const ran = await runCli([...args, '--format', 'json'])
+        const ran = await callCli([...args, '--format', 'json'])
         assert.equal(ran.code, code, ran.stderr)
         return JSON.parse(ran.stdout)
       }
@@ -328,7 +329,7 @@ describe('a restore of a selection', () => {
       assert.equal((await json(0, 'restore', ...asOf)).generation, 2)
       assertSameRecords(states[1] ?? [], await consume('states-back'))
       assert.equal((await json(0, 'compare', ...asOf)).ok, true)
-      await runCli(['restore', '--config', file, '--as-of', '2020-01-01T00:00:00Z']).then(({ code, stderr }) => {
+      await callCli(['restore', '--config', file, '--as-of', '2020-01-01T00:00:00Z']).then(({ code, stderr }) => {
         assert.equal(code, 1)
         assert.match(stderr, /has no complete generation that was committed by 2020-01-01T00:00:00.000Z/)
         assert.match(stderr, /The earliest one is generation 1/)
@@ -345,7 +346,7 @@ describe('a restore of a selection', () => {
           [1, 'audit'],
         ],
       )
-      const refused = await runCli(['delete', ...at, '--yes'])
+      const refused = await callCli(['delete', ...at, '--yes'])
       assert.equal(refused.code, 1)
       assert.match(refused.stderr, /is not removed: generation 1 is held/)
       assert.equal((await json(0, 'verify', ...at, '--generation', '1', '--deep')).ok, true)

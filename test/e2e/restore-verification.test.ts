@@ -8,7 +8,7 @@ import { runRestoreJob } from '../../src/jobs/restore.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import type { SeedRecord } from '../servers/driver.ts'
 import { backUp, withFolder } from './backup-job.ts'
-import { runCli } from './run-cli.ts'
+import { callCli } from './call-cli.ts'
 import { assertPolicy } from './topic-settings.ts'
 import { useKafka } from './use-kafka.ts'
 
@@ -90,7 +90,7 @@ describe('a restore with restore.verify', () => {
       await assertPolicy(kafka.server, 'differs-copy', 'delete')
       const file = join(path, 'restore.yaml')
       await writeFile(file, jobText(path, 'differs'))
-      const cli = (...args: string[]) => runCli(['restore', '--config', file, ...args])
+      const cli = (...args: string[]) => callCli(['restore', '--config', file, ...args])
       const again = await cli()
       assert.equal(again.code, 3, again.stderr)
       assert.match(again.stdout, /^THE TARGET DIFFERS: /)
