@@ -10,7 +10,7 @@ import { backUp } from '../e2e/backup-job.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { hashChain } from '../oracle/records.ts'
-import { type Ended, runBackup, startProcess } from './command.ts'
+import { type Ended, startBackup, startProcess } from './command.ts'
 import { Count, type Fault, type FaultOptions, type Outcome } from './fault.ts'
 import { type KillMoment, pickMoments } from './kill-moments.ts'
 import { copyBase, emptyStore, type Lab, openPlace, type Place, prepareSubject, type Subject } from './lab.ts'
@@ -67,7 +67,7 @@ async function runRaces(lab: Lab, { rounds, seed }: FaultOptions): Promise<Outco
   const subject = await prepareSubject(lab, { partitions: 2, records: 20_000, valueBytes: 1000 })
   for (let round = 0; round < rounds; round++) {
     const place = { ...(await copyBase(lab, subject)), cutoffMs: Date.now() }
-    const backup = runBackup(place.config)
+    const backup = startBackup(place.config).ended
     await sleep(random() * 1500)
     const prune = await runChild(place, 0, 'kill-before')
     const { code } = await backup

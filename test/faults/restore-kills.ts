@@ -74,7 +74,7 @@ async function killUntilDone(
 async function timeRestore(lab: Lab, subject: RestoreSubject): Promise<number> {
   const target = await makeTarget(lab, subject)
   const startedAt = performance.now()
-  await runRestore(target)
+  await startRestore(target).ended
   const wholeMs = performance.now() - startedAt
   await dropTarget(lab, target)
   return wholeMs

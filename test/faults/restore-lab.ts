@@ -8,7 +8,7 @@ import type { RestoreReport } from '../../src/restore/report.ts'
 import { backUp } from '../e2e/backup-job.ts'
 import { openCluster } from '../e2e/raw-produce.ts'
 import type { PartitionDigest } from '../servers/driver.ts'
-import { cli, type Ended, type Running, startProcess } from './command.ts'
+import { cli, type Ended, type Running, runHere, startProcess } from './command.ts'
 import type { Lab, Place } from './lab.ts'
 import { makePlace } from './lab.ts'
 import { seedRestoreTopics } from './restore-topics.ts'
@@ -100,11 +100,12 @@ export function startRestore({ config }: Target, ...options: string[]): Running 
   return startProcess(process.execPath, [cli, 'restore', '--config', config, ...options])
 }
 
-export function runRestore(target: Target, ...options: string[]): Promise<Ended> {
-  return startRestore(target, ...options).ended
+/** The same command line in the process of the test. */
+export function runRestore({ config }: Target, ...options: string[]): Promise<Ended> {
+  return runHere(['restore', '--config', config, ...options])
 }
 
-/** The same without a process, with a store of the caller's. */
+/** The same through the library, with a store of the caller's. */
 export async function restoreInProcess({ config }: Target, hooks: Partial<Hooks> = {}): Promise<RestoreReport> {
   const job = parseJob(await readFile(config, 'utf8'), { source: config, env: {}, mode: 'restore' })
   return runRestoreJob(job, { onProgress: () => undefined, ...hooks }, never)

@@ -51,7 +51,7 @@ async function raceWriters(lab: Lab, { rounds, seed }: FaultOptions, hold: Race)
 async function timeRun(lab: Lab, { topic }: Subject): Promise<number> {
   const place = await makePlace(lab, topic)
   const startedAt = performance.now()
-  await runBackup(place.config)
+  await startBackup(place.config).ended
   await emptyStore(place)
   return performance.now() - startedAt
 }
