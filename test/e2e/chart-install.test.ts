@@ -8,6 +8,7 @@ import type { Resource } from '../../src/operator/crd/resource.ts'
 import { buildJob } from '../../src/operator/job/build-job.ts'
 import type { JobStep } from '../../src/operator/job/job-pod.ts'
 import { jobLabels } from '../../src/operator/job/names.ts'
+import { numbersToTry } from '../full.ts'
 import { sampleDraft } from '../operator/job/samples.ts'
 import {
   type ChartValues,
@@ -45,10 +46,13 @@ function renderCase(values: ChartValues): Promise<KubeObject[]> {
   return objects
 }
 
-for (const [name, values] of Object.entries(chartCases)) {
+const cases = Object.entries(chartCases)
+/** Rendering finds what is wrong with the values of a case; linting looks at the chart, which is the same in all of them. */
+const lintedCases = numbersToTry(cases.length)
+
+for (const [at, [name, values]] of cases.entries()) {
   test(`with ${name}, helm reports nothing and the API server accepts every object`, async () => {
-    const linted = await runHelm(['lint', '--strict', '--kube-version', kubeVersion, chartFolder], values)
-    assert.equal(linted.exitCode, 0, linted.stdout + linted.stderr)
+    if (lintedCases.includes(at + 1)) await assertLints(values)
     const objects = await renderCase(values)
     assert.ok(objects.some(({ kind }) => kind === 'Deployment'))
     for (const object of inOrder(objects)) await kube.api.applyDry(object)
@@ -292,6 +296,11 @@ async function rulesOf(values: ChartValues): Promise<Map<string, Rule>> {
   const object = (await renderChart(values, { namespace })).find(({ kind }) => kind === 'PrometheusRule')
   const { groups } = (object?.spec ?? { groups: [] }) as { groups: { rules: Rule[] }[] }
   return new Map(groups.flatMap(({ rules }) => rules).map(rule => [rule.alert, rule]))
+}
+
+async function assertLints(values: ChartValues): Promise<void> {
+  const linted = await runHelm(['lint', '--strict', '--kube-version', kubeVersion, chartFolder], values)
+  assert.equal(linted.exitCode, 0, linted.stdout + linted.stderr)
 }
 
 async function createDry(pod: KubeObject): Promise<void> {

@@ -16,6 +16,7 @@ import { openStorage } from '../../src/storage/open-storage.ts'
 import { isFull } from '../full.ts'
 import { collect } from '../inspect/collect.ts'
 import { withFolder } from './backup-job.ts'
+import { callCli } from './call-cli.ts'
 import { root, run, runCli } from './run-cli.ts'
 import {
   buildWorld,
@@ -36,7 +37,7 @@ const everyRecord = {
   valueAs: 'auto',
 } as const
 const quiet = { onProgress: () => undefined }
-const messagesPerTopic = isFull ? 2000 : 500
+const messagesPerTopic = isFull ? 2000 : 200
 
 describe('schemas are restored with records', () => {
   const kafka = useKafka()
@@ -188,14 +189,14 @@ describe('schemas are restored with records', () => {
       const place = ['--path', path, '--backup-id', 'b1', '--topic', world.topics[0]?.name ?? '']
       const [from, without] = [messagesPerTopic - 10, messagesPerTopic - 9]
       const where = ['--where', `deep.below.below.below.below.below>=${from}`, '--where', `left.base.n!=${without}`]
-      const found = await runCli(['search', ...place, ...where, '--print', '%k\\n'])
+      const found = await callCli(['search', ...place, ...where, '--print', '%k\\n'])
       const expected = world.topics[0]?.messages
         .map(({ value }, at) => ({ at, n: (value as { left?: { base: { n: number } } } | undefined)?.left?.base.n }))
         .filter(({ n }) => n !== undefined && n >= from && n !== without)
         .map(({ at }) => `{"id":${at}}`)
       assert.equal(found.code, 0, found.stderr)
       assert.deepEqual(found.stdout.trimEnd().split('\n').sort(), expected?.sort())
-      const none = await runCli(['search', ...place, '--where', 'left.base.n<0', '--require-match', '--count'])
+      const none = await callCli(['search', ...place, '--where', 'left.base.n<0', '--require-match', '--count'])
       assert.equal(none.code, 6, none.stderr)
     })
   })
@@ -244,7 +245,7 @@ describe('schemas are restored with records', () => {
       }
       const [avro] = world.topics
       const place = ['cat', '--path', path, '--backup-id', 'b1', '--topic', avro?.name ?? '']
-      const found = await runCli([...place, '--key', '{"id":41}', '--print', '%p %k %s\\n'])
+      const found = await callCli([...place, '--key', '{"id":41}', '--print', '%p %k %s\\n'])
       const value = JSON.stringify(avro?.messages[41]?.value)
       assert.deepEqual([found.code, found.stdout], [0, `1 {"id":41} ${value}\n`], found.stderr)
     })
