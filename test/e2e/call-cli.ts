@@ -6,11 +6,12 @@ import type { Ran } from './run-cli.ts'
  * What the program does with these arguments, in the process of the test: the same as `runCli` in a fraction of the CPU
  * time. For tests of what it does, not of how its process starts and ends.
  */
-export async function callCli(args: readonly string[]): Promise<Ran> {
+export async function callCli(args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<Ran> {
   const output: Uint8Array[] = []
   let stderr = ''
   const io: Io = {
     ...processIo(),
+    env,
     stdout: { write: text => output.push(Buffer.from(text)) },
     stderr: {
       write: text => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { offlineNpm } from '../servers/npm-cache.ts'
 import { jobText, withFolder } from './backup-job.ts'
+import { callCli } from './call-cli.ts'
 import { launcher, root, run, runCli } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
@@ -92,7 +93,7 @@ describe('the command line', () => {
     assert.match(own.stderr, /is the folder of one backup[\s\S]*b1 as the backup id/)
     const settings = await readFile(join(kafka.server.dataDirs[0] ?? '', '../server.properties'), 'utf8')
     const controller = /CONTROLLER:\/\/(127\.0\.0\.1:\d+)/.exec(settings)?.[1] ?? assert.fail(settings)
-    const wrong = await runCli(['check', '--config', config, '--set', `source.bootstrap_servers=${controller}`])
+    const wrong = await callCli(['check', '--config', config, '--set', `source.bootstrap_servers=${controller}`])
     assert.equal(wrong.code, 1)
     assert.match(wrong.stderr, /is a controller listener of KRaft, which serves no clients/)
   })
@@ -104,10 +105,10 @@ describe('the command line', () => {
       ['/proc/backups/all', /\/proc/],
       [config, /job\.yaml is (a file, )?not a folder/],
     ] as const) {
-      const checked = await runCli(['check', '--config', config, '--set', `storage.path=${path}`])
+      const checked = await callCli(['check', '--config', config, '--set', `storage.path=${path}`])
       assert.equal(checked.code, 1, checked.stdout)
       assert.match(checked.stdout + checked.stderr, why)
-      const stored = await runCli(['backup', '--config', config, '--set', `storage.path=${path}`])
+      const stored = await callCli(['backup', '--config', config, '--set', `storage.path=${path}`])
       assert.notEqual(stored.code, 0)
       assert.match(stored.stderr, why)
       assert.doesNotMatch(stored.stderr, /offsets to copy/)
@@ -121,20 +122,20 @@ describe('the command line', () => {
     test(`${signal} commits what is stored and exits ${exitCode}`, () =>
       withFolder(async path => {
         await kafka.driver.createTopic(`long-${signal}`, { partitions: 4 })
-        await kafka.driver.seedBulk(`long-${signal}`, { count: 20_000, partitions: 4, valueBytes: 2000 })
+        await kafka.driver.seedBulk(`long-${signal}`, { count: 5000, partitions: 4, valueBytes: 2000 })
         const job = join(path, 'job.yaml')
         const spec = { servers: kafka.server.bootstrapServers, path: join(path, 'store'), include: [`long-${signal}`] }
         await writeFile(job, jobText({ ...spec, backup: { segment_bytes: '1MiB', memory_budget: '32MiB' } }))
         // Too slow to end before the signal comes, also on a busy machine.
-        const slowly = ['backup', '--config', job, '--set', 'backup.rate_limit=1MiB']
+        const slowly = ['backup', '--config', job, '--set', 'backup.rate_limit=256KiB']
         const interrupted = await runCli(slowly, { signal, when: /offsets to copy/ })
         assert.equal(interrupted.code, exitCode, interrupted.stderr)
-        const verified = await runCli(['verify', '--path', spec.path, '--backup-id', 'b1', '--deep'])
+        const verified = await callCli(['verify', '--path', spec.path, '--backup-id', 'b1', '--deep'])
         assert.ok([0, 1].includes(verified.code ?? -1), 'nothing committed yet, or what is committed is whole')
-        const resumed = await runCli(['backup', '--config', job, '--format', 'json'])
+        const resumed = await callCli(['backup', '--config', job, '--format', 'json'])
         assert.equal(resumed.code, 0, resumed.stderr)
-        const listed = await runCli(['list', '--path', spec.path, '--format', 'json'])
-        assert.equal(JSON.parse(listed.stdout).backups[0].records, 20_000)
+        const listed = await callCli(['list', '--path', spec.path, '--format', 'json'])
+        assert.equal(JSON.parse(listed.stdout).backups[0].records, 5000)
       }))
   }
 

@@ -8,6 +8,7 @@ import { commitGroupOffsets } from '../../src/kafka/group-offsets.ts'
 import { progressFields } from '../../src/observe/job-progress.ts'
 import { findFreePorts } from '../servers/ports.ts'
 import { type JobSpec, jobText } from './backup-job.ts'
+import { callCli } from './call-cli.ts'
 import { openCluster } from './raw-produce.ts'
 import { type RunOptions, runCli } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
@@ -63,7 +64,7 @@ describe('a pod reports the result of its job', () => {
     const file = join(folder, `termination-log-${files++}`)
     await writeFile(file, 'of a run before')
     const env = { ...process.env, KAFKA_BACKUP_RESULT_FILE: file }
-    const ran = await runCli(args, { ...options, env })
+    const ran = await (options.signal ? runCli(args, { ...options, env }) : callCli(args, env))
     const line = await readFile(file, 'utf8')
     assert.ok(Buffer.byteLength(line) <= 4096)
     const result = JSON.parse(line)
