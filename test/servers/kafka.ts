@@ -78,9 +78,8 @@ export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServe
   return startCluster(version, options, await brokerArchiveFlags(version))
 }
 
-/** The flags of the archive of a broker's classes. Versions that few tests use have none. */
+/** The flags of the archive of a broker's classes. */
 export async function brokerArchiveFlags(version: string): Promise<string[]> {
-  if (version !== defaultKafkaVersion) return []
   return classArchiveFlags(`kafka-${version}`, async flags => {
     await using server = await startCluster(version, {}, flags)
     await server.stopBroker(0)

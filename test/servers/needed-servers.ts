@@ -74,13 +74,6 @@ export const neededServers: readonly NeededServer[] = [
   ...planDebianPrograms(),
   ...planKafka(defaultKafkaVersion, everyone),
   {
-    name: `Kafka ${defaultKafkaVersion} class archive`,
-    action: 'start a broker once and archive its classes',
-    tools: ['java'],
-    users: everyone,
-    provide: () => brokerArchiveFlags(defaultKafkaVersion),
-  },
-  {
     name: `Kafka ${defaultKafkaVersion} driver class archive`,
     action: 'run the driver once and archive its classes',
     tools: ['java'],
@@ -172,6 +165,13 @@ function planKafka(version: string, users: readonly ServerUser[]): NeededServer[
     },
     ...(hasZooKeeper(version) ? [planLauncher(version, users)] : [planStorage(version, users)]),
     ...(version === defaultKafkaVersion ? planDriver(version, users) : []),
+    {
+      name: `Kafka ${version} class archive`,
+      action: 'start a broker once and archive its classes',
+      tools: ['java'],
+      users,
+      provide: () => brokerArchiveFlags(version),
+    },
   ]
 }
 
