@@ -115,11 +115,15 @@ const smallSettings = {
   'group.initial.rebalance.delay.ms': '0',
   'broker.heartbeat.interval.ms': '1000',
   'broker.session.timeout.ms': '5000',
-  'log.cleaner.backoff.ms': '200',
+  'log.cleaner.backoff.ms': '400',
   'log.cleaner.dedupe.buffer.size': String(8 * 2 ** 20),
   // Tests write old timestamps; a topic that wants retention says so.
   'log.retention.ms': '-1',
   'log.retention.check.interval.ms': '500',
+  // Each thread looks for work several times a second.
+  'num.network.threads': '1',
+  'num.io.threads': '4',
+  'background.threads': '2',
   'log.initial.task.delay.ms': '500',
   'log.segment.delete.delay.ms': '1000',
   // Records without content twice a second, for observers of idle controllers: a third of the CPU time of an idle broker.
