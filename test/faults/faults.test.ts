@@ -26,7 +26,7 @@ for (const [what, store, list] of labs) {
   describe(what, () => {
     let lab: OpenLab
     before(async () => {
-      lab = await openLabAt(servers, store, isFull ? 1 : 0.4)
+      lab = await openLabAt(servers, store, isFull ? 1 : 0.25)
     })
     after(() => lab?.[Symbol.asyncDispose]())
 
