@@ -42,7 +42,7 @@ describe('the operator resets and rolls back offsets', () => {
     ['offset', { offset: 42 }, [42, 42, 42]],
     ['timestamp', later, [10, 10, 10]],
   ]
-  // Like the others, but without a field of their own.
+  // Like the others, but without a field.
   if (isFull) strategies.push(['earliest', {}, [0, 0, 0]], ['latest', {}, [100, 100, 100]])
   for (const [strategy, spec, expected] of strategies) {
     test(`resets to ${strategy}, and rolls back`, async () => {

@@ -18,7 +18,7 @@ export const cli: [command: string, ...args: string[]] =
     ? [process.execPath, join(root, 'bin/kafka-backup.js')]
     : [process.execPath, join(root, 'src/cli/bin.ts')]
 
-/** A run of the program in a process of its own; `callCli` runs it in the process of the test. */
+/** A run of the program in a separate process; `callCli` runs it in the process of the test. */
 export function runCli(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const [command, ...first] = cli
   return run(command, [...first, ...args], options)
