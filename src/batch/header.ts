@@ -52,6 +52,11 @@ export function crcAt(buffer: Buffer, position: number): number {
   return buffer.readUInt32BE(position + 17)
 }
 
+/** Whether the bytes are one batch of the current format, by its header. */
+export function isWholeBatch(bytes: Buffer): boolean {
+  return bytes.length >= HEADER_BYTES && magicAt(bytes, 0) === 2 && bytes.readInt32BE(8) + 12 === bytes.length
+}
+
 /** The caller has checked that the whole header is there and that the magic is 2. */
 export function readHeader(buffer: Buffer, position: number): BatchHeader {
   const baseOffset = readInt64(buffer, position)

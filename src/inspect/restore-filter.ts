@@ -9,7 +9,7 @@ import type { FilterCounts, OpenFilter, RecordFilter, RecordPlace } from '../res
 import type { Storage } from '../storage/storage.ts'
 import { type HeaderCondition, hasDecodedText, hasHeaders, jsonOf, keyForms } from './conditions.ts'
 import { fitsPath } from './json-path.ts'
-import { SchemaDecoder } from './schema-decoder.ts'
+import type { SchemaDecoder } from './schema-decoder.ts'
 import { StoredSchemas } from './stored-schemas.ts'
 
 /** What a record must meet to be restored: one of the keys or prefixes where there are any, all headers, all texts, and all paths. */
@@ -46,6 +46,8 @@ export function restoreFilter(
   }
   const opened = new Map<number, Promise<OpenFilter>>()
   const open = async (storage: Storage, manifest: Manifest, signal: AbortSignal) => {
+    // Only a restore with a filter pays for loading the decoders.
+    const { SchemaDecoder } = await import('./schema-decoder.ts')
     const versions = needsSchemas ? await readSchemas(storage, manifest, signal) : []
     const source = { ofId: async () => [], all: async () => versions }
     const decoders = new Map<string, SchemaDecoder>()

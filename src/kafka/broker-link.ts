@@ -99,7 +99,7 @@ export class BrokerLink {
     exchange: Exchange = {},
   ): Promise<Response> {
     const { maxVersion = api.newest } = exchange
-    const version = this.assertSpeaks({ ...api, newest: Math.min(api.newest, maxVersion) })
+    const version = this.assertSpeaks(maxVersion < api.newest ? { ...api, newest: maxVersion } : api)
     const { oneByOne } = api
     if (!oneByOne || version >= oneByOne.before) return this.#callOnce(api, version, request, signal, exchange)
     const answers: Response[] = []

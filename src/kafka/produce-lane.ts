@@ -7,6 +7,10 @@ import type { BrokerLink } from './broker-link.ts'
 import type { Cluster } from './cluster.ts'
 import { partitionKey } from './offsets.ts'
 import { throttleWaitMs } from './throttle.ts'
+import { MAX_CONTROL_BYTES, ResponseBuffer } from './wire/buffer-pool.ts'
+
+/** Of the response for a few dozen partitions; a longer one gets separate memory. */
+const RESPONSE_BYTES = 4096
 
 export interface ProduceLaneOptions {
   /** How long a leader may wait until the other replicas have the batch. */
@@ -36,6 +40,9 @@ export class ProduceLane {
   readonly #options: ProduceLaneOptions
   #link: BrokerLink | undefined
   #queue: Promise<unknown> = Promise.resolve()
+  /** What is decoded of a response does not point into it. */
+  readonly #response = new ResponseBuffer(RESPONSE_BYTES, MAX_CONTROL_BYTES)
+  /** 0 for not at all. */
   #throttledUntil = 0
   #isClosed = false
 
@@ -63,18 +70,17 @@ export class ProduceLane {
   async #exchange(entries: readonly ProduceEntry[], signal: AbortSignal): Promise<ProducedPartition[]> {
     const { limiter, timeoutMs } = this.#options
     const request = produceRequest(entries, timeoutMs)
-    await this.#waitOutThrottle(signal)
-    await limiter?.wait(signal)
-    const link = await this.#open(signal)
-    const answer = await link.call(produceApi, request, signal, { waitMs: timeoutMs })
-    this.#throttledUntil = this.#cluster.clock.monotonic() + throttleWaitMs(answer.throttleMs)
+    if (this.#throttledUntil > 0) await this.#waitOutThrottle(signal)
+    if (limiter) await limiter.wait(signal)
+    const link = this.#link?.isOpen ? this.#link : await this.#open(signal)
+    const answer = await link.call(produceApi, request, signal, { waitMs: timeoutMs, target: this.#response })
+    const throttleMs = throttleWaitMs(answer.throttleMs)
+    this.#throttledUntil = throttleMs > 0 ? this.#cluster.clock.monotonic() + throttleMs : 0
     limiter?.spend(bytesOf(request))
     return inOrderOf(entries, answer, link.name)
   }
 
   async #open(signal: AbortSignal): Promise<BrokerLink> {
-    const known = this.#link
-    if (known?.isOpen) return known
     if (this.#isClosed) throw laneClosed(this.brokerId)
     const link = await this.#cluster.openLink(this.brokerId, signal)
     this.#link = link
@@ -111,7 +117,7 @@ function bytesOf({ topics }: ProduceRequest): number {
   return pieces.reduce((sum, piece) => sum + piece.length, 0)
 }
 
-/** A batch of which the broker says nothing must not pass for a stored one. */
+/** A batch of which the broker says nothing must not pass for a stored one. Brokers answer in the order of the request, but need not. */
 function inOrderOf(entries: readonly ProduceEntry[], { topics }: ProduceResponse, broker: string): ProducedPartition[] {
   const answers = topics.flatMap(({ name, partitions }) => partitions.map(one => ({ topic: name, ...one })))
   const byKey = new Map(answers.map(answer => [partitionKey(answer), answer]))

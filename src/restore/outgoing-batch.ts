@@ -16,6 +16,14 @@ export interface Outgoing {
   ids?: IdCounts
 }
 
+/** Some batches, in order, made as they are taken. Their memory may be used again when the next block is requested. */
+export type OutgoingBlock = Iterable<Outgoing>
+
+/** One by one. */
+export async function* flatten(blocks: AsyncIterable<OutgoingBlock>): AsyncGenerator<Outgoing> {
+  for await (const block of blocks) yield* block
+}
+
 /**
  * `cut` is by a range, a window, a filter, the start of a log or a restore that resumes inside a batch. Of several reasons the
  * first of these counts.
@@ -44,7 +52,7 @@ interface BatchSource {
 }
 
 /** The counts are reported with the last one. */
-export function* named(
+export function* asOutgoing(
   batches: readonly RebuiltBatch[],
   options: BatchSource,
   conversion: Conversion,

@@ -6,8 +6,8 @@ import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
 import type { Storage } from '../storage/storage.ts'
 import { keyFilter, legsFrom, type SourcePosition, startOf } from './legs.ts'
-import { type OutgoingOptions, readOutgoing } from './outgoing.ts'
-import type { OffsetRun, Outgoing } from './outgoing-batch.ts'
+import { type OutgoingOptions, readBlocks } from './outgoing.ts'
+import { flatten, type OffsetRun, type Outgoing, type OutgoingBlock } from './outgoing-batch.ts'
 import type { PlannedLeg, PlannedStream, PlannedTopic, RestorePlan } from './plan.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { IdRewriter } from './rewrite-ids.ts'
@@ -40,8 +40,8 @@ export async function* readLegs(
   from: SourcePosition,
   prepare: (leg: PlannedLeg) => OutgoingOptions | Promise<OutgoingOptions>,
   signal: AbortSignal,
-): AsyncGenerator<Outgoing> {
-  for (const leg of legsFrom(stream, from)) yield* readOutgoing(storage, await prepare(leg), signal)
+): AsyncGenerator<OutgoingBlock> {
+  for (const leg of legsFrom(stream, from)) yield* readBlocks(storage, await prepare(leg), signal)
 }
 
 /** What of a leg's segments is sent, and how. Good for one reading: a rewriter counts as it goes. */
@@ -108,16 +108,11 @@ export function openOutgoing(
   signal: AbortSignal,
 ): AsyncGenerator<Outgoing> {
   const { stream } = planned
-  return readLegs(
-    backup.storage,
-    stream,
-    startOf(stream),
-    async leg => {
-      const segments = await readSegments(backup, leg, signal)
-      return outgoingOptions(options, planned, { ...leg, segments }, LIMITS)
-    },
-    signal,
-  )
+  const prepare = async (leg: PlannedLeg) => {
+    const segments = await readSegments(backup, leg, signal)
+    return outgoingOptions(options, planned, { ...leg, segments }, LIMITS)
+  }
+  return flatten(readLegs(backup.storage, stream, startOf(stream), prepare, signal))
 }
 
 /** Their records as they were at the source, those of one batch at a time. */

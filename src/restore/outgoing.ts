@@ -11,7 +11,7 @@ import { mapAhead, readAhead } from '../lib/read-ahead.ts'
 import { freeMemory, giveBackMemory } from '../lib/recycled-memory.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { IdCounts } from './id-counts.ts'
-import { asStored, type Conversion, named, type Outgoing } from './outgoing-batch.ts'
+import { asOutgoing, asStored, type Conversion, flatten, type Outgoing, type OutgoingBlock } from './outgoing-batch.ts'
 import type { PatchedBatch } from './patch-ids.ts'
 import { openPatching, type Patching } from './patch-threads.ts'
 import { examinePieces, indexAborted, openAhead, type Piece, readPieces } from './pieces.ts'
@@ -56,26 +56,42 @@ const PATCHES_AT_ONCE = 2
  * The records of a partition that a reader of committed data would see, from the archive, as batches: as they were stored
  * if possible, and rebuilt otherwise.
  */
-export async function* readOutgoing(
+export function readOutgoing(
   storage: Storage,
   options: OutgoingOptions,
   signal: AbortSignal,
 ): AsyncGenerator<Outgoing> {
-  try {
-    yield* readAll(storage, options, signal)
-  } catch (cause) {
-    if (!(cause instanceof KafkaBackupError) || !hasCode(cause, 'BATCH_INVALID', 'BATCH_OLD_FORMAT')) throw cause
-    throw new KafkaBackupError(cause.code, `${options.name}: ${cause.message}`, { cause })
-  }
+  return flatten(readBlocks(storage, options, signal))
 }
 
-async function* readAll(storage: Storage, options: OutgoingOptions, signal: AbortSignal): AsyncGenerator<Outgoing> {
+/** The same in blocks: waiting for each batch would cost more than preparing it. */
+export async function* readBlocks(
+  storage: Storage,
+  options: OutgoingOptions,
+  signal: AbortSignal,
+): AsyncGenerator<OutgoingBlock> {
   const patching = options.ids && openPatching()
   try {
-    yield* readSegments(storage, options, patching, signal)
+    for await (const block of readSegments(storage, options, patching, signal)) yield named(block, options)
+  } catch (error) {
+    throw explain(error, options)
   } finally {
     patching?.close()
   }
+}
+
+function* named(block: OutgoingBlock, options: OutgoingOptions): Generator<Outgoing> {
+  try {
+    yield* block
+  } catch (error) {
+    throw explain(error, options)
+  }
+}
+
+/** What the batches themselves lack has no name yet. */
+function explain(cause: unknown, { name }: OutgoingOptions): unknown {
+  if (!(cause instanceof KafkaBackupError) || !hasCode(cause, 'BATCH_INVALID', 'BATCH_OLD_FORMAT')) return cause
+  return new KafkaBackupError(cause.code, `${name}: ${cause.message}`, { cause })
 }
 
 async function* readSegments(
@@ -83,7 +99,7 @@ async function* readSegments(
   options: OutgoingOptions,
   patching: Patching | undefined,
   signal: AbortSignal,
-): AsyncGenerator<Outgoing> {
+): AsyncGenerator<OutgoingBlock> {
   const aborted = indexAborted([...options.segments.flatMap(segment => segment.aborted ?? []), ...options.openAborted])
   const gathering = (options.takes || options.selects) && openGathering(options)
   const segments = options.segments.filter(one => one.end_offset > options.start && one.start_offset < options.end)
@@ -95,19 +111,43 @@ async function* readSegments(
       const scoped = { ...options, start }
       if (gathering) {
         const pieces = readPieces(ahead, segment, wanted, signal)
-        for await (const piece of readAhead(pieces)) yield* gather(gathering, piece, scoped)
+        for await (const piece of readAhead(pieces)) yield gather(gathering, piece, scoped)
       } else {
-        const groups = readGroups(examinePieces(ahead, segment, wanted, signal), scoped)
-        for await (const group of patching ? patched(groups, scoped, patching) : groups) {
-          yield* convert(group, scoped)
-          if (options.givesBack) giveBack(group)
-        }
+        const pieces = readAhead(examinePieces(ahead, segment, wanted, signal))
+        yield* patching ? patchGroups(pieces, scoped, patching) : convertPieces(pieces, scoped)
       }
     }
   } finally {
     await ahead.close()
   }
-  if (gathering) yield* named(gathering.flush(), options, gatheredBy(options), options.ids?.takeCounts())
+  if (gathering) yield asOutgoing(gathering.flush(), options, gatheredBy(options), options.ids?.takeCounts())
+}
+
+async function* convertPieces(pieces: AsyncIterable<Piece>, options: OutgoingOptions): AsyncGenerator<OutgoingBlock> {
+  for await (const piece of pieces) {
+    yield convertPiece(piece, options)
+    if (options.givesBack) giveBackMemory(piece.bytes)
+  }
+}
+
+function* convertPiece(piece: Piece, options: OutgoingOptions): Generator<Outgoing> {
+  for (const group of planGroups(piece, options)) {
+    const [only] = group.sources
+    if (only && group.staysAsStored) yield asStored(only, options)
+    else yield* convert(group, options)
+  }
+}
+
+/** A block for each batch that is patched: the next ones are patched meanwhile. */
+async function* patchGroups(
+  pieces: AsyncIterable<Piece>,
+  options: OutgoingOptions,
+  patching: Patching,
+): AsyncGenerator<OutgoingBlock> {
+  for await (const group of patched(readGroups(pieces, options), options, patching)) {
+    yield convert(group, options)
+    if (options.givesBack) giveBack(group)
+  }
 }
 
 /** Batches that become one, or one that stays as it is. */
@@ -127,8 +167,8 @@ function giveBack({ sources, patched, endOf }: Group): void {
 }
 
 async function* readGroups(pieces: AsyncIterable<Piece>, options: OutgoingOptions): AsyncGenerator<Group> {
-  for await (const piece of readAhead(pieces)) {
-    const groups = planGroups(piece, options)
+  for await (const piece of pieces) {
+    const groups = [...planGroups(piece, options)]
     for (const group of groups) yield group === groups.at(-1) ? { ...group, endOf: piece.bytes } : group
   }
 }
@@ -155,7 +195,7 @@ function* convert({ sources, staysAsStored, patched }: Group, options: OutgoingO
   const rebuilt = rebuildBatches(sources, { ...fixed, ...(ids && { patch: ids.patch }) })
   const counts = ids?.takeCounts()
   const headers = sources.map(({ header }) => header)
-  yield* named(rebuilt, options, conversionOf(headers, options, counts), counts)
+  yield* asOutgoing(rebuilt, options, conversionOf(headers, options, counts), counts)
 }
 
 /** A batch that can be sent as it was stored, or patched; unless it became too large when it was recompressed. */
@@ -167,7 +207,7 @@ function* alone(
 ): Generator<Outgoing> {
   const { batch, counts, isChanged } = patched ?? { batch: stored, counts: undefined, isChanged: false }
   if (batch.header.sizeBytes > options.maxBytes) {
-    yield* named(rebuildBatches([batch], fixed), options, 'oversize', counts)
+    yield* asOutgoing(rebuildBatches([batch], fixed), options, 'oversize', counts)
     return
   }
   const outgoing = asStored(batch, options)
@@ -175,15 +215,14 @@ function* alone(
 }
 
 /** Which batches become one, and which stay as they are. */
-function planGroups({ bytes, headers, earliest }: Piece, options: OutgoingOptions): Group[] {
+function* planGroups({ bytes, headers, earliest }: Piece, options: OutgoingOptions): Generator<Group> {
   const limits = limitsOf(options)
-  return planMerges(headers, mergeLimits(options.batchBytes)).map(({ start, count }) => {
-    const some = headers.slice(start, start + count)
-    const [only] = some
-    const isWhole = only !== undefined && count === 1 && !options.edit && only.lastOffset < options.end
-    const sources = some.map(header => ({ bytes, header }))
-    return { sources, staysAsStored: isWhole && staysAsStored(only, limits, earliest.get(only)) }
-  })
+  for (const { start, count } of planMerges(headers, mergeLimits(options.batchBytes))) {
+    const sources = headers.slice(start, start + count).map(header => ({ bytes, header }))
+    const only = count === 1 ? headers[start] : undefined
+    const isWhole = only !== undefined && !options.edit && only.lastOffset < options.end
+    yield { sources, staysAsStored: isWhole && staysAsStored(only, limits, earliest.get(only)) }
+  }
 }
 
 function mergeLimits(batchBytes: number): MergeLimits {
@@ -211,7 +250,7 @@ function openGathering(options: OutgoingOptions): Rebuilder {
 function* gather(gathering: Rebuilder, { bytes, headers }: Piece, options: OutgoingOptions): Generator<Outgoing> {
   for (const header of headers) {
     const full = gathering.add({ bytes, header }, options)
-    if (full.length > 0) yield* named(full, options, gatheredBy(options), options.ids?.takeCounts())
+    if (full.length > 0) yield* asOutgoing(full, options, gatheredBy(options), options.ids?.takeCounts())
   }
 }
 

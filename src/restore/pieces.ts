@@ -58,7 +58,8 @@ export async function* readPieces(
     next = (all.at(-1)?.lastOffset ?? next - 1n) + 1n
     const headers = all.filter(header => {
       if (header.lastOffset < start || header.baseOffset >= end || !isVisible(header, aborted)) return false
-      return !['empty', 'outside'].includes(needsRebuild(header, limits) ?? '')
+      const reason = needsRebuild(header, limits)
+      return reason !== 'empty' && reason !== 'outside'
     })
     yield { bytes, headers, earliest: new Map() }
   }
@@ -75,7 +76,8 @@ export async function* examinePieces(
   signal: AbortSignal,
 ): AsyncGenerator<Piece> {
   for await (const piece of readPieces(storage, segment, wanted, signal)) {
-    const open = piece.headers.filter(header => mayStay(header, wanted.limits))
+    // Without a window no time matters.
+    const open = wanted.limits.timeWindow ? piece.headers.filter(header => mayStay(header, wanted.limits)) : []
     const times = await runPool(open, LOOKS_AT_ONCE, header => leastTime(piece.bytes, header))
     const known = open.flatMap((header, i) => {
       const time = times[i]

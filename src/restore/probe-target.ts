@@ -7,7 +7,7 @@ import { assertDeletable, deleteTopic, deleteTopicNamed } from '../kafka/topic-d
 import { waitForTopics } from '../kafka/topic-leaders.ts'
 import type { Clock } from '../lib/clock.ts'
 import { newTopic } from './fit-settings.ts'
-import type { Outgoing } from './outgoing-batch.ts'
+import type { Outgoing, OutgoingBlock } from './outgoing-batch.ts'
 import type { PlannedTopic } from './plan.ts'
 import { type ProbedStream, type ProbeLimits, perSecond } from './probe-backup.ts'
 import { Replay } from './replay.ts'
@@ -190,11 +190,11 @@ function openStream(
   identity: ProducerIdentity,
   mayContinue: () => boolean,
 ): Stream {
-  const open = async function* (): AsyncGenerator<Outgoing> {
+  const open = async function* (): AsyncGenerator<OutgoingBlock> {
     while (mayContinue()) {
       for await (const batch of source()) {
         if (!mayContinue()) return
-        yield batch
+        yield [batch]
       }
     }
   }

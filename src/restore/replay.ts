@@ -109,10 +109,16 @@ export class Replay {
     }
   }
 
-  async #peek(stream: Stream): Promise<Outgoing | undefined> {
+  /** Most batches are ready, and need no promise. */
+  #peek(stream: Stream): Outgoing | undefined | Promise<Outgoing | undefined> {
+    const batch = stream.peek()
+    return batch instanceof Promise ? this.#read(batch) : batch
+  }
+
+  async #read(reading: Promise<Outgoing | undefined>): Promise<Outgoing | undefined> {
     const { clock } = this.#parts.cluster
     const askedAt = clock.monotonic()
-    const batch = await stream.peek()
+    const batch = await reading
     this.waitedMs.backup += clock.monotonic() - askedAt
     return batch
   }

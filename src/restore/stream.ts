@@ -1,10 +1,10 @@
+import { isWholeBatch } from '../batch/header.ts'
 import { stampBatch } from '../batch/stamp.ts'
-import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { ProducerIdentity } from '../kafka/produce-lane.ts'
 import { addCounts, type IdTally, noCounts } from './id-counts.ts'
 import type { SourcePosition } from './legs.ts'
-import type { Conversion, Outgoing } from './outgoing-batch.ts'
+import type { Conversion, Outgoing, OutgoingBlock } from './outgoing-batch.ts'
 import type { StreamProgress } from './progress.ts'
 
 interface StreamParts {
@@ -12,8 +12,8 @@ interface StreamParts {
   topicId: string
   partition: number
   identity: ProducerIdentity
-  /** The batches from this place of the source on. */
-  open: (from: SourcePosition) => AsyncIterator<Outgoing>
+  /** The batches from this place of the source on, in blocks. */
+  open: (from: SourcePosition) => AsyncIterator<OutgoingBlock>
   /** About how many records there are from this place of the source on. */
   countFrom: (from: SourcePosition) => Promise<number>
   /** Others may write to the partition, too. */
@@ -31,7 +31,8 @@ export class Stream {
   /** What all runs have found of schema ids, in so many records. */
   readonly checked: IdTally
   readonly #parts: StreamParts
-  #batches: AsyncIterator<Outgoing> | undefined
+  #blocks: AsyncIterator<OutgoingBlock> | undefined
+  #block: Iterator<Outgoing> | undefined
   #next: Outgoing | undefined
   #progress: StreamProgress
   /** Records whose schema ids come with a later batch. */
@@ -69,24 +70,53 @@ export class Stream {
     return this.#progress.isDone ? 0 : this.#parts.countFrom(this.#progress)
   }
 
-  /** The batch that is to be sent next, stamped; the same one until it is stored. Undefined at the end. */
-  async peek(): Promise<Outgoing | undefined> {
+  /** The batch that is to be sent next, stamped; the same one until it is stored. Undefined at the end. A promise only where it must be read first. */
+  peek(): Outgoing | undefined | Promise<Outgoing | undefined> {
     if (this.#next || this.#progress.isDone) return this.#next
-    this.#batches ??= this.#parts.open(this.#progress)
-    const { value, done } = await this.#batches.next().catch(error => {
-      // A generator that has thrown says that it is at its end when it is asked again.
+    return this.#takeNext() ?? this.#read()
+  }
+
+  async #read(): Promise<Outgoing | undefined> {
+    for (;;) {
+      this.#blocks ??= this.#parts.open(this.#progress)
+      const { value, done } = await this.#blocks.next().catch(error => {
+        // A generator that has thrown says that it is at its end when it is asked again.
+        this.#restart()
+        throw error
+      })
+      if (done) {
+        this.#progress = { ...this.#progress, isDone: true }
+        return undefined
+      }
+      this.#block = value[Symbol.iterator]()
+      const next = this.#takeNext()
+      if (next) return next
+    }
+  }
+
+  /** Undefined at the end of the block. */
+  #takeNext(): Outgoing | undefined {
+    if (!this.#block) return undefined
+    let next: Outgoing | undefined
+    try {
+      const { value, done } = this.#block.next()
+      next = done ? undefined : value
+    } catch (error) {
       this.#restart()
       throw error
-    })
-    if (done) {
-      this.#progress = { ...this.#progress, isDone: true }
+    }
+    if (!next) {
+      this.#block = undefined
       return undefined
     }
-    const [header] = walkBatches(value.bytes, 0, value.bytes.length)
-    if (!header) throw new KafkaBackupError('INTERNAL', `${this.name}: what is to be sent is not a batch`)
-    stampBatch(value.bytes, header, { ...this.#parts.identity, baseSequence: this.#progress.sequence })
-    this.#next = value
-    return value
+    const { bytes } = next
+    if (!isWholeBatch(bytes)) {
+      throw new KafkaBackupError('INTERNAL', `${this.name}: what is to be sent is not a batch`)
+    }
+    const { producerId, producerEpoch } = this.#parts.identity
+    stampBatch(bytes, 0, bytes.length, { producerId, producerEpoch, baseSequence: this.#progress.sequence })
+    this.#next = next
+    return next
   }
 
   /** The broker has appended the batch at this offset. */
@@ -151,8 +181,9 @@ export class Stream {
   #restart(): void {
     this.#uncounted = 0
     // Later read failures are ignored.
-    void this.#batches?.return?.().catch(() => undefined)
-    this.#batches = undefined
+    void this.#blocks?.return?.().catch(() => undefined)
+    this.#blocks = undefined
+    this.#block = undefined
   }
 
   #advance(count: number, targetOffset: bigint, { sourcePartition, sourceOffset }: SourcePosition): void {
@@ -163,7 +194,7 @@ export class Stream {
 
 /** Sequences have 31 bits and restart at 0. */
 export function nextSequence(sequence: number, count: number): number {
-  return Number((BigInt(sequence) + BigInt(count)) % 2_147_483_648n)
+  return (sequence + count) % 2_147_483_648
 }
 
 /** Behind the first `count` records of the batch. */

@@ -228,7 +228,7 @@ describe('looking for what is on the target', () => {
           const read = async function* () {
             open++
             try {
-              yield* outgoings(10, 10)
+              yield outgoings(10, 10)
             } finally {
               open--
             }

@@ -1,7 +1,7 @@
 import type { Manifest, ManifestPartition, ManifestTopic } from '../../src/archive/manifest.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
 import type { SourcePosition } from '../../src/restore/legs.ts'
-import type { Outgoing } from '../../src/restore/outgoing-batch.ts'
+import type { Outgoing, OutgoingBlock } from '../../src/restore/outgoing-batch.ts'
 import type { StreamProgress } from '../../src/restore/progress.ts'
 import { Stream } from '../../src/restore/stream.ts'
 import { draftManifest, topicOf } from '../archive/sample-archive.ts'
@@ -41,11 +41,11 @@ export function sampleStream(
   changes: Partial<StreamProgress> = {},
   isShared = false,
 ): Stream {
-  const open = async function* ({ sourceOffset }: SourcePosition): AsyncGenerator<Outgoing> {
+  const open = async function* ({ sourceOffset }: SourcePosition): AsyncGenerator<OutgoingBlock> {
     for (let at = Number(sourceOffset); at < total; at += size) {
       const count = Math.min(size, total - at)
       const runs = [{ sourceOffset: BigInt(at), count }]
-      yield { bytes: encodeRun(BigInt(at), count), recordCount: count, sourcePartition: 0, runs }
+      yield [{ bytes: encodeRun(BigInt(at), count), recordCount: count, sourcePartition: 0, runs }]
     }
   }
   const known = { targetOffset: 0n, sourcePartition: 0, sourceOffset: 0n, sequence: 0, isFilled: false, isDone: false }

@@ -54,7 +54,7 @@ describe('a stream', () => {
     const opened: bigint[] = []
     const open = async function* ({ sourceOffset }: SourcePosition) {
       opened.push(sourceOffset)
-      yield { ...first, runs }
+      yield [{ ...first, runs }]
     }
     const place = { topic: 't', partition: 0 }
     const progress = { ...place, ...nothing }
@@ -72,7 +72,7 @@ describe('a stream', () => {
     const open = async function* ({ sourceOffset }: SourcePosition) {
       for (let at = Number(sourceOffset); at < 30; at += 15) {
         if (at > 0 && failures-- > 0) throw new KafkaBackupError('STORAGE_UNAVAILABLE', 'not now')
-        yield { ...(outgoings(15)[0] as Outgoing), runs: [{ sourceOffset: BigInt(at), count: 15 }] }
+        yield [{ ...(outgoings(15)[0] as Outgoing), runs: [{ sourceOffset: BigInt(at), count: 15 }] }]
       }
     }
     const place = { topic: 't', partition: 0 }
@@ -111,7 +111,7 @@ describe('a stream', () => {
     let failures = 1
     const open = async function* (_: SourcePosition) {
       if (failures-- > 0) throw new KafkaBackupError('STORAGE_UNAVAILABLE', 'not now')
-      yield* outgoings(4)
+      yield outgoings(4)
     }
     const place = { topic: 't', partition: 0 }
     const progress = { ...place, ...nothing }
@@ -119,7 +119,7 @@ describe('a stream', () => {
       { ...place, topicId: '', identity, open, countFrom: async () => 0, isShared: false },
       progress,
     )
-    await assert.rejects(stream.peek(), /not now/)
+    await assert.rejects(async () => stream.peek(), /not now/)
     assert.equal((await stream.peek())?.recordCount, 4, 'it is not taken for its end')
   })
 

@@ -1,3 +1,8 @@
+/** Of a fetched response, which may hold one huge batch. Text of another protocol reads as more. */
+export const MAX_FETCH_BYTES = 1 << 30
+/** Of every other response: metadata of a million partitions take less. */
+export const MAX_CONTROL_BYTES = 256 << 20
+
 /** A fixed number of response buffers, made when first needed. This is what bounds the memory of a copy. */
 export class BufferPool {
   readonly bufferBytes: number
@@ -33,10 +38,13 @@ export class BufferPool {
  * nothing; an answer that does not fit (a single huge batch) gets separate memory that is released afterwards.
  */
 export class ResponseBuffer {
+  /** The largest answer that it takes. */
+  readonly maxBytes: number
   #home: Buffer
   #bytes: Buffer
 
-  constructor(sizeBytes: number) {
+  constructor(sizeBytes: number, maxBytes = MAX_FETCH_BYTES) {
+    this.maxBytes = maxBytes
     // Outside the pool of small buffers, and zeroed lazily by the kernel instead of up front.
     this.#home = Buffer.allocUnsafeSlow(sizeBytes)
     this.#bytes = this.#home

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { ResponseBuffer } from './buffer-pool.ts'
+import { MAX_CONTROL_BYTES, MAX_FETCH_BYTES, ResponseBuffer } from './buffer-pool.ts'
 import { type ConnectionPhase, hungUp } from './connection-error.ts'
 import type { Endpoint } from './endpoint.ts'
 import { classifyFailure, openSocket, readyEvent, type TlsSettings } from './socket.ts'
@@ -26,10 +26,6 @@ interface Pending {
   reject(error: Error): void
 }
 
-/** Of a fetched answer, which may hold one huge batch. Text of another protocol reads as more. */
-const MAX_FETCH_BYTES = 1 << 30
-/** Of every other answer: metadata of a million partitions take less. */
-const MAX_CONTROL_BYTES = 256 << 20
 /** Of the first answer, before the peer has shown that it is a broker. */
 const MAX_FIRST_BYTES = 1 << 20
 /** How a TLS listener answers plain text: record type 21 (alert), version 3. */
@@ -50,7 +46,12 @@ export class Connection {
   readonly endpoint: Endpoint
   readonly #socket: Socket
   readonly #scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
+  /** Of the request under way: once it is answered, it was sent. */
+  readonly #length = Buffer.allocUnsafeSlow(4)
   readonly #options: ConnectionOptions
+  /** The signal that ends the connection when it is aborted during a request. */
+  #watched: AbortSignal | undefined
+  #isWaiting = false
   #pending: Pending | undefined
   #failure: KafkaBackupError | undefined
   #queue: Promise<unknown> = Promise.resolve()
@@ -119,14 +120,13 @@ export class Connection {
       () =>
         new Promise((resolve, reject) => {
           if (this.#failure) return reject(this.#failure)
-          const into = target ?? new ResponseBuffer(CONTROL_RESPONSE_BYTES)
+          const into = target ?? new ResponseBuffer(CONTROL_RESPONSE_BYTES, MAX_CONTROL_BYTES)
           into.reset()
-          const maxBytes = this.#maxAnswerBytes(target !== undefined)
+          const maxBytes = this.#phase === 'answered' ? into.maxBytes : MAX_FIRST_BYTES
           this.#pending = { target: into, maxBytes, filled: 0, needed: 4, filledBefore: 0, resolve, reject }
-          const length = Buffer.allocUnsafe(4)
-          length.writeInt32BE(pieces.reduce((sum, piece) => sum + piece.length, 0))
+          this.#length.writeInt32BE(pieces.reduce((sum, piece) => sum + piece.length, 0))
           this.#socket.cork()
-          this.#socket.write(length)
+          this.#socket.write(this.#length)
           for (const piece of pieces) this.#socket.write(piece)
           this.#socket.uncork()
         }),
@@ -137,13 +137,13 @@ export class Connection {
 
   async #withDeadline<T>(ms: number, call: () => Promise<T>, verb: string, signal: AbortSignal): Promise<T> {
     signal.throwIfAborted()
-    const onAbort = () => this.#fail(abortError(signal))
+    this.#watch(signal)
     const ring = () => {
       if (this.#movedOn()) cancel = this.#options.clock.after(ms, ring)
       else this.#fail(new KafkaBackupError('KAFKA_TIMEOUT', `${this.#name} did not ${verb} within ${ms} ms`))
     }
     let cancel = this.#options.clock.after(ms, ring)
-    signal.addEventListener('abort', onAbort, { once: true })
+    this.#isWaiting = true
     try {
       return await call()
     } catch (error) {
@@ -151,13 +151,25 @@ export class Connection {
       throw error
     } finally {
       cancel()
-      signal.removeEventListener('abort', onAbort)
+      this.#isWaiting = false
     }
   }
 
-  #maxAnswerBytes(isFetch: boolean): number {
-    if (this.#phase !== 'answered') return MAX_FIRST_BYTES
-    return isFetch ? MAX_FETCH_BYTES : MAX_CONTROL_BYTES
+  /** The listener stays for the next request with the same signal: adding and removing one costs more than the rest of a small request. */
+  #watch(signal: AbortSignal): void {
+    if (this.#watched === signal) return
+    this.#unwatch()
+    this.#watched = signal
+    signal.addEventListener('abort', this.#onAbort)
+  }
+
+  #unwatch(): void {
+    this.#watched?.removeEventListener('abort', this.#onAbort)
+    this.#watched = undefined
+  }
+
+  readonly #onAbort = () => {
+    if (this.#watched && this.#isWaiting) this.#fail(abortError(this.#watched))
   }
 
   /** A response that arrives slowly is not silence, as long as bytes keep arriving. */
@@ -217,6 +229,7 @@ export class Connection {
   #fail(error: KafkaBackupError): void {
     if (this.#failure) return
     this.#failure = error
+    this.#unwatch()
     this.#socket.destroy()
     this.#pending?.reject(error)
     this.#pending = undefined
