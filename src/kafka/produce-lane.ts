@@ -100,14 +100,18 @@ function laneClosed(brokerId: number): KafkaBackupError {
 }
 
 function produceRequest(entries: readonly ProduceEntry[], timeoutMs: number): ProduceRequest {
-  // A broker keeps one batch of a partition that is named twice, and drops the other without a word.
-  if (new Set(entries.map(partitionKey)).size < entries.length) throw new Error('a request takes one batch a partition')
-  const topics = Map.groupBy(entries, entry => entry.topic)
+  const topics = new Map<string, Map<number, readonly Buffer[]>>()
+  for (const { topic, partition, batch } of entries) {
+    const own = topics.get(topic) ?? new Map<number, readonly Buffer[]>()
+    // A broker keeps one batch of a partition that is named twice, and drops the other without a word.
+    if (own.has(partition)) throw new Error('a request takes one batch a partition')
+    topics.set(topic, own.set(partition, Buffer.isBuffer(batch) ? [batch] : batch))
+  }
   return {
     timeoutMs,
-    topics: [...topics].map(([name, each]) => ({
+    topics: Array.from(topics, ([name, own]) => ({
       name,
-      partitions: each.map(({ partition, batch }) => ({ partition, batch: Buffer.isBuffer(batch) ? [batch] : batch })),
+      partitions: Array.from(own, ([partition, batch]) => ({ partition, batch })),
     })),
   }
 }
@@ -117,13 +121,17 @@ function bytesOf({ topics }: ProduceRequest): number {
   return pieces.reduce((sum, piece) => sum + piece.length, 0)
 }
 
-/** A batch of which the broker says nothing must not pass for a stored one. Brokers answer in the order of the request, but need not. */
+/** A batch of which the broker says nothing must not pass for a stored one. */
 function inOrderOf(entries: readonly ProduceEntry[], { topics }: ProduceResponse, broker: string): ProducedPartition[] {
-  const answers = topics.flatMap(({ name, partitions }) => partitions.map(one => ({ topic: name, ...one })))
-  const byKey = new Map(answers.map(answer => [partitionKey(answer), answer]))
+  const byTopic = new Map<string, Map<number, ProducedBatch>>()
+  for (const { name, partitions } of topics) {
+    const own = byTopic.get(name) ?? new Map<number, ProducedBatch>()
+    byTopic.set(name, own)
+    for (const one of partitions) own.set(one.partition, one)
+  }
   return entries.map(entry => {
-    const answer = byKey.get(partitionKey(entry))
-    if (answer) return answer
+    const answer = byTopic.get(entry.topic)?.get(entry.partition)
+    if (answer) return { topic: entry.topic, ...answer }
     throw new KafkaBackupError('KAFKA_PROTOCOL', `${broker} did not say whether it stored ${partitionKey(entry)}`)
   })
 }

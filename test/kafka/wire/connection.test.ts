@@ -148,7 +148,7 @@ describe('a connection brings the answer', () => {
     )
   })
 
-  test('and leaves no listener and no timer behind', async () => {
+  test('and leaves no timer behind, and one listener for all requests, which goes when it is closed', async () => {
     let timers = 0
     const clock = {
       ...systemClock,
@@ -167,11 +167,32 @@ describe('a connection brings the answer', () => {
         const { signal } = new AbortController()
         const connection = await server.connect({ signal, clock })
         for (let i = 0; i < 5; i++) await connection.send(Buffer.from('?'), signal)
-        assert.equal(getEventListeners(signal, 'abort').length, 0)
+        assert.equal(getEventListeners(signal, 'abort').length, 1)
         assert.equal(timers, 0)
+        const other = new AbortController()
+        await connection.send(Buffer.from('?'), other.signal)
+        assert.equal(getEventListeners(signal, 'abort').length, 0)
+        assert.equal(getEventListeners(other.signal, 'abort').length, 1)
+        connection.close()
+        assert.equal(getEventListeners(other.signal, 'abort').length, 0)
       },
     )
   })
+})
+
+test('a signal that is aborted between two requests leaves the connection open for others', async () => {
+  await withLoopback(
+    answering(() => [frame('done')]),
+    async server => {
+      const connection = await server.connect()
+      const stop = new AbortController()
+      await connection.send(Buffer.from('?'), stop.signal)
+      stop.abort()
+      assert.ok(connection.isOpen)
+      await assert.rejects(connection.send(Buffer.from('?'), stop.signal), { name: 'AbortError' })
+      assert.equal(`${await connection.send(Buffer.from('?'), new AbortController().signal)}`, 'done')
+    },
+  )
 })
 
 describe('a connection fails', () => {
