@@ -8,6 +8,7 @@ import type { RateLimiter } from '../lib/rate-limiter.ts'
 import { backoffMs } from '../lib/retry.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { BrokerQueue } from './broker-queue.ts'
+import { CopiedSum } from './copied-sum.ts'
 import { FORGOTTEN_REMEDY } from './forgotten-producer.ts'
 import type { Outgoing } from './outgoing-batch.ts'
 import { reconcile } from './reconcile.ts'
@@ -58,7 +59,7 @@ export class Replay {
       await this.#findLeaders(streams, scoped)
       await runPool(streams, this.#parts.maxActive, async stream => {
         try {
-          await this.#fill(stream, lanes.get(stream) ?? 0, scoped)
+          await this.#fillReporting(stream, lanes.get(stream) ?? 0, scoped)
           this.#parts.onFilled?.(stream)
         } catch (error) {
           stop.abort(error)
@@ -74,14 +75,25 @@ export class Replay {
     }
   }
 
-  async #fill(stream: Stream, lane: number, signal: AbortSignal): Promise<void> {
+  async #fillReporting(stream: Stream, lane: number, signal: AbortSignal): Promise<void> {
+    const { cluster, onProgress } = this.#parts
+    const { topic, partition } = stream
+    onProgress({ type: 'begun', topic, partition })
+    const copied = new CopiedSum({ topic, partition }, onProgress, cluster.clock)
+    try {
+      await this.#fill(stream, lane, copied, signal)
+    } finally {
+      copied.report()
+    }
+  }
+
+  async #fill(stream: Stream, lane: number, copied: CopiedSum, signal: AbortSignal): Promise<void> {
     const { clock } = this.#parts.cluster
     let failedSince: number | undefined
     let failures = 0
     // Some wait for long until it is their turn, and others may sleep: a look comes before the next batch then.
     let heardAt = this.#startedAt
     let hasLooked = false
-    this.#parts.onProgress({ type: 'begun', topic: stream.topic, partition: stream.partition })
     for (let batch = await this.#peek(stream); batch; batch = await this.#peek(stream)) {
       signal.throwIfAborted()
       const askedAt = clock.now()
@@ -94,8 +106,10 @@ export class Replay {
       if (!trouble) {
         failedSince = undefined
         failures = 0
+        if (!hasLooked) copied.add(batch.recordCount, batch.bytes.length)
       }
       while (trouble) {
+        copied.report()
         failedSince ??= clock.monotonic()
         if (clock.monotonic() - failedSince > MAX_STALL_MS) throw trouble
         const delayMs = backoffMs(++failures, BACKOFF, 0.5)
@@ -146,14 +160,6 @@ export class Replay {
     switch (verdict) {
       case 'ok':
         stream.stored(batch, answer.baseOffset)
-        this.#parts.onProgress({
-          type: 'copied',
-          topic,
-          partition,
-          offsets: BigInt(batch.recordCount),
-          records: batch.recordCount,
-          bytes: batch.bytes.length,
-        })
         return undefined
       case 'too_large':
       case 'refused':
