@@ -554,6 +554,16 @@ const content: AlertCase[] = [
   },
   {
     alert: 'KafkaBackupVerifyOld',
+    name: 'counts from the creation if no status has a time',
+    series: { [created]: '-86400x200', [expected('verify')]: '3600x200' },
+    labels: ofOrders,
+    states: [
+      ['60m', 'quiet'],
+      ['66m', 'firing'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupVerifyOld',
     name: 'counts from the change of a schedule, also if the last verification is older',
     series: { [lastVerify]: '-1000000x200', [since('verify')]: '-86400x200', [expected('verify')]: '3600x200' },
     labels: ofOrders,
@@ -618,6 +628,16 @@ const drilled: AlertCase[] = [
     alert: 'KafkaBackupDrillOverdue',
     name: 'counts from the time when drills were added to an old backup, and fires if none succeeded since',
     series: { [created]: '-1000000x200', [since('drill')]: '-86400x200', [expected('drill')]: '3600x200' },
+    labels: ofOrders,
+    states: [
+      ['60m', 'quiet'],
+      ['66m', 'firing'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupDrillOverdue',
+    name: 'counts from the creation if no status has a time',
+    series: { [created]: '-86400x200', [expected('drill')]: '3600x200' },
     labels: ofOrders,
     states: [
       ['60m', 'quiet'],

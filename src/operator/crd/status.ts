@@ -146,7 +146,9 @@ const scheduleTime = object(
   {
     purpose: choice('What the schedule starts.', ['verify', 'drill']),
     schedule: text('The schedule.'),
-    since: time('When the operator first saw it, or when the resource was resumed.'),
+    since: time(
+      'When the operator first saw it, or when the resource was resumed; if a run was due before that and has not succeeded, the earlier time.',
+    ),
   },
   ['purpose', 'schedule', 'since'],
 )
@@ -186,7 +188,7 @@ export const statusSchema = {
     lastVerifyTime: time('When the backup was last verified successfully.'),
     nextVerifyTime: time('When the next verification is due.'),
     schedules: list(
-      'Since when the schedules of verifications and drills apply. Not set while suspended.',
+      'Since when the schedules of verifications and drills apply. While suspended, only of those with a run that was due and has not succeeded.',
       scheduleTime,
     ),
     storageLocation: text(

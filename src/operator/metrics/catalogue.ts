@@ -97,7 +97,7 @@ export const operatorMetrics = {
   },
   kafka_backup_schedule_since_timestamp: {
     type: 'gauge',
-    help: 'Since when the current schedule of verifications or drills applies, by purpose (verify, drill), in seconds since the epoch: when it was set, or when the resource was resumed. Absent without one, and while suspended.',
+    help: 'Since when the current schedule of verifications or drills applies, by purpose (verify, drill), in seconds since the epoch: when it was set, or when the resource was resumed; the earlier time if a run was due before that and has not succeeded. Absent without one, and while suspended.',
     labels: ['backup_name', 'namespace', 'purpose'],
   },
   kafka_backup_backup_restarts: {

@@ -64,7 +64,7 @@ function backupGauges(resource: Resource, labels: BackupLabels, expected: Expect
     ...sizes(resource, labels),
     ...verifyGauges(resource, labels),
     ...drillGauges(resource, labels),
-    ...(status.schedules ?? []).flatMap(({ purpose, since }) =>
+    ...(spec.suspend ? [] : (status.schedules ?? [])).flatMap(({ purpose, since }) =>
       time('kafka_backup_schedule_since_timestamp', { ...labels, purpose }, since),
     ),
     ...interval({ ...labels, purpose: 'backup' }, expected.backup),

@@ -1,23 +1,46 @@
 import type { ScheduleTime } from '../crd/status.ts'
 import type { Facts } from './facts.ts'
-import { formatTime } from './times.ts'
+import { parseSchedule } from './schedule.ts'
+import { formatTime, laterTime, parseTime } from './times.ts'
 
 /**
- * Since when the schedules of verifications and drills apply: alerts count from then, because nothing was due before. A suspended
- * resource has none, so its schedules apply again from the time when it is resumed.
+ * Since when the schedules of verifications and drills apply: alerts count from then, because nothing was due before. A changed or resumed
+ * schedule applies from then on, unless a run was due before and has not succeeded: otherwise repeated changes would hide that none ever does.
  */
-export function scheduleTimes({ controller, resource, before, isSuspended, nowMs }: Facts): ScheduleTime[] | undefined {
-  if (controller !== 'backup' || isSuspended) return undefined
+export function scheduleTimes(facts: Facts): ScheduleTime[] | undefined {
+  const { controller, resource, before, isSuspended } = facts
+  if (controller !== 'backup') return undefined
   const { verify, drill, schedule = '' } = resource.spec ?? {}
   const current: Omit<ScheduleTime, 'since'>[] = [
     ...(verify ? [{ purpose: 'verify' as const, schedule: verify.schedule ?? schedule }] : []),
     ...(drill ? [{ purpose: 'drill' as const, schedule: drill.schedule ?? '' }] : []),
   ]
-  const isNew = before.observedGeneration === undefined
-  const since = (isNew ? resource.metadata.creationTimestamp : undefined) ?? formatTime(nowMs)
-  const times = current.map(one => {
+  const times = current.flatMap(one => {
     const known = before.schedules?.find(({ purpose }) => purpose === one.purpose)
-    return known?.schedule === one.schedule ? known : { ...one, since }
+    const isSame = known?.schedule === one.schedule && !isSuspended
+    if (known && (isSame || isMissed(known, facts))) return [{ ...one, since: passedTime(known.since, facts) }]
+    return isSuspended ? [] : [{ ...one, since: firstTime(one, facts) }]
   })
   return times.length === 0 ? undefined : times
+}
+
+/** A run was due since the last success, and has not succeeded. */
+function isMissed({ purpose, schedule, since }: ScheduleTime, { before, resource, nowMs }: Facts): boolean {
+  const parsed = parseSchedule(schedule, resource.spec?.timeZone)
+  const fromMs = parseTime(laterTime(since, purpose === 'verify' ? before.lastVerifyTime : before.drill?.lastProvenTime))
+  if ('problem' in parsed || fromMs === undefined) return false
+  return (parsed.schedule.next(fromMs) ?? Number.POSITIVE_INFINITY) <= nowMs
+}
+
+/** A time to come was recorded by a clock that was ahead: the alert would wait for it. */
+function passedTime(since: string, { nowMs }: Facts): string {
+  return (parseTime(since) ?? Number.POSITIVE_INFINITY) > nowMs ? formatTime(nowMs) : since
+}
+
+/** A status of an earlier release has no such times, but when the next run is due. What was overdue then must stay so. */
+function firstTime({ purpose }: Omit<ScheduleTime, 'since'>, { before, resource, nowMs }: Facts): string {
+  const isNew = before.observedGeneration === undefined
+  const nextTime = purpose === 'verify' ? before.nextVerifyTime : before.drill?.nextTime
+  const isOlder = before.schedules === undefined && nextTime !== undefined
+  return (isNew || isOlder ? resource.metadata.creationTimestamp : undefined) ?? formatTime(nowMs)
 }

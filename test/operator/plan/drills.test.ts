@@ -75,11 +75,32 @@ describe('drills', () => {
     assert.deepEqual(since(at('21T02:00:00'), { drill: { schedule: '@weekly' } }), [
       'drill @weekly 2026-11-20T02:00:00Z',
     ])
-    assert.deepEqual(since(at('22T02:00:00'), { drill: { schedule: '@daily' } }), ['drill @daily 2026-11-22T02:00:00Z'])
-    assert.equal(since(at('23T02:00:00'), { drill: { schedule: '@daily' }, suspend: true }), undefined)
+    assert.deepEqual(since(at('21T03:00:00'), { drill: { schedule: '@daily' } }), ['drill @daily 2026-11-21T03:00:00Z'])
+    assert.equal(since(at('21T04:00:00'), { drill: { schedule: '@daily' }, suspend: true }), undefined)
     assert.deepEqual(since(at('25T02:00:00'), { drill: { schedule: '@daily' } }), ['drill @daily 2026-11-25T02:00:00Z'])
     const fresh = new Story(resourceOf({ drill: { schedule: '@daily' } }))
     assert.deepEqual(fresh.plan(at('16T05:00:00')).status.schedules?.[0]?.since, created)
+  })
+
+  test('that were due and did not succeed stay overdue after changes of the schedule, a pause and an upgrade', () => {
+    const story = new Story(resourceOf(hourly))
+    const since = (ms: number, schedule: string, rest: ResourceSpec = {}) => {
+      story.resource.spec = { ...hourly, drill: { schedule }, ...rest }
+      return story.plan(ms).status.schedules?.map(one => `${one.schedule} ${one.since}`)
+    }
+    const created = '2026-11-16T01:30:00Z'
+    assert.deepEqual(since(startMs, '0 1 * * *'), [`0 1 * * * ${created}`])
+    assert.deepEqual(since(at('17T12:00:00'), '0 2 * * *'), [`0 2 * * * ${created}`], 'changed every day')
+    assert.deepEqual(since(at('18T12:00:00'), '0 3 * * *'), [`0 3 * * * ${created}`])
+    assert.deepEqual(since(at('18T22:00:00'), '0 3 * * *', { suspend: true }), [`0 3 * * * ${created}`])
+    assert.deepEqual(since(at('19T06:00:00'), '0 3 * * *'), [`0 3 * * * ${created}`], 'suspended every night')
+    story.status = { ...story.status, drill: { ...story.status?.drill, lastProvenTime: '2026-11-19T05:00:00Z' } }
+    assert.deepEqual(since(at('19T12:00:00'), '0 4 * * *'), ['0 4 * * * 2026-11-19T12:00:00Z'], 'succeeded since')
+    const { schedules: _, ...older } = story.status ?? {}
+    story.status = older
+    assert.deepEqual(since(at('20T12:00:00'), '0 4 * * *'), [`0 4 * * * ${created}`], 'as the earlier release counted')
+    story.status = { ...older, schedules: [{ purpose: 'drill', schedule: '0 4 * * *', since: '2027-11-20T12:00:00Z' }] }
+    assert.deepEqual(since(at('21T12:00:00'), '0 4 * * *'), ['0 4 * * * 2026-11-21T12:00:00Z'], 'a clock was ahead')
   })
 
   test('whose Job is deleted fail without the advice to trigger, which starts a backup', () => {
