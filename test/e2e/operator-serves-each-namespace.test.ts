@@ -98,7 +98,7 @@ describe('the operator serves each namespace independently', () => {
     assert.match(JSON.stringify((await operator.probe('/readyz')).body), new RegExp(`"degraded":.*${storages.plural}`))
     assert.match(
       await operator.log(),
-      new RegExp(`does not know ${storages.plural}.*only resources without storageRef`),
+      new RegExp(`does not know ${storages.plural}.*only resources without storageRef,`),
     )
   })
 

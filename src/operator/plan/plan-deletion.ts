@@ -85,8 +85,10 @@ function lostWait({ jobs, nowMs }: Facts): Wait | undefined {
 }
 
 /** No Job can be created any more, and the namespace waits for this resource: the data stays. */
-function keptBackup({ resource, storage }: Facts): Wait {
-  return { phase: 'Failed', reason: 'BackupKept', message: describeKept(resource, storage), isPolled: false }
+function keptBackup(facts: Facts): Wait {
+  const { resource, storage } = facts
+  const message = describeKept(resource, movedMessage(facts) === undefined ? storage : undefined)
+  return { phase: 'Failed', reason: 'BackupKept', message, isPolled: false }
 }
 
 export function describeKept(resource: Resource, storage?: ReferenceState): string {
@@ -103,9 +105,12 @@ function failed(reason: string, message: string): Wait {
   return { phase: 'Failed', reason, message: `Cannot delete the backup: ${message} ${way}`, isPolled: false }
 }
 
-function locationOf({ spec }: Resource, storage: ReferenceState | undefined): string {
-  if (storage?.section === undefined && spec.storageRef)
-    return `<location of KafkaBackupStorage ${spec.storageRef.name}>`
+/** A storage may be deleted before its users, and the status with the namespace: then the message is all that tells the location. */
+function locationOf({ spec, status }: Resource, storage: ReferenceState | undefined): string {
+  if (storage?.section === undefined && spec.storageRef) {
+    const { storageLocation } = status ?? {}
+    return `<location of KafkaBackupStorage ${spec.storageRef.name}${storageLocation ? `: ${storageLocation}` : ''}>`
+  }
   return formatLocation(storage?.section?.value ?? spec.storage)
 }
 

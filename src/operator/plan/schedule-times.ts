@@ -27,7 +27,9 @@ export function scheduleTimes(facts: Facts): ScheduleTime[] | undefined {
 /** A run was due since the last success, and has not succeeded. */
 function isMissed({ purpose, schedule, since }: ScheduleTime, { before, resource, nowMs }: Facts): boolean {
   const parsed = parseSchedule(schedule, resource.spec?.timeZone)
-  const fromMs = parseTime(laterTime(since, purpose === 'verify' ? before.lastVerifyTime : before.drill?.lastProvenTime))
+  const fromMs = parseTime(
+    laterTime(since, purpose === 'verify' ? before.lastVerifyTime : before.drill?.lastProvenTime),
+  )
   if ('problem' in parsed || fromMs === undefined) return false
   return (parsed.schedule.next(fromMs) ?? Number.POSITIVE_INFINITY) <= nowMs
 }

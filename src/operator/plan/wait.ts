@@ -41,8 +41,10 @@ export function describeMissing(missing: readonly MissingSecret[], what: string)
   return `Missing secrets: ${named}. ${what} starts when they are in the namespace of the resource.`
 }
 
-/** Changes of both are watched; the cluster is polled as well, because its kind may become readable later. */
+/** Changes of both are watched. A kind that cannot be read is polled as well, because it may become readable later without the object. */
 export function referenceWait({ storage, cluster }: Facts): Wait | undefined {
-  if (storage && storage.status !== 'True') return pending(storage.reason, storage.message)
+  if (storage && storage.status !== 'True') {
+    return pending(storage.reason, storage.message, storage.reason === 'StorageUnknown')
+  }
   return cluster && cluster.status !== 'True' ? pending(cluster.reason, cluster.message, true) : undefined
 }

@@ -50,8 +50,8 @@ type Verdict = 200 | 401 | 403
 
 /**
  * Lets those read the path whom the API server knows by their token and allows to get the path (`nonResourceURLs` of a role). Tokens are kept
- * as hashes, for a short time. While the API server does not answer, every request is refused. `onRefused` gets the reason of every review that
- * refuses a request; it never contains the token.
+ * as hashes, for a short time. While the API server does not answer, every request is refused. `onRefused` gets the reason of every request
+ * that is refused, but for a verdict that is known; it never contains the token.
  */
 export function openMetricsAccess(
   api: KubeApi,
@@ -71,7 +71,10 @@ export function openMetricsAccess(
     const nowMs = clock.monotonic()
     const found = known.get(key)
     if (found && nowMs < found.untilMs) return refusals[found.verdict]
-    if (reviews >= MAX_REVIEWS) return text(503, 'too many other tokens are being reviewed')
+    if (reviews >= MAX_REVIEWS) {
+      onRefused(`${MAX_REVIEWS} other tokens were being reviewed`)
+      return text(503, 'too many other tokens are being reviewed')
+    }
     reviews++
     try {
       const { verdict, reason } = await review(api, token, path, clock)

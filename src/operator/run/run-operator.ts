@@ -93,7 +93,9 @@ function failureLog({ log, clock }: OperatorParts, { apiGroup }: OperatorOptions
     const reason =
       isKind && hasCode(error, 'KUBE_NOT_FOUND') ? missing(watch, apiGroup) : toKafkaBackupError(error).message
     const isStorage = watch.startsWith(resourceKinds(apiGroup).storage.plural)
-    const text = isStorage ? `${reason}; until then only resources without storageRef are served` : reason
+    const text = isStorage
+      ? `${reason}; meanwhile only resources without storageRef, or with a storage that was read before, are served`
+      : reason
     log.write(levelOf(watch, text), text, { watch, again_in_seconds: Math.ceil(delayMs / 1000) })
   }
 }
@@ -102,7 +104,7 @@ function readableLog({ log, observer }: OperatorParts): OnReadable {
   return (namespace = '*', isReadable) => {
     observer.namespaceReadable(namespace, isReadable)
     // Failures are logged by their watch.
-    if (isReadable) log.write('info', 'all watches are in sync', { namespace })
+    if (isReadable) log.write('info', 'resources, Jobs and pods are in sync', { namespace })
   }
 }
 

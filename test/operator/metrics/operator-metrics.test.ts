@@ -378,6 +378,13 @@ describe('the state of a resource', () => {
     assert.deepEqual(await findDrill('0 0 30 2 *'), [0], 'no drill ever starts, which the alert reports')
     assert.deepEqual(await findDrill('@weekly', true), [undefined])
     assert.deepEqual(await find({}, ['drill']), [undefined])
+    const schedules = [{ purpose: 'drill' as const, schedule: '@weekly', since: '2026-11-16T01:30:00Z' }]
+    const findSince = async (suspend: boolean) => {
+      metrics.seen('backup', sampleResource({ spec: { suspend }, status: { schedules } }))
+      const labels = 'backup_name="orders",namespace="shop",purpose="drill"'
+      return (await samples()).get(`kafka_backup_schedule_since_timestamp{${labels}}`)
+    }
+    assert.deepEqual([await findSince(false), await findSince(true)], [1_794_792_600, undefined])
   })
 
   test('has the last known size of each outcome, and keeps it when the history drops the run', async () => {

@@ -143,6 +143,14 @@ test('releases the finalizer in a namespace that is being deleted, and reports h
     assert.match(plan.status.message ?? '', /Namespace kafka is being deleted.*Its data stays/)
     assert.ok(plan.status.message?.endsWith(`\`kafka-backup delete --path s3://backups/kafka ${id}\`.`))
   }
+  const refers = going({ deletionPolicy: 'Delete', storageRef: { name: 's' } })
+  refers.status = { storageLocation: 's3 backups kafka at https://minio:9000' }
+  const missing = { name: 's', status: 'False', reason: 'StorageMissing', message: '' } as const
+  const moved = { value: { backend: 's3', bucket: 'other' }, at: ['KafkaBackupStorage s: spec', 'storage'] }
+  for (const found of [missing, { ...missing, section: moved }]) {
+    const kept = refers.plan(startMs, [jobOf('once')], { ...rest, storage: found }).status.message
+    assert.match(kept ?? '', /--path <location of KafkaBackupStorage s: s3 backups kafka at https:\/\/minio:9000> /)
+  }
   const story = going({ deletionPolicy: 'Delete', storage: { ...storage, endpoint: 'https://minio:9000' } })
   const { message } = story.plan(startMs, [jobOf('once')], rest).status
   assert.match(message ?? '', /--path 's3:\/\/backups\/kafka\?endpoint=https:\/\/minio:9000' --backup-id orders/)

@@ -58,6 +58,13 @@ test('keeps the start of the last run while the next one is blocked, because the
   assert.deepEqual([startTime, status.completionTime], ['2026-11-16T02:00:00Z', undefined])
 })
 
+test('a resource whose storage cannot be read is reconciled again soon, because the storage may not exist either', () => {
+  const story = new Story(resourceOf({ storageRef: { name: 's' } }))
+  const unknown = { name: 's', status: 'Unknown', reason: 'StorageUnknown', message: 'Not installed.' } as const
+  const plan = story.plan(startMs, [], { storage: unknown })
+  assert.deepEqual([plan.status.reason, plan.recheckAtMs], ['StorageUnknown', startMs + 15_000])
+})
+
 test('a Job that can never succeed ends the run, then is stopped, and its log is kept', () => {
   const end = endOf({ isSuccess: false, isStillTrying: true, reason: 'KAFKA_DENIED', message: 'Wrong password.' })
   const job = jobOf('once', { end })

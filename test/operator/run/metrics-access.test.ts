@@ -108,7 +108,7 @@ test('refuses everyone new while the API server does not answer, and remembers n
 })
 
 test('reviews a few tokens at a time, and serves known ones meanwhile', async () => {
-  const { asked, state, statusOf } = make(new Set(['prometheus']))
+  const { asked, state, statusOf, refused } = make(new Set(['prometheus']))
   assert.equal(await statusOf('Bearer prometheus-token'), 200)
   asked.length = 0
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -116,6 +116,7 @@ test('reviews a few tokens at a time, and serves known ones meanwhile', async ()
   const flood = Array.from({ length: 100 }, (_, at) => statusOf(`Bearer unknown${at}`))
   assert.equal(await statusOf('Bearer prometheus-token'), 200)
   assert.equal(asked.length, 8)
+  assert.deepEqual([refused.length, refused[0]], [92, '8 other tokens were being reviewed'])
   resolve()
   const statuses = await Promise.all(flood)
   assert.deepEqual([statuses.filter(one => one === 401).length, statuses.filter(one => one === 503).length], [8, 92])
