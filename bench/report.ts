@@ -20,6 +20,7 @@ export const benchParts = [
   'search',
   'registry',
   'scale',
+  'wide',
   'continuous',
   'operator',
 ] as const
