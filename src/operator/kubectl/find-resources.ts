@@ -36,19 +36,20 @@ export async function findResources(
   const isNamed = (one: AnyController) => wanted.some(({ controller }) => controller === one)
   const isAny = wanted.length === 0 || wanted.some(({ controller }) => controller === undefined)
   const asked = isAny ? scope.kinds : scope.kinds.filter(isNamed)
-  const { onLeftOut } = scope
+  let unread: string | undefined
   const list = async (one: AnyController) => {
     try {
       return await listKind(api, scope, one, signal)
     } catch (error) {
       const isUnreadable = hasCode(error, 'KUBE_NOT_FOUND') || hasCode(error, 'KUBE_DENIED')
       if (one !== 'storage' || isNamed(one) || !isUnreadable) throw error
-      onLeftOut?.(toKafkaBackupError(error).message)
+      unread = toKafkaBackupError(error).message
+      scope.onLeftOut?.(unread)
       return []
     }
   }
   const all = (await Promise.all(asked.map(list))).flat()
-  return wanted.length === 0 ? all : wanted.flatMap(one => pick(one, all, scope))
+  return wanted.length === 0 ? all : wanted.flatMap(one => pick(one, all, scope, unread))
 }
 
 /** The one resource that the command is about. */
@@ -102,20 +103,27 @@ function parseWanted(text: string, { apiGroup, kinds: meant }: SearchScope): Wan
   )
 }
 
-function pick({ text, name, controller }: Wanted, all: readonly FoundResource[], scope: SearchScope): FoundResource[] {
+/** `unread`: why storages, one of which may have the name, are not among all. */
+function pick(
+  { text, name, controller }: Wanted,
+  all: readonly FoundResource[],
+  scope: SearchScope,
+  unread: string | undefined,
+): FoundResource[] {
   const found = all.filter(
     one => one.resource.metadata.name === name && (controller === undefined || one.controller === controller),
   )
-  if (found.length === 0) throw notFound(text, scope)
+  if (found.length === 0) throw notFound(text, scope, controller === undefined ? unread : undefined)
   const kinds = new Set(found.map(one => one.controller))
   if (kinds.size === 1) return found
   const choices = found.map(one => `${one.resource.kind?.toLowerCase()}/${name}`)
   throw usageError(`${text} is the name of several resources: use ${choices.join(' or ')}`)
 }
 
-function notFound(text: string, { namespace }: SearchScope): KafkaBackupError {
+function notFound(text: string, { namespace }: SearchScope, unread?: string): KafkaBackupError {
   const place = namespace === undefined ? 'any namespace' : `namespace "${namespace}"`
-  return new KafkaBackupError('KUBE_NOT_FOUND', `there is no resource ${text} in ${place}`, {
+  const except = unread === undefined ? '' : `; KafkaBackupStorage resources cannot be read: ${unread}`
+  return new KafkaBackupError('KUBE_NOT_FOUND', `there is no resource ${text} in ${place}${except}`, {
     help: 'List the resources with `kubectl kafka-backup status`; name another namespace with --namespace.',
   })
 }

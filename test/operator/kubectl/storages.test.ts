@@ -55,6 +55,10 @@ test('storages that may not be read are left out with the reason, unless one is 
   assert.deepEqual(await namesOf(findResources(serve(true), noted, [], signal)), ['orders'])
   assert.deepEqual(left, ['kafkabackupstorages is forbidden'])
   await assert.rejects(findResources(serve(true), noted, ['storage/minio'], signal), failure)
+  await assert.rejects(findResources(serve(true), scope, ['minio'], signal), {
+    code: 'KUBE_NOT_FOUND',
+    message: /there is no resource minio in .*; KafkaBackupStorage resources cannot be read: .* is forbidden$/,
+  })
 })
 
 test('a command about runs refuses a storage', async () => {
