@@ -29,6 +29,9 @@ interface KubeFacts {
   retryAfterMs: number | undefined
 }
 
+/** The reason of a cause: the definition of the kind lacks the field. */
+export const undeclaredReason = 'FieldNotDeclared'
+
 interface KubeCause {
   reason: string
   message: string
@@ -99,7 +102,14 @@ function parseStatus(body: string): Omit<KubeFacts, 'status' | 'retryAfterMs'> &
     field: textOf(field),
   }))
   const code = typeof parsed.code === 'number' ? parsed.code : 0
-  return { code, reason: textOf(parsed.reason), message: shorten(textOf(parsed.message)), causes }
+  const all = [...causes, ...undeclaredFields(body)]
+  return { code, reason: textOf(parsed.reason), message: shorten(textOf(parsed.message)), causes: all }
+}
+
+/** An apply with fields that the definition of a kind lacks is answered with 500 and no causes, only a text such as `.status.a: field not declared in schema`. */
+function undeclaredFields(body: string): KubeCause[] {
+  const found = body.matchAll(/ \.(\w+(?:\.\w+)*): field not declared in schema/g)
+  return [...found].map(([text, field = '']) => ({ reason: undeclaredReason, message: text.trim(), field }))
 }
 
 /** The API server sends seconds. */

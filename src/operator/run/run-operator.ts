@@ -3,6 +3,7 @@ import { resourceKinds } from '../crd/resource.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import { runLeader } from '../leader/run-leader.ts'
 import { ClusterView, type OnReadable } from './cluster-view.ts'
+import { writeWithOlderDefinitions } from './older-definitions.ts'
 import type { OperatorOptions, OperatorParts } from './operator-options.ts'
 import { openLevels } from './repeated-warnings.ts'
 import { Term } from './term.ts'
@@ -15,7 +16,8 @@ const MAX_LEADER_PAUSE_MS = 60_000
  * Runs until the signal: watches on every replica, works on the one that leads. The lease is released at the end.
  * No response of the API server ends it.
  */
-export async function runOperator(options: OperatorOptions, parts: OperatorParts, signal: AbortSignal): Promise<void> {
+export async function runOperator(options: OperatorOptions, given: OperatorParts, signal: AbortSignal): Promise<void> {
+  const parts = { ...given, api: writeWithOlderDefinitions(given) }
   const { health, observer } = parts
   const over = new AbortController()
   const both = AbortSignal.any([signal, over.signal])
