@@ -24,6 +24,15 @@ export function movedMessage(facts: Facts): string | undefined {
   return `The backup is in ${before.storageLocation}, but KafkaBackupStorage ${storage?.name} is ${current} now. Create the storage with the previous location again.`
 }
 
+/** The address may lead to another store now, where a deletion finds nothing and succeeds. An earlier release recorded no address. */
+export function addressMessage(facts: Facts): string | undefined {
+  const { storageLocation } = facts.before
+  const current = currentLocation(facts)
+  if (storageLocation === undefined || current === undefined || current === storageLocation) return undefined
+  if (withoutAddress(storageLocation) === storageLocation) return undefined
+  return `The backup is being deleted in ${current}, but the last run stored it in ${storageLocation}. If that is another store, delete it there as well.`
+}
+
 function currentLocation({ storage }: Facts): string | undefined {
   if (storage?.section === undefined) return undefined
   const { backend, account, bucket, container, pvc, prefix, endpoint } = storage.section.value
@@ -35,5 +44,5 @@ function currentLocation({ storage }: Facts): string | undefined {
 
 /** The same store may get another address, which the API server lets a user change. */
 function withoutAddress(location: string): string {
-  return location.replace(/ at \S+$/, '')
+  return location.replace(/ at \w+:\/\/\S+$/, '')
 }

@@ -111,14 +111,16 @@ function triggerEvents({ trigger, before }: Facts, decision: Decision): KubeEven
 function waitEvents(before: ResourceStatus, after: ResourceStatus): KubeEvent[] {
   const { reason = '', message = '' } = after
   if (reason === before.reason && (reason !== 'DeleteFailed' || message === before.message)) return []
-  if (['DeleteFailed', 'StorageMoved', 'BackupKept'].includes(reason)) return [warning(reason, 'Delete', message)]
+  if (deletionWarnings.includes(reason)) return [warning(reason, 'Delete', message)]
   if (referenceReasons.includes(reason)) return [warning(reason, 'Wait', message)]
   return reason === 'Deleting' || reason === 'WaitingForReset' ? [normal(reason, 'Wait', message)] : []
 }
 
+const deletionWarnings = ['DeleteFailed', 'StorageMoved', 'StorageAddressChanged', 'BackupKept']
+
 /** Why a run waits for what the resource refers to. */
 export const referenceReasons = [
-  ...['StorageMissing', 'StorageUnavailable'],
+  ...['StorageMissing', 'StorageUnavailable', 'StorageUnknown'],
   ...['ClusterMissing', 'ListenerMissing', 'ListenerUnsupported', 'ClusterNotReady', 'StrimziDisabled'],
 ]
 

@@ -1,6 +1,6 @@
 import type { Resource } from '../crd/resource.ts'
 import type { ReferenceState } from '../job/references.ts'
-import { movedMessage } from './backup-location.ts'
+import { addressMessage, movedMessage } from './backup-location.ts'
 import type { Decision } from './decision.ts'
 import type { Facts } from './facts.ts'
 import { lostPodOf } from './facts.ts'
@@ -43,11 +43,12 @@ export function planDeletion(facts: Facts, settled: Runs): Decision {
   if (moved !== undefined) return { ...decision, runs, deletion: failed('StorageMoved', moved) }
   const lack = blockerOf({ ...facts, cluster: undefined })
   if (lack) return { ...decision, runs, deletion: { ...failed(lack.reason, lack.message), isPolled: lack.isPolled } }
+  const address = addressMessage(facts)
   return {
     ...decision,
     runs,
     starts: [startRun(facts, { run, purpose: 'delete', dueMs: facts.nowMs })],
-    deletion: deleting('The backup is being deleted.'),
+    deletion: address ? deleting(address, 'StorageAddressChanged') : deleting('The backup is being deleted.'),
     ...(facts.trigger !== undefined && { trigger: facts.trigger }),
   }
 }

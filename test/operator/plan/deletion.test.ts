@@ -37,6 +37,7 @@ test('deletes nothing in a storage that was created again with another location'
   story.plan(startMs, [], storageOf('a'))
   const done = jobOf('once', { end: endOf() })
   assert.equal(story.plan(startMs + 70_000, [done], storageOf('b')).status.storageLocation, 's3 a p')
+  const { status = {} } = story
   story.resource.metadata.finalizers = ['kafka-backup.dev/delete-backup']
   story.resource.metadata.deletionTimestamp = '2026-11-16T02:00:00Z'
   const plan = story.plan(startMs + 80_000, [done], storageOf('b'))
@@ -44,6 +45,9 @@ test('deletes nothing in a storage that was created again with another location'
   assert.match(plan.status.message ?? '', /The backup is in s3 a p, but KafkaBackupStorage s is s3 b p now\./)
   assert.deepEqual(reasons(plan), ['StorageMoved'])
   assert.deepEqual(startedRuns(story.plan(startMs + 90_000, [done], storageOf('a'))), ['delete'])
+  story.status = { ...status, storageLocation: 's3 a p at home' }
+  const named = story.plan(startMs + 95_000, [done], storageOf('a'))
+  assert.equal(named.status.reason, 'StorageMoved', 'a prefix is not an address')
 })
 
 test('records the address of a store, and deletes a backup there after a change of the address alone', () => {
@@ -57,7 +61,16 @@ test('records the address of a store, and deletes a backup there after a change 
   const done = jobOf('once', { end: endOf() })
   story.resource.metadata.finalizers = ['kafka-backup.dev/delete-backup']
   story.resource.metadata.deletionTimestamp = '2026-11-16T02:00:00Z'
-  assert.deepEqual(startedRuns(story.plan(startMs + 90_000, [done], storageOf('https://minio.shop:9000'))), ['delete'])
+  const { status } = story
+  const plan = story.plan(startMs + 90_000, [done], storageOf('https://minio.shop:9000'))
+  assert.deepEqual(startedRuns(plan), ['delete'])
+  assert.ok(reasons(plan).includes('StorageAddressChanged'))
+  const both =
+    /deleted in s3 a at https:\/\/minio\.shop:9000, but the last run stored it in s3 a at https:\/\/minio:9000\./
+  assert.match(plan.status.message ?? '', both)
+  story.status = { ...status, storageLocation: 's3 a' }
+  const older = story.plan(startMs + 90_000, [done], storageOf('https://minio:9000'))
+  assert.deepEqual([startedRuns(older), older.status.reason], [['delete'], 'Deleting'], 'recorded without the address')
 })
 
 test('records the location of a run whose start is not in the status', () => {

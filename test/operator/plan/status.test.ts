@@ -63,6 +63,7 @@ test('a resource whose storage cannot be read is reconciled again soon, because 
   const unknown = { name: 's', status: 'Unknown', reason: 'StorageUnknown', message: 'Not installed.' } as const
   const plan = story.plan(startMs, [], { storage: unknown })
   assert.deepEqual([plan.status.reason, plan.recheckAtMs], ['StorageUnknown', startMs + 15_000])
+  assert.deepEqual(reasons(plan), ['StorageUnknown'])
 })
 
 test('a Job that can never succeed ends the run, then is stopped, and its log is kept', () => {
