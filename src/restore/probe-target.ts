@@ -166,17 +166,14 @@ async function writeSome(
   let bytes = 0
   let first: { ms: number; bytes: number } | undefined
   const mayContinue = () => bytes < limits.maxBytes && clock.monotonic() - startedAt < limits.maxMs
-  const streams = some.map(({ partition, open }) => openStream({ name, id, partition }, open, identity, mayContinue))
-  const replay = new Replay({
-    ...parts,
-    maxActive: streams.length,
-    isShared: false,
-    onProgress: event => {
-      if (event.type !== 'copied') return
-      bytes += event.bytes
-      first ??= { ms: clock.monotonic(), bytes }
-    },
-  })
+  // Batch by batch: events of progress come too late for the limit.
+  const onStored = (batch: Outgoing) => {
+    bytes += batch.bytes.length
+    first ??= { ms: clock.monotonic(), bytes }
+  }
+  const written = { identity, mayContinue, onStored }
+  const streams = some.map(({ partition, open }) => openStream({ name, id, partition }, open, written))
+  const replay = new Replay({ ...parts, maxActive: streams.length, isShared: false, onProgress: () => undefined })
   await replay.run(streams, signal)
   const endedAt = clock.monotonic()
   if (first && bytes > first.bytes) return perSecond(bytes - first.bytes, endedAt - first.ms)
@@ -187,14 +184,19 @@ async function writeSome(
 function openStream(
   { name: topic, id: topicId, partition }: { name: string; id: string; partition: number },
   source: PartitionSource['open'],
-  identity: ProducerIdentity,
-  mayContinue: () => boolean,
+  {
+    identity,
+    mayContinue,
+    onStored,
+  }: { identity: ProducerIdentity; mayContinue: () => boolean; onStored: (batch: Outgoing) => void },
 ): Stream {
   const open = async function* (): AsyncGenerator<OutgoingBlock> {
     while (mayContinue()) {
       for await (const batch of source()) {
         if (!mayContinue()) return
         yield [batch]
+        // The next one is requested when this one is stored.
+        onStored(batch)
       }
     }
   }
