@@ -19,6 +19,8 @@ export function planStatus(facts: Facts, decision: Decision): ResourceStatus {
   const active = activeRuns(decision)
   const history = planHistory(facts, decision.runs)
   const progress = progressOf(facts, active)
+  const times = timeFields(facts, decision, history)
+  const drill = drillStatus(facts, decision, history)
   return present({
     phase: shown.phase,
     reason: shown.reason,
@@ -26,9 +28,9 @@ export function planStatus(facts: Facts, decision: Decision): ResourceStatus {
     observedGeneration: generation,
     conditions: planConditions(facts, decision, shown),
     ...runFields(facts, shown, history, progress),
-    ...timeFields(facts, decision, history),
-    drill: drillStatus(facts, decision, history),
-    schedules: scheduleTimes(facts),
+    ...times,
+    drill,
+    schedules: scheduleTimes(facts, { verify: times.lastVerifyTime, drill: drill?.lastProvenTime }),
     storageLocation: storedAt(facts, decision),
     lastTrigger: decision.trigger ?? before.lastTrigger,
     progress,

@@ -3,11 +3,14 @@ import type { Facts } from './facts.ts'
 import { parseSchedule } from './schedule.ts'
 import { formatTime, laterTime, parseTime } from './times.ts'
 
+/** When a run of each purpose last succeeded. */
+type Successes = Record<ScheduleTime['purpose'], string | undefined>
+
 /**
  * Since when the schedules of verifications and drills apply: alerts count from then, because nothing was due before. A changed or resumed
  * schedule applies from then on, unless a run was due before and has not succeeded: otherwise repeated changes would hide that none ever does.
  */
-export function scheduleTimes(facts: Facts): ScheduleTime[] | undefined {
+export function scheduleTimes(facts: Facts, successes: Successes): ScheduleTime[] | undefined {
   const { controller, resource, before, isSuspended } = facts
   if (controller !== 'backup') return undefined
   const { verify, drill, schedule = '' } = resource.spec ?? {}
@@ -18,18 +21,17 @@ export function scheduleTimes(facts: Facts): ScheduleTime[] | undefined {
   const times = current.flatMap(one => {
     const known = before.schedules?.find(({ purpose }) => purpose === one.purpose)
     const isSame = known?.schedule === one.schedule && !isSuspended
-    if (known && (isSame || isMissed(known, facts))) return [{ ...one, since: passedTime(known.since, facts) }]
-    return isSuspended ? [] : [{ ...one, since: firstTime(one, facts) }]
+    const isKept = known !== undefined && (isSame || isMissed(known, successes[known.purpose], facts))
+    if (isSuspended && !isKept) return []
+    return [{ ...one, since: passedTime(isKept ? known.since : firstTime(one, facts), facts) }]
   })
   return times.length === 0 ? undefined : times
 }
 
 /** A run was due since the last success, and has not succeeded. */
-function isMissed({ purpose, schedule, since }: ScheduleTime, { before, resource, nowMs }: Facts): boolean {
+function isMissed({ schedule, since }: ScheduleTime, success: string | undefined, { resource, nowMs }: Facts): boolean {
   const parsed = parseSchedule(schedule, resource.spec?.timeZone)
-  const fromMs = parseTime(
-    laterTime(since, purpose === 'verify' ? before.lastVerifyTime : before.drill?.lastProvenTime),
-  )
+  const fromMs = parseTime(laterTime(since, success))
   if ('problem' in parsed || fromMs === undefined) return false
   return (parsed.schedule.next(fromMs) ?? Number.POSITIVE_INFINITY) <= nowMs
 }
