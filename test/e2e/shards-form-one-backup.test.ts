@@ -21,7 +21,7 @@ describe('shards in separate processes', () => {
   const kafka = useKafka()
   /** Neighbours go to different shards: every one of the four has some of `plain`. */
   const topics = { wide: 10, plain: 8 }
-  const recordsPerTopic = 12_000
+  const recordsPerTopic = 30_000
 
   before(async () => {
     for (const [name, partitions] of Object.entries(topics)) {
@@ -85,7 +85,7 @@ describe('shards in separate processes', () => {
 
   test('a killed one is named by the commit, and resumes; then the backup is exact', () =>
     withFolder(async folder => {
-      const { path, config, shard, commit } = await writeJob(folder, { rate_limit: '400KiB', commit_interval: '1s' })
+      const { path, config, shard, commit } = await writeJob(folder, { rate_limit: '1MiB', commit_interval: '1s' })
       const killed = runCli(['backup', '--config', config, '--shard', '2/4', '-v'], {
         signal: 'SIGKILL',
         when: /wrote b1\/shards/,
@@ -141,7 +141,7 @@ describe('shards in separate processes', () => {
       const one = await writeRestore(folder, '-one')
       assert.equal((await one.act()).code, 0)
 
-      const four = await writeRestore(folder, '-four', { rate_limit: '800KiB', commit_interval: '1s' })
+      const four = await writeRestore(folder, '-four', { rate_limit: '2MiB', commit_interval: '1s' })
       const early = await four.act('--shard', '1/4')
       assert.equal(early.code, 1)
       assert.match(early.stderr, /cannot be shared: it is not prepared: the target has no record of it/)
