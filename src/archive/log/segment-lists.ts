@@ -1,4 +1,4 @@
-import { freeMemory } from '../../lib/free-memory.ts'
+import { freeMemory } from '../../lib/recycled-memory.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { assertSegmentKeys } from '../assert-keys.ts'
 import { damaged } from '../damage.ts'
