@@ -106,7 +106,7 @@ function rowAt(offset: number): unknown[] {
   return [key, 0, 0, 1, 1, 'A'.repeat(43), 0, offset, 1, 1, 1, 0, null, null]
 }
 
-test('damage in a page is reported, whoever read the page first', async () => {
+test('damage in a page is reported, also if another caller read the page first', async () => {
   const storage = openMemoryStorage()
   const id = 'a'.repeat(32)
   const lists = [
