@@ -43,6 +43,8 @@ function explainAttempt(attempt: EndedAttempt): Explanation {
   const { result, exitCode } = attempt.ended
   if (!result) return explainWithoutResult(attempt)
   const { code, command, message, help } = result
+  const stop = INTERRUPTED.includes(exitCode ?? -1) ? explainStop(attempt.pod) : undefined
+  if (stop) return { reason: stop.reason, message: sentences(stop.message, help) }
   const said = sentences(message || `the process ended with exit code ${exitCode}`, help)
   const cause = inWordsOfResource(said, attempt.pod)
   if (exitCode === PARTLY_DONE)
@@ -79,13 +81,8 @@ function explainWithoutResult({ pod, ended }: EndedAttempt): Explanation {
   if (terminated?.reason === 'OOMKilled' || isHeapExhausted(text)) {
     return { reason: 'OutOfMemory', message: `Pod ${name} needed more memory than its limit. ${memoryHelp}` }
   }
-  if (pod.status?.reason === 'Evicted') {
-    return { reason: 'Evicted', message: sentences(`Pod ${name} was evicted`, foreign(pod.status.message)) }
-  }
-  const disruption = disruptionOf(pod)
-  if (disruption) {
-    return { reason: 'Disrupted', message: sentences(`Pod ${name} was disrupted`, foreign(disruption.message)) }
-  }
+  const stop = explainStop(pod)
+  if (stop) return stop
   if (terminated && /^(StartError|ContainerCannotRun)$/.test(terminated.reason ?? '')) {
     return { reason: 'ContainerCannotRun', message: sentences(`Pod ${name} cannot start`, foreign(text)) }
   }
@@ -97,6 +94,16 @@ function explainWithoutResult({ pod, ended }: EndedAttempt): Explanation {
   const how = ended.exitCode === undefined ? 'before its process began' : `with exit code ${ended.exitCode}`
   const said = foreign(pod.status?.message)
   return { reason: 'PodFailed', message: sentences(`Pod ${name} ended ${how} and left no result`, said, look) }
+}
+
+/** Why Kubernetes stopped the pod, if it did. The process itself only knows the signal. */
+function explainStop(pod: Pod): Explanation | undefined {
+  const { name } = pod.metadata
+  if (pod.status?.reason === 'Evicted')
+    return { reason: 'Evicted', message: sentences(`Pod ${name} was evicted`, foreign(pod.status.message)) }
+  const disruption = disruptionOf(pod)
+  if (!disruption) return undefined
+  return { reason: 'Disrupted', message: sentences(`Pod ${name} was disrupted`, foreign(disruption.message)) }
 }
 
 /** The JavaScript engine reports it nowhere but in the log, whose end Kubernetes keeps for a process without a result. */

@@ -147,6 +147,22 @@ describe('a finished Job', () => {
     assert.equal(endOf(job, stopped, broken).reason, 'STORAGE_FULL')
   })
 
+  test('names what stopped its pod, also if the process could report the signal', () => {
+    const stopped = ended(143, { code: 'TERMINATED', message: 'interrupted by SIGTERM', help: 'Run it again.' })
+    const job = sampleJob({ conditions: conditions.backoff })
+    const evicted = { ...stopped, reason: 'Evicted', message: 'Its local storage exceeds 1Ki. ' }
+    const eviction = endOf(job, samplePod({ status: evicted }))
+    assert.equal(eviction.reason, 'Evicted')
+    assert.match(eviction.message ?? '', /was evicted\. Its local storage exceeds 1Ki\. Run it again\.$/)
+    const drained = { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', message: 'drained' }
+    const disruption = endOf(job, samplePod({ status: { ...stopped, conditions: [drained] } }))
+    assert.equal(disruption.reason, 'Disrupted')
+    assert.match(disruption.message ?? '', /was disrupted\. drained\. Run it again\.$/)
+    assert.equal(endOf(job, samplePod({ status: stopped })).reason, 'TERMINATED')
+    const broken = ended(1, { code: 'STORAGE_FULL', message: 'full' })
+    assert.equal(endOf(job, samplePod({ status: { ...broken, reason: 'Evicted' } })).reason, 'STORAGE_FULL')
+  })
+
   test('fails because of its deadline, regardless of its pods', () => {
     const job = sampleJob({ conditions: conditions.deadline }, { activeDeadlineSeconds: 60 })
     const stopped = samplePod({ status: ended(143, { code: 'TERMINATED', totals: { records: 5, bytes: 6 } }) })
