@@ -3,6 +3,11 @@ import type { Segment } from '../manifest.ts'
 /** So many pieces that were never merged become one, and so many of each higher level. */
 const FRESH_FAN_IN = 4
 const FAN_IN = 3
+/**
+ * Lists that begin together would all merge their large pieces in the same round, which then takes seconds. Up to this level, the first pieces of a
+ * list merge before there are enough of them: how many there must be depends on its name.
+ */
+const LAST_UNEVEN_LEVEL = 4
 /** A piece that would leave the last level becomes a segment. */
 const LAST_LEVEL = 6
 /** Live pieces of a partition. Gaps and segments between pieces keep them from merging; the oldest become segments then. */
@@ -57,7 +62,7 @@ export function planMerges(list: string, tail: ListTail, rules: MergeRules, mayB
     const due =
       mayBecomeSegment && isOld(sources, rules)
         ? wholeRun(run)
-        : (dueInRun(sources, run, rules) ?? (isLimit ? wholeRun(run) : undefined))
+        : (dueInRun(list, sources, run, rules) ?? (isLimit ? wholeRun(run) : undefined))
     if (!due) continue
     const { from, to } = due
     const into = mayBecomeSegment || due.into.kind === 'piece' ? due.into : LAST_PIECE
@@ -143,22 +148,29 @@ function isOld([first]: readonly Segment[], { olderThanMs }: MergeRules): boolea
   return first !== undefined && Date.parse(storedTimes(first).from) < olderThanMs
 }
 
-function dueInRun(sources: readonly Segment[], run: Run, rules: MergeRules): Due | undefined {
+function dueInRun(list: string, sources: readonly Segment[], run: Run, rules: MergeRules): Due | undefined {
   const fresh = countTrailing(sources, sources.length, 0)
   if (fresh < FRESH_FAN_IN) return undefined
   let begin = sources.length - fresh
   let level = 1
-  for (
-    let same = countTrailing(sources, begin, level);
-    same + 1 >= FAN_IN;
-    same = countTrailing(sources, begin, level)
-  ) {
+  for (;;) {
+    const same = countTrailing(sources, begin, level)
+    const isFirst = same === begin
+    if (same + 1 < (isFirst ? firstFanIn(list, level) : FAN_IN)) break
     begin -= same
     level++
   }
   const bytes = sources.slice(begin).reduce((sum, { plain_size }) => sum + plain_size, 0)
   if (level > LAST_LEVEL || bytes >= rules.maxPieceBytes) return wholeRun(run)
   return { from: run.from + begin, to: run.to, into: { kind: 'piece', level } }
+}
+
+/** From 1 to the regular number. */
+function firstFanIn(list: string, level: number): number {
+  if (level > LAST_UNEVEN_LEVEL) return FAN_IN
+  let hash = level
+  for (let i = 0; i < list.length; i++) hash = Math.imul(hash ^ list.charCodeAt(i), 0x01000193)
+  return 1 + (((hash ^ (hash >>> 15)) >>> 0) % FAN_IN)
 }
 
 /** How many pieces before `end` have the level. */

@@ -5,6 +5,7 @@ import { mergePieces } from '../../../src/archive/log/merge-pieces.ts'
 import { PackSet, storePiece } from '../../../src/archive/log/pack-set.ts'
 import { PackStream } from '../../../src/archive/log/pack-stream.ts'
 import { planWindows } from '../../../src/archive/log/pack-windows.ts'
+import { describePiece } from '../../../src/archive/log/packed-piece.ts'
 import { PieceStore } from '../../../src/archive/log/piece-store.ts'
 import { type Merge, planMerges, tailOf } from '../../../src/archive/log/plan-merges.ts'
 import type { Segment } from '../../../src/archive/manifest.ts'
@@ -111,7 +112,34 @@ test('merged pieces hold the bytes of their sources, and no list has more than 1
   assert.ok(rounds.most <= 16, `${rounds.most} pieces`)
   assert.ok(rounds.merges > 100, `${rounds.merges} merges`)
   const levels = new Set(rounds.lists.get('list0')?.map(({ piece }) => piece?.level))
-  assert.deepEqual([...levels], [4, 3, 1, 0])
+  assert.deepEqual([...levels], [4, 3, 2, 1, 0])
+})
+
+test('lists that begin together merge their large pieces in different rounds', () => {
+  const pack = { key: 'k', size: 1e9, blake3: '', stored_at: new Date(start).toISOString() }
+  const piece = (from: number, to: number, level: number) => {
+    const size = to - from
+    const packed = { plainSize: size, isFrame: false, facts: factsFor(BigInt(from), size), level }
+    return describePiece(packed, { position: 0, size, blake3: '' }, pack)
+  }
+  const lists = Array.from({ length: 300 }, (): Segment[] => [])
+  const jobs: number[] = []
+  for (let round = 4; round <= 1000; round += 4) {
+    let bytes = 0
+    for (const [i, list] of lists.entries()) {
+      for (let at = round - 4; at < round; at++) list.push(piece(at, at + 1, 0))
+      assert.ok(list.length <= 16, `${list.length} pieces`)
+      const [merge] = planMerges(`topic/${i}`, tailOf(list), { maxPieceBytes: 1e9, olderThanMs: 0 })
+      assert.ok(merge?.into.kind === 'piece' && merge.to === list.length)
+      const from = Number(merge.sources[0]?.start_offset)
+      list.splice(merge.from, list.length, piece(from, round, merge.into.level))
+      bytes += round - from
+    }
+    jobs.push(bytes)
+  }
+  const mean = jobs.reduce((sum, one) => sum + one, 0) / jobs.length
+  const [most = 0] = jobs.toSorted((a, b) => b - a)
+  assert.ok(most < 3 * mean, `the largest of ${jobs.length} jobs has ${most} bytes, the mean is ${mean}`)
 })
 
 test('a large append is a segment at once, and pieces become one when they are large or old', async () => {
@@ -141,7 +169,7 @@ test('pieces that a gap or a segment divides do not merge with each other', asyn
   assert.deepEqual(planMerges('a', tailOf([at(0), at(1), at(5), at(6)]), rules), [])
   assert.deepEqual(planMerges('a', tailOf([at(1), at(2), segment, at(4), at(5)]), rules), [])
   const [merge] = planMerges('a', tailOf([segment, at(4), at(5), at(6), at(7)]), rules)
-  assert.deepEqual([merge?.from, merge?.to, merge?.into], [1, 5, { kind: 'piece', level: 1 }])
+  assert.deepEqual([merge?.from, merge?.to, merge?.into.kind], [1, 5, 'piece'])
 })
 
 test('a list whose pieces cannot merge turns the oldest into segments, so that it has no more than 15', async () => {
