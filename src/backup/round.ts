@@ -49,6 +49,8 @@ export interface BackupParts {
   lease?: Pick<Lease, 'confirm' | 'others' | 'storeNow'> | undefined
   /** Of a continuous run; another one has its own for each run. */
   buffers?: LaneBuffers
+  /** How long the round before took, in a continuous run. */
+  lastRoundMs?: number
   /** What a continuous run does between two rounds; answers with the newest generation, which may be another then. */
   afterRound?: (newest: Manifest, signal: AbortSignal) => Promise<Manifest>
 }
@@ -147,7 +149,7 @@ async function copyAll(
   { session, beginRereads }: { session: BackupSession; beginRereads: () => Promise<void> },
   observed: ObservedSource,
   options: BackupOptions,
-  { cluster, storage, clock, onProgress, buffers }: BackupParts,
+  { cluster, storage, clock, onProgress, buffers, lastRoundMs }: BackupParts,
   signal: AbortSignal,
 ): Promise<void> {
   const { clientRack: rack = '', bytesPerSecond } = options
@@ -157,7 +159,7 @@ async function copyAll(
   const scheduler = new CopyScheduler({ cluster, lanes, buffers, onProgress, rack, ...limiter })
   const stop = new AbortController()
   const scoped = AbortSignal.any([signal, stop.signal])
-  const committing = session.commitPeriodically(scoped).catch(error => {
+  const committing = session.commitPeriodically(commitPeriodMs(options, lastRoundMs), scoped).catch(error => {
     stop.abort(error)
     throw error
   })
@@ -174,6 +176,17 @@ async function copyAll(
     stop.abort(stop.signal.reason)
     await committing
   }
+}
+
+/** Of rounds that take longer than the interval. */
+const MAX_PERIOD_MS = 10_000
+
+/**
+ * Pure. How often a round commits before its end. One that takes about as long as the round before does not: with many partitions
+ * each commit takes a good part of a second, and would make the round, and so the lag, only longer.
+ */
+export function commitPeriodMs({ commitIntervalMs }: Pick<BackupOptions, 'commitIntervalMs'>, lastRoundMs = 0): number {
+  return Math.max(commitIntervalMs, Math.min(2 * lastRoundMs, MAX_PERIOD_MS))
 }
 
 /** In a continuous run only for a while: what is new at the source comes first, and the next round continues. */

@@ -56,6 +56,7 @@ class Line {
   /** The store is asked for the newest generation at the start and after a failure; otherwise this process knows it. */
   #isSure = false
   #rounds = 0
+  #lastRoundMs = 0
   #failures = 0
 
   constructor(options: BackupOptions, parts: BackupParts) {
@@ -120,6 +121,7 @@ class Line {
   }
 
   async #round(signal: AbortSignal): Promise<void> {
+    const startedAt = this.#parts.clock.monotonic()
     const log = await this.#openLog(signal)
     const previous = log?.writer.newest ?? this.#previous
     // A topic that was there at the start may be deleted later on; that is news, not a mistake in the job.
@@ -131,13 +133,15 @@ class Line {
     const own = { log, copies: this.#copies, quietMs: HEARTBEAT_MS }
     const publisher = openRoundPublisher(options, prepared, this.#parts, own)
     this.#runs.add(publisher.run)
-    await runRound(options, prepared, { ...this.#parts, buffers: this.#buffers }, publisher, signal)
+    const kept = { buffers: this.#buffers, lastRoundMs: this.#lastRoundMs }
+    await runRound(options, prepared, { ...this.#parts, ...kept }, publisher, signal)
     this.#rounds++
     const polledAt = this.#polling.committed()
     if (polledAt !== undefined) this.#parts.onProgress({ type: 'polled', at: polledAt })
     this.#startOver.clear()
     this.#previous = publisher.newest
     this.#runs = new Set()
+    this.#lastRoundMs = this.#parts.clock.monotonic() - startedAt
     this.#mayBeCut = true
     const newest = await this.#parts.afterRound?.(publisher.newest, signal)
     this.#mayBeCut = false
