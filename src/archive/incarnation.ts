@@ -1,3 +1,5 @@
+import { numberedName } from '../lib/numbered-name.ts'
+
 /** What tells one incarnation of a topic from every other: the topic ID, and a number where one ID has several. */
 export interface Incarnation {
   id: string
@@ -20,7 +22,7 @@ export function incarnationKey({ id, incarnation = 1 }: Incarnation): string {
 
 /** Names the list of a partition of one incarnation of a topic. */
 export function freshKey(topic: Incarnation, partition: number): string {
-  return `${incarnationKey(topic)}/${partition}`
+  return numberedName(incarnationKey(topic), partition)
 }
 
 /** Names the list of a reread that has not replaced the list of the partition yet. */

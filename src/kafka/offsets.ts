@@ -1,4 +1,5 @@
 import { KafkaBackupError } from '../errors.ts'
+import { numberedName } from '../lib/numbered-name.ts'
 import {
   EARLIEST,
   EARLIEST_LOCAL,
@@ -28,7 +29,7 @@ export interface PartitionBounds {
 export type PartitionEnds = ReadonlyMap<string, ReadonlyMap<number, bigint>>
 
 export function partitionKey({ topic, partition }: TopicPartition): string {
-  return `${topic}/${partition}`
+  return numberedName(topic, partition)
 }
 
 /** `shown` is what the cluster has just said of the topics, for who has asked already. */
