@@ -63,14 +63,27 @@ export async function readWholeSegment(
   target: Buffer,
   signal: AbortSignal,
 ): Promise<void> {
-  const { size, plain_size: plainSize, frames } = segment
-  if (size > QUICK_BYTES || plainSize > QUICK_BYTES || (frames && frames.length !== 1)) {
+  if (!isQuickSegment(segment)) {
     let at = 0
     for await (const bytes of readSegment(storage, segment, signal)) at += bytes.copy(target, at)
     return
   }
+  openQuickSegment(
+    await readExactly(storage, segment, segment.piece?.position ?? 0, segment.size, signal),
+    segment,
+    target,
+  )
+}
+
+/** Whether a segment is small enough to be read at once. */
+export function isQuickSegment({ size, plain_size, frames }: Segment): boolean {
+  return size <= QUICK_BYTES && plain_size <= QUICK_BYTES && (!frames || frames.length === 1)
+}
+
+/** All batches of such a segment, checked, out of the bytes that are stored of it. */
+export function openQuickSegment(stored: Buffer, segment: Segment, target: Buffer): void {
+  const { plain_size: plainSize, frames } = segment
   assertFrames(segment)
-  const stored = await readExactly(storage, segment, segment.piece?.position ?? 0, size, signal)
   assertHash(hashOf(stored), segment)
   const plain = frames ? openSmallFrame(stored, segment) : stored
   if (plain.length !== plainSize) throw damaged(segment, `it holds ${plain.length} plain bytes instead of ${plainSize}`)

@@ -133,7 +133,7 @@ export function describeSegment(
 }
 
 /** Pure. What the entry of a segment says of its batches. */
-export function factsOf(segment: Segment): ChunkFacts {
+function factsOf(segment: Segment): ChunkFacts {
   return {
     startOffset: segment.start_offset,
     endOffset: segment.end_offset,
@@ -144,6 +144,24 @@ export function factsOf(segment: Segment): ChunkFacts {
     lastTimestamp: segment.last_timestamp,
     aborted: segment.aborted ?? [],
   }
+}
+
+/** Pure. What the entries of segments that follow one another say of all of their batches. There is at least one. */
+export function joinedFacts(segments: readonly Segment[]): ChunkFacts {
+  const [first] = segments
+  if (!first) throw new Error('there are no segments')
+  const facts = factsOf(first)
+  for (const segment of segments) {
+    if (segment === first) continue
+    facts.endOffset = segment.end_offset
+    facts.batches += segment.batches
+    facts.records += segment.records
+    facts.abortedRecords += segment.aborted_records
+    facts.firstTimestamp = earlier(facts.firstTimestamp, segment.first_timestamp)
+    facts.lastTimestamp = later(facts.lastTimestamp, segment.last_timestamp)
+    if (segment.aborted) facts.aborted = [...facts.aborted, ...segment.aborted]
+  }
+  return facts
 }
 
 /** Each piece becomes a separate zstd frame, so that a reader can start at any of them. */

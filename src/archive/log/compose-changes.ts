@@ -10,7 +10,7 @@ import {
   objectOf,
   type TopicRow,
 } from './change.ts'
-import { addRowChanges } from './row-change.ts'
+import { addRowChanges, addToRow, type SummedRow } from './row-change.ts'
 
 /** Pure. One change that has the effect of both: `second` comes after `first`. */
 export function composeChanges(first: Change, second: Change): Change {
@@ -31,6 +31,8 @@ export class ComposedChange {
   readonly #topics = new Map<string, TopicRow>()
   readonly #removedTopics = new Set<string>()
   readonly #lists = new Map<string, ListChange | null>()
+  /** Those that were composed here: each round of a writer adds to thousands, which need not be made again. */
+  readonly #own = new Map<string, ComposedList>()
   readonly #passing = new Map<string, NamedObject>()
 
   /** What was added until now; not to be used any more when something else is added. */
@@ -63,20 +65,43 @@ export class ComposedChange {
     }
     for (const [key, object] of passing) this.#passing.set(key, object)
     for (const [key, next] of lists) {
+      const own = this.#own.get(key)
+      if (next && own && appendTo(own, next)) continue
+      this.#own.delete(key)
       const before = this.#lists.get(key)
-      const composed = composeLists(before, next)
+      const composed = composeLists(before, next, list => this.#own.set(key, list))
       this.#lists.set(key, composed)
       if (before?.parts) notePassing(before.parts, composed?.parts ?? [], this.#passing)
     }
   }
 }
 
-function composeLists(before: ListChange | null | undefined, next: ListChange | null): ListChange | null {
+/** A change that was composed here, and may be changed. */
+interface ComposedList extends ListChange {
+  row: SummedRow
+  parts?: ListPart[]
+}
+
+/** Adds what most changes do: they only add to a list. False where this one does more; nothing is done then. */
+function appendTo(list: ComposedList, { isNew, row, parts }: ListChange): boolean {
+  if (isNew || row.unset.length > 0 || (parts && !(list.parts && isAppend(list.parts, parts)))) return false
+  addToRow(list.row, row)
+  if (list.parts && parts) for (let i = 1; i < parts.length; i++) list.parts.push(parts[i] as ListPart)
+  return true
+}
+
+function composeLists(
+  before: ListChange | null | undefined,
+  next: ListChange | null,
+  onComposed: (list: ComposedList) => void,
+): ListChange | null {
   if (before === undefined || next === null || next.isNew) return next
   // A list that is gone begins again with nothing.
   if (before === null) return { ...next, isNew: true, ...(next.parts && { parts: composeParts([], next.parts) }) }
-  const parts = next.parts ? composeParts(before.parts, next.parts) : before.parts
-  return { isNew: before.isNew, row: addRowChanges(before.row, next.row), ...(parts && { parts }) }
+  const parts = next.parts ? composeParts(before.parts, next.parts) : before.parts && [...before.parts]
+  const composed = { isNew: before.isNew, row: addRowChanges(before.row, next.row), ...(parts && { parts }) }
+  onComposed(composed)
+  return composed
 }
 
 /** Pure. Parts of the list behind both changes. Where `first` is absent, it left the list as it was. */

@@ -36,16 +36,30 @@ export function maxPlainBytes(storedBytes: number): number {
 
 /** One line of JSON and one with its hash, compressed. `zstd -dc` shows it. `key` is for the error of one that is too large. */
 export async function packDocument(document: object, key: string): Promise<Buffer> {
-  const line = Buffer.from(formatJson(document))
-  const plain = Buffer.concat([line, Buffer.from(`\n${hashOf(line)}\n`)])
+  const plain = formatLines(document)
+  const { length } = plain
   const options = { params: ZSTD_PARAMS }
-  const packed = plain.length <= SMALL_BYTES ? zstdCompressSync(plain, options) : await compress(plain, options)
+  const packed = length <= SMALL_BYTES ? zstdCompressSync(plain, options) : await compress(plain, options)
+  freeMemory(plain)
   const most = maxPlainBytes(packed.length)
-  if (plain.length <= most) return packed
-  const problem = `it has ${plain.length} bytes before it is compressed, and could be read with ${most} at most`
+  if (length <= most) return packed
+  const problem = `it has ${length} bytes before it is compressed, and could be read with ${most} at most`
   throw new KafkaBackupError('STORAGE_REFUSED', `${key} is not written: ${problem}`, {
     help: 'Divide the topics, groups or subjects of the job over several backups.',
   })
+}
+
+/** Bytes of a hash between two line breaks. */
+const HASH_LINE_BYTES = 66
+
+/** Both lines, in memory that holds nothing else. Of large documents a second copy would be as large. */
+function formatLines(document: object): Buffer {
+  const text = formatJson(document)
+  const bytes = Buffer.byteLength(text)
+  const plain = Buffer.allocUnsafeSlow(bytes + HASH_LINE_BYTES)
+  plain.write(text)
+  plain.write(`\n${hashOf(plain.subarray(0, bytes))}\n`, bytes, 'latin1')
+  return plain
 }
 
 /** In this thread: each of the others would keep the memory that it once needed. */

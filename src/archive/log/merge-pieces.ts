@@ -3,8 +3,8 @@ import { hasCode } from '../../errors.ts'
 import { runPool } from '../../lib/pool.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Segment } from '../manifest.ts'
-import { readSegment, readWholeSegment } from '../segment-reader.ts'
-import { type ChunkFacts, factsOf, joinFacts, type SegmentWriter } from '../segment-writer.ts'
+import { isQuickSegment, openQuickSegment, readSegment, readWholeSegment } from '../segment-reader.ts'
+import { type ChunkFacts, joinedFacts, type SegmentWriter } from '../segment-writer.ts'
 import type { DamagedSource } from './damaged-sources.ts'
 import type { PackStream } from './pack-stream.ts'
 import { PackWindows } from './pack-windows.ts'
@@ -63,7 +63,7 @@ export async function mergePieces(
 
 async function mergeToPieces(
   sorted: readonly Merge[],
-  storage: Pick<Storage, 'readRange'>,
+  storage: PackWindows,
   { packs, compression }: MergeParts,
   damaged: DamagedSource[],
   signal: AbortSignal,
@@ -78,7 +78,7 @@ async function mergeToPieces(
       if (i % MERGES_AT_A_STRETCH === 0) await new Promise(resolve => setImmediate(resolve))
       const plain = await readSources(merge, storage, memory, signal).catch(noteIn(damaged))
       if (!plain) continue
-      const facts = sources.map(factsOf).reduce(joinFacts)
+      const facts = joinedFacts(sources)
       await packs.add({ level: into.level, plain, facts, compressed: isCompressible(plain, compression) })
       written.push(merge)
     }
@@ -119,18 +119,22 @@ function mergedTo(merge: Merge, segment: Segment): Merged {
 /** All batches of a merge, in memory that the next one uses again. */
 async function readSources(
   { list, sources }: Merge,
-  storage: Pick<Storage, 'readRange'>,
+  storage: PackWindows,
   memory: Scratch,
   signal: AbortSignal,
 ): Promise<Buffer> {
   const plain = memory.take(sources.reduce((sum, { plain_size }) => sum + plain_size, 0))
   let at = 0
   for (const source of sources) {
-    const end = at + source.plain_size
-    await readWholeSegment(storage, source, plain.subarray(at, end), signal).catch(error => {
+    const target = plain.subarray(at, at + source.plain_size)
+    at += source.plain_size
+    try {
+      const stored = isQuickSegment(source) ? storage.peek(source) : undefined
+      if (stored) openQuickSegment(stored, source, target)
+      else await readWholeSegment(storage, source, target, signal)
+    } catch (error) {
       throw damageOf(list, source, error)
-    })
-    at = end
+    }
   }
   return plain
 }
@@ -160,7 +164,7 @@ async function writeSegment(
       await writer.append([bytes], nothingOf(first), signal)
     }
     if (!writer) throw new Error('a segment has at least one batch')
-    await writer.append([], merge.sources.map(factsOf).reduce(joinFacts), signal)
+    await writer.append([], joinedFacts(merge.sources), signal)
     return await writer.finish(signal)
   } catch (error) {
     await writer?.abort()
@@ -204,10 +208,13 @@ async function* readSource(
 
 /** Merging does not make records newer: retention by age counts from when they were stored. */
 function timesOf({ sources }: Merge): { stored_from: string; stored_at: string } {
-  const times = sources.map(storedTimes)
-  const from = times.map(one => one.from).sort()
-  const to = times.map(one => one.to).sort()
-  return { stored_from: from[0] ?? '', stored_at: to.at(-1) ?? '' }
+  let { from: stored_from = '', to: stored_at = '' } = sources[0] ? storedTimes(sources[0]) : {}
+  for (const source of sources) {
+    const { from, to } = storedTimes(source)
+    if (from < stored_from) stored_from = from
+    if (to > stored_at) stored_at = to
+  }
+  return { stored_from, stored_at }
 }
 
 /** Where a source begins, before any of its batches counts. */

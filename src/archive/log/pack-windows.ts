@@ -17,6 +17,8 @@ interface Window {
 
 interface ReadWindow extends Window {
   bytes: Promise<Buffer>
+  /** Once they are read. */
+  read: Buffer | undefined
 }
 
 /**
@@ -52,6 +54,14 @@ export class PackWindows implements Pick<Storage, 'readRange'> {
     }
   }
 
+  /** The bytes of a piece whose window is read already. A merge reads thousands of them, and has no promise for each. */
+  peek({ key, size, piece }: Segment): Buffer | undefined {
+    const window = this.#kept.get(key)
+    const start = (piece?.position ?? 0) - (window?.start ?? 0)
+    if (!piece || !window?.read || start < 0 || start + size > window.read.length) return undefined
+    return window.read.subarray(start, start + size)
+  }
+
   #windowOf(key: string, start: number, end: number, signal: AbortSignal): ReadWindow | undefined {
     const kept = this.#kept.get(key)
     if (kept && kept.start <= start && end <= kept.end) return kept
@@ -60,9 +70,16 @@ export class PackWindows implements Pick<Storage, 'readRange'> {
     const length = window.end - window.start
     // Its pieces share the memory, and readers of pieces give back what they have read.
     const bytes = this.#storage.readRange(key, window.start, length, signal).then(keepMemory)
-    const read = { ...window, bytes }
-    this.#kept.set(key, read)
-    return read
+    const begun: ReadWindow = { ...window, bytes, read: undefined }
+    this.#kept.set(key, begun)
+    bytes.then(
+      read => {
+        begun.read = read
+      },
+      // Those who wait for the bytes meet the failure.
+      () => undefined,
+    )
+    return begun
   }
 }
 

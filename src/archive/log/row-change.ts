@@ -133,8 +133,25 @@ export function applyRowChange(row: ListRow, change: RowChange): ListRow {
   return changed
 }
 
+/** A change that others are added to. */
+export interface SummedRow extends RowChange {
+  offsets: bigint[]
+  sums: number[]
+  unset: readonly SetField[]
+}
+
+/** Changes the first into one with the effect of both. The second unsets nothing. */
+export function addToRow(first: SummedRow, second: RowChange): void {
+  for (let i = 0; i < first.offsets.length; i++) {
+    first.offsets[i] = shared((first.offsets[i] ?? 0n) + (second.offsets[i] ?? 0n))
+  }
+  for (let i = 0; i < first.sums.length; i++) first.sums[i] = (first.sums[i] ?? 0) + (second.sums[i] ?? 0)
+  Object.assign(first.set, second.set)
+  if (first.unset.length > 0) first.unset = first.unset.filter(field => !(field in second.set))
+}
+
 /** Pure. One change with the effect of both. */
-export function addRowChanges(first: RowChange, second: RowChange): RowChange {
+export function addRowChanges(first: RowChange, second: RowChange): SummedRow {
   const set = { ...first.set, ...second.set }
   for (const field of second.unset) delete set[field]
   const kept = first.unset.filter(field => !(field in second.set) && !second.unset.includes(field))
