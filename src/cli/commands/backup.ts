@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
 import { schemaTotalsOf, totalsOf } from '../../archive/summary.ts'
 import type { BackupReport } from '../../backup/run-backup.ts'
 import { KafkaBackupError } from '../../errors.ts'
@@ -17,6 +16,7 @@ import { formatGaps } from './gap-table.ts'
 import { keepReport } from './keep-report.ts'
 import { rereadDocuments } from './rereads.ts'
 import { parseShard, showShard } from './shard.ts'
+import { tuneCollector } from './tune-collector.ts'
 import { watchJob } from './watch.ts'
 
 const shown = { label: 'backup', preparing: 'reading the topics of the cluster' }
@@ -29,7 +29,7 @@ export async function run(session: Session): Promise<number> {
   if (options.dryRun) return showDryRun(session, job)
   const isPart = shard !== undefined || options.commit
   if (isPart && job.backup.continuous) throw together('--shard and --commit', '`backup.continuous`')
-  if (job.backup.continuous) keepHeapSmall()
+  if (job.backup.continuous) tuneCollector()
   const location = formatLocation(job.storage)
   if (shard) {
     const report = await watchJob(session, shown, hooks => actions.runShardJob(job, shard, hooks, signal))
@@ -46,14 +46,6 @@ export async function run(session: Session): Promise<number> {
   )
   await keepReport(session, job, documentOf(report, location))
   return 0
-}
-
-/**
- * A run without end shares its machine with others, and its rounds allocate several times what it holds. Collected earlier, its heap stays
- * smaller; `BENCH_PART=continuous make bench` measures that, and what it costs.
- */
-function keepHeapSmall(): void {
-  setFlagsFromString('--heap-growing-percent=15')
 }
 
 /** `--dry-run`, `--shard` and `--commit` exclude each other. */
