@@ -206,16 +206,25 @@ export interface AbortedStart {
   firstOffset: bigint
 }
 
+/** Never changed: without a list nothing is opened. */
+const noneOpen = new Map<bigint, bigint>()
+const noneWaiting: AbortedStart[] = []
+
 /**
  * Tells which batches of one answer belong to transactions that were rolled back. The broker lists those that touch the
  * answer by producer and first offset; each is open from there to the producer's next abort marker.
  */
 export class AbortTracker {
+  /** One for all: most batches belong to no such transaction. */
+  static readonly none: AbortedTransaction[] = []
   readonly #waiting: AbortedStart[]
-  readonly #open = new Map<bigint, bigint>()
+  readonly #open: Map<bigint, bigint>
 
   constructor(listed: readonly AbortedStart[]) {
-    this.#waiting = listed.toSorted((a, b) => (a.firstOffset < b.firstOffset ? -1 : 1))
+    // Most answers list none, and there is one tracker for each partition of a round.
+    this.#open = listed.length === 0 ? noneOpen : new Map()
+    this.#waiting =
+      listed.length === 0 ? noneWaiting : listed.toSorted((a, b) => (a.firstOffset < b.firstOffset ? -1 : 1))
   }
 
   /** Moves on to the batch that ends here. Batches are met in the order of their offsets. */
@@ -240,6 +249,7 @@ export class AbortTracker {
 
   /** Rolled back, with a marker that lies further on. */
   get open(): AbortedTransaction[] {
+    if (this.#open.size === 0) return AbortTracker.none
     return [...this.#open].map(([producer_id, first_offset]) => ({ producer_id, first_offset, last_offset: null }))
   }
 }

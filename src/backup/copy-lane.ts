@@ -1,7 +1,7 @@
-import { KafkaBackupError } from '../errors.ts'
-import { brokerError } from '../kafka/broker-errors.ts'
+import type { KafkaBackupError } from '../errors.ts'
 import type { Fetched, Fetcher } from '../kafka/fetcher.ts'
 import type { Clock } from '../lib/clock.ts'
+import { numberedName } from '../lib/numbered-name.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { type AbortedStart, type Chunk, cutChunk, walkAnswer } from './chunk.ts'
 import {
@@ -15,7 +15,7 @@ import {
   nextBase,
   offsetToFetch,
 } from './fetch-position.ts'
-import { TruncationError } from './find-truncation.ts'
+import { lostTail, notThere, olderEpoch, otherTail, partError, unreadable } from './lane-errors.ts'
 import type { PartitionCopy } from './partition-copy.ts'
 import { TailProof } from './prove-tails.ts'
 
@@ -36,7 +36,6 @@ const EMPTY_PAUSE_MS = 300
 const EMPTY_ANSWERS = 20
 /** Of an answer, beyond its usual size: a batch of a megabyte in front of another needs twice the room of one. */
 const MAX_GROWTH = 64
-const OFFSET_OUT_OF_RANGE = 1
 
 /**
  * Copies partitions of one broker over one connection. The next fetch is on its way while the last answer is stored, so
@@ -109,14 +108,14 @@ class Lane {
 
   /** Walks the response, advances the fetch offset of each partition and returns what to store. */
   take(fetched: Fetched): Step[] {
-    const parts = new Map(fetched.partitions.map(part => [`${part.topicId}/${part.partition}`, part]))
+    const parts = new Map(fetched.partitions.map(part => [numberedName(part.topicId, part.partition), part]))
     const steps: Step[] = []
     const hungry: [PartitionCopy, FetchPosition][] = []
     const fed: [PartitionCopy, FetchPosition][] = []
     const { isByName } = fetched
     let [isIdle, isCramped] = [true, false]
     for (const [copy, place] of this.#active) {
-      const part = parts.get(`${copy.topicId}/${copy.partition}`)
+      const part = parts.get(numberedName(copy.topicId, copy.partition))
       if (part && this.#leaves(copy, part)) continue
       const answer = part && { part, headers: walkAnswer(fetched.bytes, part, copy.name) }
       const seen = answer && this.#compareTail(copy, place, answer, fetched)
@@ -171,7 +170,7 @@ class Lane {
     parts: ReadonlyMap<string, AnswerPart>,
   ): readonly [PartitionCopy, FetchPosition][] {
     const [first] = this.#active.keys()
-    const part = first && parts.get(`${first.topicId}/${first.partition}`)
+    const part = first && parts.get(numberedName(first.topicId, first.partition))
     return part && part.start < part.end ? hungry : hungry.filter(([copy]) => copy !== first)
   }
 
@@ -182,25 +181,48 @@ class Lane {
   }
 
   async storeAll(fetched: Fetched, steps: readonly Step[]): Promise<void> {
-    const results = await Promise.allSettled(
-      steps.map(async ({ copy, chunk, aborted }) => {
-        const offsets = chunk.nextOffset - copy.position
-        const stored = await copy.store(fetched.bytes, chunk, aborted)
-        if (fetched.isByName) copy.expectedTail = copy.lastBatch
-        const { topic, partition, isReread } = copy
-        const { records, bytes } = stored
-        const event = { type: 'copied', topic, partition, offsets, records, bytes } as const
-        this.#parts.onProgress(isReread ? { ...event, isReread } : event)
-      }),
-    )
+    const failures: unknown[] = []
+    const storing: Promise<void>[] = []
+    for (const step of steps) {
+      try {
+        const work = this.#store(fetched, step)
+        if (work) storing.push(work.catch(error => void failures.push(error)))
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    await Promise.all(storing)
     // The memory of the response is free only now.
-    const failed = results.find(result => result.status === 'rejected')
-    if (failed) throw failed.reason
+    if (failures.length > 0) throw failures[0]
+  }
+
+  #store(fetched: Fetched, step: Step): Promise<void> | undefined {
+    const { copy, chunk, aborted } = step
+    const offsets = chunk.nextOffset - copy.position
+    const stored = copy.store(fetched.bytes, chunk, aborted)
+    if (stored instanceof Promise) return stored.then(done => this.#noteStored(fetched, copy, offsets, done))
+    this.#noteStored(fetched, copy, offsets, stored)
+    return undefined
+  }
+
+  #noteStored(
+    { isByName }: Fetched,
+    copy: PartitionCopy,
+    offsets: bigint,
+    { records, bytes }: { records: number; bytes: number },
+  ): void {
+    if (isByName) copy.expectedTail = copy.lastBatch
+    const { topic, partition, isReread } = copy
+    const event = { type: 'copied', topic, partition, offsets, records, bytes } as const
+    this.#parts.onProgress(isReread ? { ...event, isReread } : event)
   }
 
   /** A segment that becomes durable in the background still holds memory and a file: only so many may. */
   async settleOldest(maxUnsettled: number): Promise<void> {
-    while (this.#finished.length > maxUnsettled) await this.#finished.shift()?.handed()
+    while (this.#finished.length > maxUnsettled) {
+      const copy = this.#finished.shift()
+      if (copy && !copy.isHanded) await copy.handed()
+    }
   }
 
   async #fetchActive(): Promise<Fetched> {
@@ -249,49 +271,4 @@ class Lane {
     this.leavers.push({ copy, error: isLost ? unreadable(copy) : notThere(copy, part) })
     return true
   }
-}
-
-function unreadable(copy: PartitionCopy): KafkaBackupError {
-  const range = `${copy.position} to ${copy.end}`
-  return new KafkaBackupError(
-    'SOURCE_UNREADABLE',
-    `${copy.name}: the broker returns nothing for the offsets ${range}`,
-    {
-      details: { ...copy.details, offset: copy.position },
-    },
-  )
-}
-
-function notThere(copy: PartitionCopy, part: AnswerPart | undefined): KafkaBackupError {
-  const stable = part ? `has decided offsets up to ${part.lastStableOffset}` : 'does not answer for it'
-  const remote = copy.isTiered ? '; the topic is tiered, so see the remote storage of the broker' : ''
-  const message = `${copy.name}: no whole batch comes at offset ${copy.position} of ${copy.end}; the broker ${stable}${remote}`
-  return new KafkaBackupError('KAFKA_NOT_READY', message, { details: { ...copy.details, offset: copy.position } })
-}
-
-function partError(copy: PartitionCopy, part: AnswerPart): KafkaBackupError | undefined {
-  if (part.errorCode !== 0) return brokerError(part.errorCode, `reading ${copy.name}`, null, copy.details)
-  if (part.divergesAt === undefined) return undefined
-  const history = `the history that this backup holds up to ${copy.position} is not the source's any more`
-  const message = `${copy.name}: ${history}; they part at offset ${part.divergesAt} at the latest`
-  return new TruncationError(copy.topic, message)
-}
-
-function otherTail(copy: PartitionCopy): KafkaBackupError {
-  const message = `${copy.name} has another history than this backup: the batch before offset ${copy.position} is not the one that is stored`
-  return new TruncationError(copy.topic, message)
-}
-
-/** The bounds of the partition are then asked for again. */
-function lostTail(copy: PartitionCopy): KafkaBackupError {
-  return brokerError(OFFSET_OUT_OF_RANGE, `reading ${copy.name}`, null, copy.details)
-}
-
-/** Epochs only ever rise within a log: a batch of a lower one is from another history than what is stored before it. */
-function olderEpoch(copy: PartitionCopy, { headers }: Chunk, storedEpoch: number): KafkaBackupError | undefined {
-  const [first] = headers
-  if (!first || first.leaderEpoch < 0 || first.leaderEpoch >= storedEpoch) return undefined
-  const [epoch, offset] = [first.leaderEpoch, first.baseOffset]
-  const message = `${copy.name}: the batch at offset ${offset} has leader epoch ${epoch}, but this backup holds epoch ${storedEpoch} before it`
-  return new TruncationError(copy.topic, message)
 }

@@ -24,11 +24,19 @@ export class DurableChain {
   #unhanded = 0
   #unapplied = 0
   #isCut = false
+  /** Of the step that `begin` has added. */
+  #isBegun = false
+  #begun: PromiseWithResolvers<void> | undefined
   failure: unknown
 
   /** All steps have taken effect. */
   get isEmpty(): boolean {
     return this.#unapplied === 0
+  }
+
+  /** All steps are handed over, and none has failed. */
+  get isHanded(): boolean {
+    return this.#unhanded === 0 && !this.failure
   }
 
   /** One step may be handed over in the background, not more. */
@@ -48,7 +56,35 @@ export class DurableChain {
 
   /** Never rejects. */
   applied(): Promise<void> {
+    this.#awaitBegun()
     return this.#applying
+  }
+
+  /**
+   * Adds a step to an empty chain that is handed over already, and takes effect before `end` is called. A round has one for each of thousands of
+   * partitions, so it has no promise unless someone waits for it.
+   */
+  begin(): void {
+    this.#isBegun = true
+    this.#unapplied++
+  }
+
+  /** The step that `begin` has added has taken effect, or has failed. */
+  end(failure?: { error: unknown }): void {
+    this.#isBegun = false
+    this.#unapplied--
+    if (failure) {
+      this.#isCut = true
+      this.failure ??= failure.error
+    }
+    this.#begun?.resolve()
+    this.#begun = undefined
+  }
+
+  #awaitBegun(): void {
+    if (!this.#isBegun || this.#begun) return
+    this.#begun = Promise.withResolvers()
+    this.#applying = this.#begun.promise
   }
 
   add<T>({ hand, apply, discard }: Step<T>): void {
@@ -56,6 +92,7 @@ export class DurableChain {
     this.#unapplied++
     const handed = this.#hand(this.#handing, hand, discard)
     this.#handing = handed
+    this.#awaitBegun()
     this.#applying = this.#apply(this.#applying, handed, apply)
   }
 

@@ -1,33 +1,20 @@
-import { freshKey, type Incarnation, rereadKey } from '../archive/incarnation.ts'
-import { type FolderOf, type PartitionPlace, segmentKey } from '../archive/layout.ts'
-import type { PackSet } from '../archive/log/pack-set.ts'
+import type { Incarnation } from '../archive/incarnation.ts'
+import type { PieceOwner } from '../archive/log/pack-set.ts'
 import type { AbortedTransaction, Gap, LastBatch, ManifestPartition, Segment } from '../archive/manifest.ts'
-import { type BatchWriter, type ChunkFacts, SegmentWriter } from '../archive/segment-writer.ts'
-import { withConverted, withGap, withHole, withSegment } from '../archive/summary.ts'
+import type { BatchWriter, ChunkFacts } from '../archive/segment-writer.ts'
+import { withConverted, withGap, withHole } from '../archive/summary.ts'
 import type { OldRecords } from '../kafka/convert-old-parts.ts'
-import type { Storage } from '../storage/storage.ts'
-import type { BackupOptions } from './backup-options.ts'
+import { partitionKey } from '../kafka/offsets.ts'
 import type { CopiedTopic, PlannedPartition } from './backup-plan.ts'
 import { type AbortedStart, AbortTracker, type Chunk, cutPieces, examineChunk, markOf, splitChunk } from './chunk.ts'
-import { DurableChain } from './durable-chain.ts'
-
-interface CopyParts {
-  storage: Storage
-  run: string
-  /** Stops the store's work. Not the signal of the copying: a segment that is whole is made durable after a Ctrl-C, too. */
-  storeSignal: AbortSignal
-  options: Pick<BackupOptions, 'compression' | 'segmentBytes'>
-  folderOf?: FolderOf | undefined
-  /** Where small appends go; without it each is a segment. */
-  packs?: Pick<PackSet, 'open'> | undefined
-  now: () => number
-}
+import { type CopyParts, isCompressed, listOf, openWriter, type Stored } from './copy-target.ts'
+import { DurablePartition } from './durable-partition.ts'
 
 /** Pieces of about this size become zstd frames: large enough to compress well, small enough to seek and to spread. */
 const FRAME_BYTES = 1 << 20
 
 /** One partition on its way from the source to the store: how far it was asked for, stored, and made durable. */
-export class PartitionCopy {
+export class PartitionCopy implements PieceOwner {
   readonly topic: string
   readonly topicId: string
   /** Which incarnation of the topic this is a partition of. */
@@ -50,16 +37,14 @@ export class PartitionCopy {
   /** The values in force that decide which records the topic keeps. */
   readonly settings: Readonly<Record<string, string>>
   readonly #parts: CopyParts
-  readonly #place: PartitionPlace
-  #durable: ManifestPartition
-  #fresh: readonly Segment[]
+  readonly #backupId: string
   #writer: BatchWriter | undefined
   readonly #emptyTo: bigint
-  #openAborted: AbortedTransaction[] = []
+  #openAborted: AbortedTransaction[] = AbortTracker.none
   #lastBatch: LastBatch | undefined
   /** Of the open segment. */
-  readonly #converted: OldRecords[] = []
-  readonly #chain = new DurableChain()
+  #converted: OldRecords[] | undefined
+  readonly #chain: DurablePartition
   /** While a chunk is being stored, the segment is not to be touched by others, who wait for it. */
   #isStoring = false
   #stored: PromiseWithResolvers<void> | undefined
@@ -72,9 +57,9 @@ export class PartitionCopy {
     planned: Pick<PlannedPartition, 'durable' | 'end'> & Partial<Pick<PlannedPartition, 'logStart'>>,
     backupId: string,
     parts: CopyParts,
-    { fresh = [], isReread = false }: { fresh?: readonly Segment[] | undefined; isReread?: boolean } = {},
+    { fresh, isReread = false }: { fresh?: readonly Segment[] | undefined; isReread?: boolean } = {},
   ) {
-    this.#fresh = fresh
+    this.#chain = new DurablePartition(planned.durable, fresh)
     this.isReread = isReread
     this.isTiered = topic.configs?.['remote.storage.enable'] === 'true'
     this.topic = topic.name
@@ -85,17 +70,16 @@ export class PartitionCopy {
     this.end = planned.end
     this.position = planned.durable.end_offset
     this.lastEpoch = planned.durable.last_epoch
-    this.#durable = planned.durable
     // Below the log start nothing can be compared.
     this.expectedTail = (planned.logStart ?? this.position) < this.position ? planned.durable.last_batch : undefined
     this.#emptyTo = planned.durable.read_to ?? this.position
-    this.#place = { backupId, topic: topic.name, partition: this.partition, folderOf: parts.folderOf }
+    this.#backupId = backupId
     this.#parts = parts
     this.#noteDone()
   }
 
   get name(): string {
-    return `${this.topic}/${this.partition}`
+    return partitionKey(this)
   }
 
   /** For errors. */
@@ -122,9 +106,18 @@ export class PartitionCopy {
     return this.#doneAtMs ?? this.#parts.now()
   }
 
+  /** Nothing waits to be handed to the store, and nothing has failed. */
+  get isHanded(): boolean {
+    return !this.#writer && this.#chain.isHanded
+  }
+
+  get isSettled(): boolean {
+    return this.isHanded && this.#chain.isEmpty
+  }
+
   /** What is durable now. */
   get durable(): ManifestPartition {
-    return this.#durable
+    return this.#chain.state
   }
 
   /** Where to fetch from: the last offset that is stored, to compare it. What is known to be empty may be below the log start by now, where a fetch is refused. */
@@ -135,27 +128,48 @@ export class PartitionCopy {
 
   /** The last batch that was stored; before the first one of this run, that of the runs before. */
   get lastBatch(): LastBatch | undefined {
-    return this.#lastBatch ?? this.#durable.last_batch
+    return this.#lastBatch ?? this.durable.last_batch
   }
 
   /** Segments that are durable but in no index yet. */
   get fresh(): readonly Segment[] {
-    return this.#fresh
+    return this.#chain.fresh
   }
 
-  /** After a commit: its indexes name all segments up to the count that it tells of. */
-  committed({ segments, indexes }: Pick<ManifestPartition, 'segments' | 'indexes'>): void {
-    const unnamed = this.#durable.segments - segments
-    this.#fresh = this.#fresh.slice(this.#fresh.length - unnamed)
-    if (indexes !== this.#durable.indexes) this.#durable = { ...this.#durable, indexes }
+  committed(partition: Pick<ManifestPartition, 'segments' | 'indexes'>): void {
+    this.#chain.committed(partition)
   }
 
-  /** Checks and stores a chunk; its memory is free when this resolves. Returns what was in it. */
-  async store(
-    bytes: Buffer,
-    chunk: Chunk,
-    aborted: readonly AbortedStart[],
-  ): Promise<{ records: number; bytes: number }> {
+  /** Checks and stores a chunk; its memory is free when this resolves, or has returned what was in it. */
+  store(bytes: Buffer, chunk: Chunk, aborted: readonly AbortedStart[]): Stored | Promise<Stored> {
+    return this.#storeNow(bytes, chunk, aborted) ?? this.#storeParts(bytes, chunk, aborted)
+  }
+
+  /** The pack of a piece of `#storeNow` is durable. */
+  onWritten(entry: Segment): void {
+    this.#chain.append(entry, this.lastEpoch, this.#openAborted, this.#lastBatch)
+    this.#chain.end()
+  }
+
+  onLost(error: unknown): void {
+    this.#chain.end({ error })
+  }
+
+  /** Most chunks of a round are small, and the last of their partitions: those become pieces without a promise. Undefined where this one does not. */
+  #storeNow(bytes: Buffer, chunk: Chunk, aborted: readonly AbortedStart[]): Stored | undefined {
+    const { packs } = this.#parts
+    if (!packs || chunk.converted || chunk.nextOffset < this.end || !this.isSettled) return undefined
+    const [plain, ...others] = cutPieces(bytes, chunk.headers, FRAME_BYTES)
+    if (!plain || others.length > 0) return undefined
+    const tracker = new AbortTracker(aborted)
+    const facts = examineChunk(bytes, chunk, tracker, this.name)
+    if (!packs.addNow(listOf(this), plain, isCompressed(this.#parts, chunk), facts, this)) return undefined
+    this.#chain.begin()
+    this.#noteStored(bytes, chunk, tracker)
+    return { records: facts.records, bytes: plain.length }
+  }
+
+  async #storeParts(bytes: Buffer, chunk: Chunk, aborted: readonly AbortedStart[]): Promise<Stored> {
     const stored = { records: 0, bytes: 0 }
     const tracker = new AbortTracker(aborted)
     for (let rest: Chunk | undefined = chunk; rest; ) {
@@ -174,7 +188,7 @@ export class PartitionCopy {
    */
   skipToEnd(): void {
     this.#finishSegment()
-    this.#note(durable => withHole(durable, this.end))
+    this.#chain.note(durable => withHole(durable, this.end))
     this.position = this.end
     this.#noteDone()
   }
@@ -183,7 +197,7 @@ export class PartitionCopy {
   recordGap(gap: Gap): void {
     this.#hasGap = true
     this.#finishSegment()
-    this.#note(durable => withGap(durable, gap))
+    this.#chain.note(durable => withGap(durable, gap))
     this.position = gap.to ?? this.end
   }
 
@@ -229,13 +243,9 @@ export class PartitionCopy {
       // One segment may become durable in the background while the next one fills, not more.
       if (!this.#chain.hasRoom) await this.#chain.room()
       const facts = examineChunk(bytes, chunk, tracker, this.name)
-      const plainSize = await this.#append(chunk, cutPieces(bytes, chunk.headers, FRAME_BYTES), facts)
-      this.position = chunk.nextOffset
-      this.#noteDone()
-      this.lastEpoch = chunk.lastEpoch
-      this.#openAborted = tracker.open
-      this.#lastBatch = markOf(bytes, chunk.headers.at(-1))
-      if (chunk.converted) this.#converted.push(chunk.converted)
+      const plainSize = await this.#write(chunk, cutPieces(bytes, chunk.headers, FRAME_BYTES), facts)
+      this.#noteStored(bytes, chunk, tracker)
+      if (chunk.converted) this.#converted = [...(this.#converted ?? []), chunk.converted]
       if (plainSize >= this.#parts.options.segmentBytes || this.isDone || this.#rollWanted) this.#finishSegment()
       return facts
     } finally {
@@ -246,30 +256,32 @@ export class PartitionCopy {
     }
   }
 
+  #noteStored(bytes: Buffer, chunk: Chunk, tracker: AbortTracker): void {
+    this.position = chunk.nextOffset
+    this.#noteDone()
+    this.lastEpoch = chunk.lastEpoch
+    this.#openAborted = tracker.open
+    this.#lastBatch = markOf(bytes, chunk.headers.at(-1))
+  }
+
   #noteDone(): void {
     if (this.isDone) this.#doneAtMs ??= this.#parts.now()
   }
 
   /** A segment with a failed write is never finished, because its contents are unknown. */
-  async #append(chunk: Chunk, pieces: readonly Buffer[], facts: ChunkFacts): Promise<number> {
+  async #write(chunk: Chunk, pieces: readonly Buffer[], facts: ChunkFacts): Promise<number> {
     try {
-      this.#writer ??= await this.#openWriter(chunk)
+      this.#writer ??= await openWriter(
+        this.#parts,
+        { ...this.details, backupId: this.#backupId, list: listOf(this) },
+        chunk,
+      )
       await this.#writer.append(pieces, facts, this.#parts.storeSignal)
       return this.#writer.plainSize
     } catch (error) {
       this.#chain.failure ??= error
       throw error
     }
-  }
-
-  #openWriter({ mostlyPlain, headers, startOffset }: Chunk): BatchWriter | Promise<BatchWriter> {
-    const { storage, run, options, storeSignal, packs } = this.#parts
-    const compressed = options.compression === 'zstd' || (options.compression === 'auto' && mostlyPlain)
-    const from = headers[0]?.baseOffset ?? startOffset
-    const openSegment = () =>
-      SegmentWriter.open(storage, segmentKey(this.#place, from, run, compressed), compressed, storeSignal)
-    const list = (this.isReread ? rereadKey : freshKey)(this.identity, this.partition)
-    return packs?.open(list, compressed, openSegment) ?? openSegment()
   }
 
   #finishSegment(): void {
@@ -279,22 +291,10 @@ export class PartitionCopy {
     const [lastEpoch, openAborted, lastBatch] = [this.lastEpoch, this.#openAborted, this.#lastBatch]
     this.#chain.add({
       hand: () => writer.hand(this.#parts.storeSignal),
-      apply: entry => {
-        this.#fresh = [...this.#fresh, entry]
-        this.#durable = withSegment(this.#durable, entry, lastEpoch, openAborted, lastBatch)
-      },
+      apply: entry => this.#chain.append(entry, lastEpoch, openAborted, lastBatch),
       discard: () => writer.abort(),
     })
-    for (const one of this.#converted.splice(0)) this.#note(durable => withConverted(durable, one))
-  }
-
-  /** Changes what is known of the partition, behind all that is on its way. */
-  #note(change: (durable: ManifestPartition) => ManifestPartition): void {
-    this.#chain.add({
-      hand: async () => ({ durable: Promise.resolve() }),
-      apply: () => {
-        this.#durable = change(this.#durable)
-      },
-    })
+    for (const one of this.#converted ?? []) this.#chain.note(durable => withConverted(durable, one))
+    this.#converted = undefined
   }
 }

@@ -29,9 +29,11 @@ export class TailProof {
     signal: AbortSignal,
   ): Promise<void> {
     this.#verdicts = new Map()
+    const alone = [...active].filter(([, { isTailAlone }]) => isTailAlone)
+    if (alone.length === 0) return
     const filled = new Set(partitions.flatMap(one => (one.end > one.start ? [`${one.topicId}/${one.partition}`] : [])))
-    const tails = [...active].flatMap(([copy, place]): StoredTail[] => {
-      if (!place.isTailAlone || !place.tail || !filled.has(`${copy.topicId}/${copy.partition}`)) return []
+    const tails = alone.flatMap(([copy, place]): StoredTail[] => {
+      if (!place.tail || !filled.has(`${copy.topicId}/${copy.partition}`)) return []
       const { topic, topicId, partition } = copy
       const isLenient = mayBeCompacted(copy.settings)
       return [{ topic, topicId, partition, tail: place.tail, position: place.start, mayBeCompacted: isLenient }]

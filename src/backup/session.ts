@@ -55,7 +55,6 @@ export class BackupSession implements Copies {
   readonly copies: PartitionCopy[]
   /** Lists of compacted partitions that are read again; each begins when all copies are done. */
   readonly rereads: PartitionCopy[]
-  readonly #options: BackupOptions
   readonly #warnings: readonly string[]
   readonly #publisher: Publisher
   readonly #parts: SessionParts
@@ -65,7 +64,6 @@ export class BackupSession implements Copies {
   #committing: Promise<unknown> = Promise.resolve()
 
   constructor(options: BackupOptions, { plan }: { plan: BackupPlan }, parts: SessionParts, publisher: Publisher) {
-    this.#options = options
     this.#warnings = [...plan.warnings, ...(plan.carriedWarnings ?? [])]
     this.#publisher = publisher
     this.#parts = parts
@@ -128,14 +126,15 @@ export class BackupSession implements Copies {
    * Commits from time to time while copying continues, so that a crash loses only the last interval. Segments that
    * are still open are closed for it: behind a slow source or a rate limit they would stay so for hours.
    */
-  async commitPeriodically(signal: AbortSignal): Promise<void> {
+  async commitPeriodically(periodMs: number, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const slept = await this.#parts.clock.sleep(this.#options.commitIntervalMs, signal).then(
+      const slept = await this.#parts.clock.sleep(periodMs, signal).then(
         () => true,
         () => false,
       )
       if (!slept) return
-      const rolled = await Promise.all([...this.copies, ...this.rereads].map(copy => copy.roll()))
+      const open = [...this.copies, ...this.rereads].filter(copy => !copy.isSettled)
+      const rolled = await Promise.all(open.map(copy => copy.roll()))
       await this.#publisher.packs?.flush()
       await Promise.all(rolled.map(({ durable }) => durable))
       if (this.hasFresh) await this.commit(this.#isComplete, this.#warnings)
@@ -144,9 +143,9 @@ export class BackupSession implements Copies {
 
   /** Makes everything durable that these copies have stored. */
   async settle(copies: readonly PartitionCopy[]): Promise<void> {
-    await Promise.all(copies.map(copy => copy.hand()))
+    await Promise.all(copies.filter(copy => !copy.isHanded).map(copy => copy.hand()))
     await this.#publisher.packs?.flush()
-    for (const copy of copies) await copy.settled()
+    for (const copy of copies) if (!copy.isSettled) await copy.settled()
   }
 
   /** As much of it as can be, after something has failed; what cannot be finished stays at its last segment. */

@@ -1,5 +1,6 @@
 import type { Gap, Manifest } from '../archive/manifest.ts'
 import { convertedWarnings } from '../archive/record-warnings.ts'
+import { partitionKey } from '../kafka/offsets.ts'
 import { formatJson } from '../lib/json.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { BackupPlan } from './backup-plan.ts'
@@ -76,7 +77,7 @@ export class Tally {
     } else if (event.type === 'copied') {
       this.copied.records += event.records
       this.copied.bytes += event.bytes
-      this.#seen.add(`${event.topic}/${event.partition}`)
+      this.#seen.add(partitionKey(event))
       this.copied.partitions = this.#seen.size
     }
     if (event.type === 'warning') this.warnings.push(event.message)

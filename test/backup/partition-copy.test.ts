@@ -12,7 +12,11 @@ import { makeCopy, roll, settle } from '../fakes/partition-copies.ts'
 
 const never = new AbortController().signal
 
-function store(copy: PartitionCopy, batches: Buffer[], aborted: { producerId: bigint; firstOffset: bigint }[] = []) {
+async function store(
+  copy: PartitionCopy,
+  batches: Buffer[],
+  aborted: { producerId: bigint; firstOffset: bigint }[] = [],
+) {
   const bytes = Buffer.concat(batches)
   const chunk = cutChunk(walkAnswer(bytes, { start: 0, end: bytes.length }, copy.name), copy.position, copy.end)
   assert.ok(chunk)

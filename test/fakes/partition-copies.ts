@@ -1,3 +1,4 @@
+import type { PackSet } from '../../src/archive/log/pack-set.ts'
 import type { ManifestPartition } from '../../src/archive/manifest.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
 import { PartitionCopy } from '../../src/backup/partition-copy.ts'
@@ -14,6 +15,7 @@ export interface CopySpec {
   compression?: 'auto' | 'none' | 'zstd'
   durable?: Partial<ManifestPartition>
   storeSignal?: AbortSignal
+  packs?: PackSet
 }
 
 /** A partition to be copied, out of a plan that a test makes up. */
@@ -23,7 +25,14 @@ export function makeCopy(spec: CopySpec): PartitionCopy {
   const durable = { ...emptyPartition(partition, start), ...spec.durable }
   const storeSignal = spec.storeSignal ?? new AbortController().signal
   const planned = { durable, end, logStart: start, newGaps: [] }
-  const parts = { storage, run: 'run1', storeSignal, options: { compression, segmentBytes }, now: () => 0 }
+  const parts = {
+    storage,
+    run: 'run1',
+    storeSignal,
+    options: { compression, segmentBytes },
+    now: () => 0,
+    packs: spec.packs,
+  }
   return new PartitionCopy({ name: topic, id: topicId }, planned, 'b1', parts)
 }
 

@@ -1,7 +1,7 @@
 import type { Storage } from '../../storage/storage.ts'
 import { openHasher } from '../hash.ts'
 import type { PackRef, Segment } from '../manifest.ts'
-import { type BatchWriter, type ChunkFacts, compressToFrame, joinFacts } from '../segment-writer.ts'
+import { type BatchWriter, type ChunkFacts, compressToFrame, joinFacts, quickFrame } from '../segment-writer.ts'
 import { packKey } from './keys.ts'
 import {
   describePiece,
@@ -18,12 +18,19 @@ const CHUNK_BYTES = 1 << 20
 const MAX_OPEN_BYTES = 32 << 20
 const SMALL_PIECE_BYTES = 64 << 10
 
+/** What waits for a piece to become durable. */
+export interface PieceOwner {
+  /** Its pack is durable. */
+  onWritten(segment: Segment): void
+  onLost(error: unknown): void
+}
+
 /** A piece that waits for its pack to be written. */
 interface WaitingPiece extends PackedPiece {
   /** Pieces lie in the order of their lists: those who merge packs read each of them from its begin to its end. */
   list: string
   stored: Buffer
-  written: PromiseWithResolvers<Segment>
+  owner: PieceOwner
 }
 
 /** The packs of a round. Small appends of many partitions become pieces of one object. */
@@ -64,13 +71,21 @@ export class PackSet {
     this.#openBytes += bytes
   }
 
-  /** Resolves when the pack is durable that holds the piece. Its memory must not change until then. */
-  add(piece: Omit<WaitingPiece, 'written'>): Promise<Segment> {
-    const waiting: WaitingPiece = { ...piece, written: Promise.withResolvers() }
-    this.#waiting.push(waiting)
+  /** Calls its owner when the pack is durable that holds the piece. Its memory must not change until then. */
+  add(piece: WaitingPiece): void {
+    this.#waiting.push(piece)
     this.#waitingBytes += piece.stored.length
     if (this.#waitingBytes >= (this.#options.maxPackBytes ?? MAX_PACK_BYTES)) this.#writeWaiting()
-    return waiting.written.promise
+  }
+
+  /** Adds a small piece, of which it makes a copy. False where that has to wait, or the piece has to become a segment; nothing is done then. */
+  addNow(list: string, plain: Buffer, compressed: boolean, facts: ChunkFacts, owner: PieceOwner): boolean {
+    if (this.isFull || !this.hasRoom(0, plain.length)) return false
+    const isFrame = compressed && plain.length >= MIN_COMPRESSED_BYTES
+    const stored = isFrame ? quickFrame(plain) : plain
+    if (!stored) return false
+    this.add({ list, stored: Buffer.from(stored), isFrame, plainSize: plain.length, facts, level: 0, owner })
+    return true
   }
 
   /** Two packs are not written yet. */
@@ -97,22 +112,26 @@ export class PackSet {
     const key = packKey(this.#options.backupId, this.#options.run, ++this.#number)
     this.#unwritten++
     // One after the other.
-    this.#writing = this.#writing.then(async () => {
-      try {
-        const pack = await this.#write(key, pieces)
-        let position = 0
-        for (const piece of pieces) {
-          const { stored } = piece
-          const place = { position, size: stored.length, blake3: hashPiece(stored) }
-          piece.written.resolve(describePiece(piece, place, pack))
-          position += stored.length
-        }
-      } catch (error) {
-        for (const { written } of pieces) written.reject(error)
-      } finally {
-        this.#unwritten--
-      }
-    })
+    this.#writing = this.#writing.then(() => this.#writePack(key, pieces))
+  }
+
+  async #writePack(key: string, pieces: readonly WaitingPiece[]): Promise<void> {
+    let pack: PackRef
+    try {
+      pack = await this.#write(key, pieces)
+    } catch (error) {
+      for (const { owner } of pieces) owner.onLost(error)
+      return
+    } finally {
+      this.#unwritten--
+    }
+    let position = 0
+    for (const piece of pieces) {
+      const { stored, owner } = piece
+      const place = { position, size: stored.length, blake3: hashPiece(stored) }
+      owner.onWritten(describePiece(piece, place, pack))
+      position += stored.length
+    }
   }
 
   async #write(key: string, pieces: readonly WaitingPiece[]): Promise<PackRef> {
@@ -164,7 +183,9 @@ export async function storePiece(
   if (packs.isFull) await packs.room()
   const isFrame = compressed && plain.length >= MIN_COMPRESSED_BYTES
   const stored = isFrame ? await compressToFrame(plain) : plain
-  return { durable: packs.add({ list, stored, isFrame, plainSize: plain.length, facts, level: 0 }) }
+  const { promise: durable, resolve: onWritten, reject: onLost } = Promise.withResolvers<Segment>()
+  packs.add({ list, stored, isFrame, plainSize: plain.length, facts, level: 0, owner: { onWritten, onLost } })
+  return { durable }
 }
 
 /** Gathers the batches of a partition in memory; a segment takes over when they become many. */
