@@ -1,8 +1,8 @@
 import type { Segment } from '../archive/manifest.ts'
 import { earlier, later } from '../archive/scalars.ts'
-import type { BatchHeader } from '../batch/header.ts'
+import { type BatchHeader, isLogAppendTime } from '../batch/header.ts'
 import { isWithin, type TimeWindow } from '../batch/needs.ts'
-import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
+import { decodeRecords, firstTimestamp, type KafkaRecord } from '../batch/records.ts'
 import { hasCode } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { indexAborted, readPieces } from './pieces.ts'
@@ -92,7 +92,7 @@ async function readTimes(
   for await (const { bytes, headers } of readPieces(storage, segment, { start, end, aborted, limits }, signal)) {
     // One batch at a time: those of a piece together may become many times its size.
     for (const header of headers) {
-      for (const { offset, timestamp } of timesIn(bytes, header)) {
+      for (const { offset, timestamp } of timesIn(bytes, header, { start, end, timeWindow })) {
         const isWanted = offset >= start && offset < end && timestamp >= 0n && isWithin(timestamp, timeWindow)
         if (!isWanted) continue
         oldest = earlier(oldest, timestamp)
@@ -103,16 +103,30 @@ async function readTimes(
   return { oldest, newest }
 }
 
-/** Of a batch that cannot be decoded only what its header shows: the restore may still send it as it is. */
-function timesIn(bytes: Buffer, header: BatchHeader): Pick<KafkaRecord, 'offset' | 'timestamp'>[] {
+type Range = Pick<PlannedLeg, 'start' | 'end'> & { timeWindow: TimeWindow }
+
+/**
+ * A batch that no bound goes through is not opened, because opening all of them would take longer than the restore: its first time
+ * then counts as its earliest, as it does in the index of a segment. The same holds for a batch that cannot be decoded, which the restore
+ * may still send as it is.
+ */
+function timesIn(bytes: Buffer, header: BatchHeader, range: Range): Pick<KafkaRecord, 'offset' | 'timestamp'>[] {
+  const { baseOffset, lastOffset, baseTimestamp, maxTimestamp } = header
+  const timesOf = (first: bigint) => [
+    { offset: baseOffset, timestamp: first },
+    { offset: lastOffset, timestamp: maxTimestamp },
+  ]
   try {
-    return decodeRecords(bytes, header)
+    const first = firstTimestamp(bytes, header)
+    if (first === null || isLogAppendTime(header.attributes)) return decodeRecords(bytes, header)
+    return isInside(header, first, range) ? timesOf(first) : decodeRecords(bytes, header)
   } catch (error) {
     if (!hasCode(error, 'BATCH_INVALID')) throw error
-    const { baseOffset, lastOffset, baseTimestamp, maxTimestamp } = header
-    return [
-      { offset: baseOffset, timestamp: baseTimestamp },
-      { offset: lastOffset, timestamp: maxTimestamp },
-    ]
+    return timesOf(baseTimestamp)
   }
+}
+
+function isInside({ baseOffset, lastOffset, maxTimestamp }: BatchHeader, first: bigint, range: Range): boolean {
+  const { start, end, timeWindow } = range
+  return baseOffset >= start && lastOffset < end && isWithin(first, timeWindow) && isWithin(maxTimestamp, timeWindow)
 }

@@ -18,6 +18,7 @@ const batch = (baseOffset: bigint, baseTimestamp: bigint) =>
 
 /** Where a batch says how it is compressed. */
 const ATTRIBUTES = 21
+const MAX_TIMESTAMP = 35
 
 const halves = () => [
   [batch(0n, 100_000n), batch(10n, 200_000n)],
@@ -64,6 +65,16 @@ describe('the times of what is restored', () => {
     broken.writeInt16BE(4, ATTRIBUTES)
     const lists = [[batch(0n, 100_000n), withCrc(broken), batch(20n, 300_000n), batch(30n, 400_000n)]]
     assert.deepEqual(await extent({ lists }, { end: 250_000n }), [100_000n, 209_000n])
+  })
+
+  test('come from the header of a batch that no bound goes through, without decoding its records', async () => {
+    const early = batch(0n, 100_000n)
+    // A header that says something else than the records.
+    early.writeBigInt64BE(120_000n, MAX_TIMESTAMP)
+    const lists = [[withCrc(early), batch(10n, 200_000n)]]
+    assert.deepEqual(await extent({ lists, end: 20n }, { end: 150_000n }), [100_000n, 120_000n])
+    assert.deepEqual(await extent({ lists, end: 9n }, { end: 150_000n }), [100_000n, 108_000n])
+    assert.deepEqual(await extent({ lists, end: 20n }, { start: 101_500n, end: 150_000n }), [102_000n, 109_000n])
   })
 
   test('are read within the window as well', async () => {
