@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { formatGoal, type Row } from './row.ts'
+import { formatGoal, isMissed, type Row } from './row.ts'
 
 export interface BenchResult {
   date: string
@@ -31,6 +31,9 @@ export function pageOf(part: string): string {
   return part === 'operator' ? 'docs/operator.md' : 'docs/benchmarks.md'
 }
 
+/** Beside a limit in a table. */
+export const MISSED = '**missed**'
+
 const resultsFile = join(import.meta.dirname, 'results.json')
 
 /** Puts the part's table into docs/benchmarks.md, its figures into results.json, and returns the table. */
@@ -46,7 +49,8 @@ export async function writeReport(part: BenchPart, result: BenchResult): Promise
 }
 
 export function formatTable({ date, command, machine, versions, rows }: BenchResult): string {
-  const lines = rows.map(row => `| ${row.name} | ${row.measure} | ${formatValue(row)} | ${formatGoal(row)} |`)
+  const goalOf = (row: Row) => (isMissed(row) ? `${formatGoal(row)}, ${MISSED}` : formatGoal(row))
+  const lines = rows.map(row => `| ${row.name} | ${row.measure} | ${formatValue(row)} | ${goalOf(row)} |`)
   return `Measured on ${date} with \`${command}\` on ${machine.cores} cores (${machine.cpu}), ${machine.memory_gb} GB of memory;
 ${formatVersions(versions)}.
 
