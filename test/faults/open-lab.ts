@@ -7,6 +7,7 @@ import { brokerNames, makeIdentity } from '../servers/certificates.ts'
 import { openDriver } from '../servers/driver.ts'
 import { startGcs } from '../servers/fake-gcs.ts'
 import { startKafka } from '../servers/kafka.ts'
+import { tlsFlags } from '../servers/kafka-dist.ts'
 import { startS3 } from '../servers/versitygw.ts'
 import type { Lab } from './lab.ts'
 
@@ -42,10 +43,8 @@ export async function openLabServers(brokers: 1 | 3): Promise<LabServers> {
     'listener.name.secure.ssl.keystore.type': 'PEM',
     'listener.name.secure.ssl.keystore.location': identity.store,
   }
-  // The first compiler of the JVM does not use the instructions of the processor for AES: TLS then takes ten times as long.
-  const jvmFlags = ['-XX:TieredStopAtLevel=4']
   const listeners = { secureListener: 'SASL_SSL', behindProxy: true } as const
-  const server = stack.use(await startKafka({ brokers, ...listeners, properties, jvmFlags }))
+  const server = stack.use(await startKafka({ brokers, ...listeners, properties, jvmFlags: tlsFlags }))
   const driver = stack.use(await openDriver(server))
   await driver.createScramUser(scramUser, scramPassword, 'SCRAM-SHA-512')
   const sasl = { mechanism: 'SCRAM-SHA-512', username: scramUser, password: scramPassword }

@@ -83,5 +83,15 @@ export const logFlags = [
 /** JVM flags of a process that lives for seconds: start-up counts more than the speed of hot code. */
 export const quickStartFlags = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-XX:-UsePerfData']
 
+/**
+ * JVM flags of a broker that sends much over TLS. The first compiler of the JVM does not use the instructions of the processor for AES,
+ * which then takes ten times as long; the second takes a third of the CPU time of a broker if it compiles anything else.
+ */
+export const tlsFlags = [
+  '-XX:TieredStopAtLevel=4',
+  '-XX:+UnlockDiagnosticVMOptions',
+  `-XX:CompilerDirectivesFile=${join(import.meta.dirname, 'compile-crypto.json')}`,
+]
+
 /** JVM flags of a process whose speed is measured or matters. */
 export const steadyFlags = ['-XX:+UseParallelGC', '-XX:-UsePerfData']
