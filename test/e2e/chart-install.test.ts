@@ -20,17 +20,19 @@ import {
   runHelm,
   runTemplate,
 } from '../servers/chart.ts'
-import { type Kube, startKube } from '../servers/kube.ts'
+import { applyAll, type Kube } from '../servers/kube.ts'
 import { kubeVersion } from '../servers/kube-binaries.ts'
 import { type KubeObject, refOf, trueCondition } from '../servers/kube-object.ts'
 import { prometheusOperatorCrds } from '../servers/prometheus-operator-crds.ts'
+import { shareKube } from '../servers/shared-kube.ts'
 import { chartCases, otherNamespaces, refusedCases } from './chart-cases.ts'
 
 let kube: Kube
 let namespace: string
 
 before(async () => {
-  kube = await startKube({ manifests: await prometheusOperatorCrds() })
+  kube = await shareKube()
+  await applyAll(kube.api, await prometheusOperatorCrds())
   for (const name of otherNamespaces) {
     await kube.api.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
   }

@@ -9,7 +9,8 @@ import { EventRecorder } from '../../src/operator/kube/event-recorder.ts'
 import type { KubeObject, ResourceKind } from '../../src/operator/kube/object.ts'
 import { LeaseClaim, leaseKind } from '../../src/operator/leader/lease-claim.ts'
 import { type ChartValues, type InstalledChart, installChart } from '../servers/chart.ts'
-import { type Kube, startKube } from '../servers/kube.ts'
+import type { Kube } from '../servers/kube.ts'
+import { shareKube } from '../servers/shared-kube.ts'
 import { installStrimziDefinition } from '../servers/strimzi.ts'
 import { formatRight, type Right, rightsOf } from './access-reviews.ts'
 
@@ -36,7 +37,7 @@ const withoutShared = { crds: { install: false }, rbac: { aggregateRoles: false 
 
 let kube: Kube
 before(async () => {
-  kube = await startKube()
+  kube = await shareKube()
 })
 after(() => kube?.stop())
 

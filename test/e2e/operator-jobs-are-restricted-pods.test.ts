@@ -11,36 +11,24 @@ import { type KubeClient, openKubeClient } from '../../src/operator/kube/client.
 import { readKubeconfig } from '../../src/operator/kube/credentials.ts'
 import { fullTest } from '../full.ts'
 import { type KubeletImage, kafkaBackupImage } from '../servers/kubelet-images.ts'
-import { createSecret, useKube, waitFor } from '../servers/use-kube.ts'
+import { createSecret, useSharedKube, waitFor } from '../servers/use-kube.ts'
 
 const apiGroup = 'kafka-backup.dev'
 /** Of 253 characters, as long as a name can be. */
 const longName = `${'orders.'.repeat(36)}x`
 
-/** Any KafkaBackup: without its owner a Job would be collected. */
-const definition = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: `kafkabackups.${apiGroup}` },
-  spec: {
-    group: apiGroup,
-    scope: 'Namespaced',
-    names: { kind: 'KafkaBackup', plural: 'kafkabackups' },
-    versions: [
-      {
-        name: 'v1alpha1',
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
+/** Any KafkaBackup: without its owner a Job would be collected. No operator looks at it. */
+const owner: ResourceSpec = {
+  backupId: 'orders',
+  kafkaCluster: { bootstrapServers: ['127.0.0.1:9092'] },
+  topics: { include: ['t'] },
+  storage: { backend: 'pvc', pvc: { claimName: 'backups' } },
 }
 
 /** A process of the test's own in the place of the command: it ends as `JOB_SCRIPT` says. */
 const scriptImage: KubeletImage = { entrypoint: ['/bin/sh', '-c', 'eval "$JOB_SCRIPT"', 'sh'], user: 65_532 }
 const images = { 'kafka-backup': kafkaBackupImage(), script: scriptImage }
-const use = useKube({ manifests: [definition], images })
+const use = useSharedKube({ images })
 
 const open = new AbortController().signal
 const kinds = resourceKinds(apiGroup)
@@ -70,7 +58,8 @@ interface DesiredOffset extends Partial<JobPod> {
 async function startJob({ name, image = 'kafka-backup', spec = {}, step, ...pod }: DesiredOffset): Promise<Job> {
   const client = await openNamespace()
   const { apiVersion, kind } = kinds.backup
-  const resource = await client.create(kinds.backup, { apiVersion, kind, metadata: { name, namespace }, spec }, open)
+  const metadata = { name, namespace }
+  const resource = await client.create(kinds.backup, { apiVersion, kind, metadata, spec: { ...owner, ...spec } }, open)
   const plan: JobPod = { args: [], jobFile: 'mode: backup\n', env: [], volumes: [], mounts: [], secrets: [], ...pod }
   const identity = { controller: 'backup', resource, apiGroup, run: 'once', dueMs: 1_794_000_000_123 } as const
   const whole: JobStep = { purpose: 'main', stage: 'whole', shards: 1, backupId: 'orders', ...step }

@@ -17,7 +17,8 @@ import { runLeader } from '../../src/operator/leader/run-leader.ts'
 import { openMetricsAccess } from '../../src/operator/run/metrics-access.ts'
 import { Reflector, type ReflectorTiming } from '../../src/operator/watch/reflector.ts'
 import { openTcpProxy } from '../fakes/tcp-proxy.ts'
-import { type Kube, startKube } from '../servers/kube.ts'
+import { applyAll, type Kube } from '../servers/kube.ts'
+import { shareKube } from '../servers/shared-kube.ts'
 import { waitFor } from '../servers/use-kube.ts'
 
 interface ConfigMap extends KubeObject {
@@ -66,7 +67,8 @@ const thingDefinition = {
 let kube: Kube
 let api: KubeClient
 before(async () => {
-  kube = await startKube({ manifests: [thingDefinition] })
+  kube = await shareKube()
+  await applyAll(kube.api, [thingDefinition])
   const kubeconfig = await kube.kubeconfigFor({ user: 'operator', groups: ['system:masters'] })
   api = openKubeClient(await readKubeconfig(kubeconfig))
 })

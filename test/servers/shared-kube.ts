@@ -17,8 +17,8 @@ export interface KubeLender {
   close(): Promise<void>
 }
 
-/** Without a borrower it ends after this time, since it is never idle. */
-const IDLE_MS = 20_000
+/** Without a borrower it ends after this time, since it is never idle; its start takes more CPU time than this much waiting. */
+const IDLE_MS = 60_000
 
 export async function openKubeLender({ idleMs = IDLE_MS } = {}): Promise<KubeLender> {
   const folder = await makeGuardedFolder('kube-lender')

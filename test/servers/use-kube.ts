@@ -5,6 +5,7 @@ import { type Kube, type KubeOptions, startKube } from './kube.ts'
 import type { ObjectRef } from './kube-object.ts'
 import { type Kubelet, type KubeletOptions, startKubelet } from './kubelet.ts'
 import type { Container, Pod, PodSpec, PodStatus } from './kubelet-pod-spec.ts'
+import { shareKube } from './shared-kube.ts'
 
 export interface KubeUse {
   kube: Kube
@@ -13,9 +14,18 @@ export interface KubeUse {
 
 /** A control plane with a runner of its pods for the tests of one file; both are there when the first test begins. */
 export function useKube(options: KubeOptions & KubeletOptions = {}): KubeUse {
+  return usePods(() => startKube(options), options)
+}
+
+/** The same with the control plane that other files use at the same time. */
+export function useSharedKube(options: KubeletOptions = {}): KubeUse {
+  return usePods(shareKube, options)
+}
+
+function usePods(openKube: () => Promise<Kube>, options: KubeletOptions): KubeUse {
   const use = {} as KubeUse
   before(async () => {
-    use.kube = await startKube(options)
+    use.kube = await openKube()
     use.kubelet = await startKubelet(use.kube, options)
   })
   after(async () => {
