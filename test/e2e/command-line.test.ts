@@ -3,7 +3,6 @@ import { mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { offlineNpm } from '../servers/npm-cache.ts'
 import { jobText, withFolder } from './backup-job.ts'
 import { callCli } from './call-cli.ts'
 import { launcher, root, run, runCli } from './run-cli.ts'
@@ -138,29 +137,4 @@ describe('the command line', () => {
         assert.equal(JSON.parse(listed.stdout).backups[0].records, 5000)
       }))
   }
-
-  test('the packed package works under npx', () =>
-    withFolder(async path => {
-      // What was built is packed: to build it again would take it away from the tests that run at the same time.
-      const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', path]
-      const packed = await run('npm', pack, { cwd: root })
-      assert.equal(packed.code, 0, packed.stderr)
-      const tarball = join(path, packed.stdout.trim().split('\n').at(-1) ?? '')
-      const prefix = {
-        cwd: path,
-        env: {
-          ...process.env,
-          ...(await offlineNpm()),
-          PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}`,
-        },
-      }
-      await writeFile(join(path, 'package.json'), '{"name":"user","private":true}')
-      const installed = await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', tarball], prefix)
-      assert.equal(installed.code, 0, installed.stderr)
-      const help = await run('npx', ['kafka-backup', '--help'], prefix)
-      assert.equal(help.code, 0, help.stderr)
-      assert.match(help.stdout, /backup.*\n[\s\S]*verify/)
-      const used = await run('npx', ['kafka-backup', 'list', '--path', store, '--format', 'json'], prefix)
-      assert.equal(JSON.parse(used.stdout).backups[0].backup_id, 'b1')
-    }))
 })
