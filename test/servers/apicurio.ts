@@ -27,9 +27,34 @@ export async function startApicurio(version = defaultApicurioVersion): Promise<A
 export function apicurioArchiveFlags(version: string): Promise<string[]> {
   return classArchiveFlags(`apicurio-${version}`, async flags => {
     const server = await startServer(version, flags)
+    await exercise(server)
     await server.end('SIGTERM')
     await server.stop()
   })
+}
+
+/** Registers, reads and removes a schema of each type, for the classes that this takes. */
+async function exercise({ url }: Apicurio): Promise<void> {
+  const schemas = {
+    AVRO: '{"type":"record","name":"R","fields":[{"name":"id","type":"int"}]}',
+    JSON: '{"type":"object","properties":{"id":{"type":"integer"}}}',
+    PROTOBUF: 'syntax = "proto3"; message R { int32 id = 1; }',
+  }
+  const call = async (method: string, path: string, body?: object) => {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(`${url}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`Apicurio answers ${method} ${path} with ${answer.status}: ${text}`)
+  }
+  for (const [schemaType, schema] of Object.entries(schemas)) {
+    const subject = `/subjects/${schemaType}`
+    await call('POST', `${subject}/versions`, { schema, schemaType })
+    await call('POST', `/compatibility${subject}/versions/latest`, { schema, schemaType })
+    await call('GET', `${subject}/versions/latest`)
+    await call('PUT', `/config/${schemaType}`, { compatibility: 'NONE' })
+    await call('DELETE', subject)
+    await call('DELETE', `${subject}?permanent=true`)
+  }
 }
 
 async function startServer(

@@ -162,16 +162,26 @@ export async function openDriver(target: DriverTarget, config: Record<string, st
 
 /** The flags of the JVM: the class path, and the archive of the driver's classes, see `brokerArchiveFlags`. */
 export async function driverFlags(): Promise<string[]> {
-  const version = defaultKafkaVersion
-  const libs = await kafkaLibs(version)
-  const { jar, key } = await driverJar(libs, version)
-  const classPath = ['-cp', `${join(libs, '*')}:${jar}`]
+  const { key, classPath } = await planClassPath()
   const archive = await classArchiveFlags(key, async flags => {
-    await using server = await startKafka({ version })
+    await using server = await startKafka()
     await using driver = await startDriver(server, {}, [...flags, ...classPath])
     await exercise(driver)
   })
   return [...archive, ...classPath]
+}
+
+/** Uses a broker as tests do, with a driver that needs no archive. */
+export async function exerciseBroker(target: DriverTarget): Promise<void> {
+  const { classPath } = await planClassPath()
+  await using driver = await startDriver(target, {}, classPath)
+  await exercise(driver)
+}
+
+async function planClassPath(): Promise<{ key: string; classPath: string[] }> {
+  const libs = await kafkaLibs(defaultKafkaVersion)
+  const { jar, key } = await driverJar(libs, defaultKafkaVersion)
+  return { key, classPath: ['-cp', `${join(libs, '*')}:${jar}`] }
 }
 
 async function startDriver(
@@ -239,11 +249,20 @@ export function driveOver({ call, close }: DriverProcess): KafkaDriver {
 /** Loads the classes that tests use. */
 async function exercise(driver: KafkaDriver): Promise<void> {
   const record = { partition: 0, key: null, value: Buffer.from('x') }
-  await driver.createTopic('topic')
+  // Kafka 2.1 has no defaults for these.
+  await driver.createTopic('topic', { partitions: 1, replicationFactor: 1 })
   await driver.produce('topic', [record], { compression: 'zstd' })
   await driver.transaction('topic', [record], { transactionalId: 'id', outcome: 'commit' })
   await driver.consume('topic', { isolation: 'read_committed' })
   await driver.digest('topic', { isolation: 'read_committed' })
+  for (const compression of ['lz4', 'none'] as const) {
+    await driver.seedBulk('topic', { count: 100, partitions: 1, valueBytes: 100, compression })
+  }
+  await driver.readGroup({ group: 'group', topics: ['topic'] })
+  await driver.createPartitions('topic', 2)
+  await driver.deleteRecords('topic', 0, 1n)
+  await driver.endOffsets('topic')
+  await driver.deleteTopic('topic')
 }
 
 const memberDefaults = { isolation: 'read_committed', reset: 'earliest' }

@@ -81,8 +81,8 @@ export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServe
 /** The flags of the archive of a broker's classes. */
 export async function brokerArchiveFlags(version: string): Promise<string[]> {
   return classArchiveFlags(`kafka-${version}`, async flags => {
-    await using server = await startCluster(version, {}, flags)
-    await server.stopBroker(0)
+    const { trainBroker } = await import('./broker-training.ts')
+    await trainBroker(options => startCluster(version, options, flags), { hasPemKeys: !hasZooKeeper(version) })
   })
 }
 

@@ -140,7 +140,7 @@ function planDebianPrograms(): NeededServer[] {
     provide,
   })
   return [
-    plan('openssl', ['test', 'bench', 'soak'], () => systemProgram('openssl', 'openssl')),
+    plan('openssl', everyone, () => systemProgram('openssl', 'openssl')),
     plan('nginx', testOnly, nginxBinary),
     plan('Chromium', testOnly, chromiumBinary),
     plan('etcd', ['test', 'bench', 'soak'], etcdBinary),
