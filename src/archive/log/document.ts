@@ -24,8 +24,8 @@ const MAX_RATIO = 128
 const MAX_OF_ANY = 16 << 20
 /** Of the buffers that an unusual document is decompressed into: with the default of 16 kB, many small ones are left behind. */
 const CHUNK_BYTES = 1 << 20
-/** Most commits are small: the hand-over to a thread would take longer than compressing them. */
-const SMALL_BYTES = 32 << 10
+/** Up to this, documents are compressed in this thread, which takes some milliseconds: each of the others would keep the memory that it once needed. */
+const SMALL_BYTES = 8 << 20
 /** The runtime takes none that is smaller. */
 const MIN_CHUNK_BYTES = 64
 

@@ -1,7 +1,7 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
 /** In percent of what is in use after a collection. */
-const HEAP_GROWTH = 25
+const HEAP_GROWTH = 15
 /** For objects that may be short-lived. The runtime starts with a megabyte, and bin/kafka-backup.js keeps it from growing. */
 const NEW_SPACE_BYTES = 4 << 20
 const MAX_ATTEMPTS = 500
@@ -13,6 +13,8 @@ const MAX_ATTEMPTS = 500
  */
 export function tuneCollector(): void {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`)
+  // Each thread that helps would fill its own pages of the old heap.
+  setFlagsFromString('--no-parallel-scavenge')
   setFlagsFromString('--semi-space-growth-factor=2')
   // It grows when objects survive a collection.
   const survivors: number[][] = []
