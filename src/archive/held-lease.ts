@@ -5,8 +5,8 @@ import type { Storage, StoredObject } from '../storage/storage.ts'
 import { leaseKey } from './layout.ts'
 import {
   type FoundLease,
+  type LeaseClaim,
   type LeaseDocument,
-  type LeaseRole,
   listLeases,
   type ProcessIdentity,
   READER_TTL_MS,
@@ -27,20 +27,6 @@ export interface LeaseParts {
   /** True only for a process of this machine that certainly has ended. */
   hasEnded?: (holder: FoundLease) => boolean
   onProgress: OnProgress
-}
-
-export interface LeaseClaim {
-  backupId: string
-  role: LeaseRole
-  /** What is done, for people: `restore`. */
-  kind: string
-  ttlMs?: number
-  /** What is written to, for messages; the backup where it is not given. */
-  where?: string
-  /** What to do where another writer is at work. */
-  help?: string
-  /** Called with the reason where a reader may not write a lease; a note where it is not given. */
-  onUnleased?: (reason: string) => void
 }
 
 export interface Lease {

@@ -30,6 +30,25 @@ export const leaseSchema = z.object({
 export type LeaseDocument = z.output<typeof leaseSchema>
 export type LeaseRole = LeaseDocument['role']
 
+export interface LeaseClaim {
+  backupId: string
+  role: LeaseRole
+  /** What is done, for people: `restore`. */
+  kind: string
+  ttlMs?: number
+  /** What is written to, for messages; the backup where it is not given. */
+  where?: string
+  /** What to do where another writer is at work. */
+  help?: string
+  /** Called with the reason where a reader may not write a lease; a note where it is not given. */
+  onUnleased?: (reason: string) => void
+  /**
+   * Called when a writer that works alone has written its lease, while it looks for others, and again if it then had to wait for one:
+   * what is read since the last call is not changed by another process.
+   */
+  onWritten?: () => void
+}
+
 /** Names a process of a machine: a number alone is given to another process later. */
 export interface ProcessIdentity {
   machine: string

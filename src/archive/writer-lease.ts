@@ -1,9 +1,9 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import { formatDuration } from '../lib/units.ts'
-import { HeldLease, type Lease, type LeaseClaim, type LeaseParts } from './held-lease.ts'
+import { HeldLease, type Lease, type LeaseParts } from './held-lease.ts'
 import { leasesPrefix, nextWriterNumber, parseWriterNumber, writerLeaseKey } from './layout.ts'
-import { type FoundLease, WRITER_TTL_MS } from './lease.ts'
+import { type FoundLease, type LeaseClaim, WRITER_TTL_MS } from './lease.ts'
 
 /**
  * How long a lease counts that is not renewed, after it was first seen: as long as this writer's own would. What a document claims
@@ -14,16 +14,20 @@ function longestWaitMs({ ttlMs = WRITER_TTL_MS }: Pick<LeaseClaim, 'ttlMs'>): nu
 }
 
 const WAIT_MS = 2000
+const FIRST_WRITER = 1
 /** By the clock of this machine: only clocks that differ by more make the first attempt fail, and the second waits. */
 const OLD_MS = 24 * 3_600_000
 
 /**
  * Begins the lease of a writer. Shards work at the same time. Every other writer works alone: it creates the lease with
- * the next number, which one of several can, and gives it up when it then finds a rival.
+ * the next number, which one of several can, and gives it up when it then finds a rival. Most backups have no lease when a
+ * writer begins, so the first number is tried before they are listed: a store may be far away.
  */
 export async function beginWriter(parts: LeaseParts, claim: LeaseClaim, signal: AbortSignal): Promise<HeldLease> {
   const rivals = new Rivals(parts, { ttlMs: WRITER_TTL_MS, ...claim })
   if (claim.kind === 'shard') return beginShard(rivals, signal)
+  const first = await tryBeginAlone(rivals, FIRST_WRITER, signal)
+  if (first) return first
   for (let mustWait = false; ; mustWait = true) {
     const { hasLeases, next } = await surveyLeases(parts, claim, signal)
     if (hasLeases || mustWait) await waitAsReader(rivals, signal)
@@ -40,14 +44,15 @@ export function isRival(kind: string, other: Pick<FoundLease, 'role' | 'kind'>):
   )
 }
 
-function awaitPrune(lease: HeldLease, parts: LeaseParts, claim: LeaseClaim, signal: AbortSignal): Promise<void> {
+async function awaitPrune(lease: HeldLease, parts: LeaseParts, claim: LeaseClaim, signal: AbortSignal): Promise<void> {
   const observed = new Observed(parts.clock, longestWaitMs(claim))
   const isPrune = (other: FoundLease) => other.role === 'prune' && !observed.isExpired(other)
-  return awaitOthers(lease, parts, isPrune, signal, other => {
+  const hasWaited = await awaitOthers(lease, parts, isPrune, signal, other => {
     const wait = describeWait(observed.leftMs(other, lease.storeNow()), parts.clock)
     const message = `backup \`${claim.backupId}\` is being pruned (${other.holder}); ${wait}`
     parts.onProgress({ type: 'waiting', message })
   })
+  if (hasWaited) claim.onWritten?.()
 }
 
 async function beginShard(rivals: Rivals, signal: AbortSignal): Promise<HeldLease> {
@@ -94,6 +99,7 @@ async function tryBeginAlone(rivals: Rivals, number: number, signal: AbortSignal
     if (hasCode(error, 'STORAGE_EXISTS')) return undefined
     throw error
   }
+  claim.onWritten?.()
   try {
     if (!(await lease.others(signal)).some(other => rivals.isLive(other))) return lease
   } catch (error) {
@@ -183,20 +189,20 @@ function writtenOf({ key, modifiedMs }: FoundLease): string {
   return `${key} ${modifiedMs}`
 }
 
-/** Each is reported once. */
+/** Each is reported once. Answers whether there was one to wait for. */
 async function awaitOthers(
   lease: HeldLease,
   { clock }: LeaseParts,
   isAwaited: (other: FoundLease) => boolean,
   signal: AbortSignal,
   report: (other: FoundLease) => void,
-): Promise<void> {
+): Promise<boolean> {
   const reported = new Set<string>()
   // Of what was seen since its lease is there, nothing has to be read again.
   let others = lease.lastOthers ?? (await lease.others(signal))
   for (;;) {
     const awaited = others.find(isAwaited)
-    if (!awaited) return
+    if (!awaited) return reported.size > 0
     if (!reported.has(awaited.run)) report(awaited)
     reported.add(awaited.run)
     await clock.sleep(WAIT_MS, signal)
@@ -204,7 +210,8 @@ async function awaitOthers(
   }
 }
 
-export type { Lease, LeaseClaim, LeaseParts } from './held-lease.ts'
+export type { Lease, LeaseParts } from './held-lease.ts'
+export type { LeaseClaim } from './lease.ts'
 
 /**
  * Works under a lease, which is renewed until the work has ended and removed then, however it ended. A writer waits for

@@ -20,15 +20,7 @@ describe('requests to a store that follow each other', () => {
   }
 
   for (const [role, expected] of [
-    [
-      'writer',
-      [
-        'list b1/leases/',
-        'create b1/leases/writer-00000001.json',
-        'list b1/leases/',
-        'remove b1/leases/writer-00000001.json',
-      ],
-    ],
+    ['writer', ['create b1/leases/writer-00000001.json', 'list b1/leases/', 'remove b1/leases/writer-00000001.json']],
     ['reader', ['create b1/leases/run1.json', 'remove b1/leases/run1.json']],
   ] as const) {
     test(`are ${expected.length} for the lease of a ${role} that is alone`, async () => {
