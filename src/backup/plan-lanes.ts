@@ -22,7 +22,7 @@ interface LaneLimits {
 const MIN_BUFFER_BYTES = 1 << 20
 const MAX_BUFFER_BYTES = 8 << 20
 /** Parts on their way to a bucket take memory in addition to the budget, and a bucket takes bytes more slowly than a folder. */
-const MAX_BUFFER_BYTES_TO_BUCKET = 4 << 20
+const MAX_BUFFER_BYTES_TO_BUCKET = 2 << 20
 /** An answer ends in the middle of a batch, which is then read again: small answers would waste most of a small rate. */
 const MIN_FETCH_BYTES = 1 << 20
 /** A request names at most this many partitions: enough that small ones are copied many at a time. */

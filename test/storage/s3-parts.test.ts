@@ -39,8 +39,8 @@ describe('the buffer of a part', () => {
     for (let i = 0; i < 16; i++) part.fill(Buffer.alloc(64 * KiB, i))
     assert.deepEqual(
       given.map(({ length }) => length),
-      [64 * KiB, 0, 0, 0, 1024 * KiB],
-      'all but the smallest',
+      [64 * KiB, 0, 0, 1024 * KiB],
+      'all but the smallest, and a quarter grows to a full part',
     )
     assert.deepEqual(part.bytes, Buffer.concat(Array.from({ length: 16 }, (_, i) => Buffer.alloc(64 * KiB, i))))
   })
@@ -54,6 +54,42 @@ describe('the buffer of a part', () => {
     assert.equal(parts[0]?.bytes.length, 0)
     assert.equal(memory.take(100 * KiB).buffer, used[0])
     assert.notEqual(memory.take(100 * KiB).buffer, used[1], 'more than it may keep')
+  })
+})
+
+describe('the memory of parts', () => {
+  test('has room for one part of each writer and for those that are uploaded, and not for more while last parts wait', async () => {
+    const memory = new PartMemory(100 * KiB, 2)
+    const leave = [memory.join(), memory.join()]
+    const parts = Array.from({ length: 4 }, () => {
+      assert.equal(memory.hasRoom, true)
+      const part = new PartBuffer(memory, false)
+      part.fill(Buffer.alloc(1))
+      return part
+    })
+    assert.equal(memory.hasRoom, false)
+    for (const each of leave) each()
+    leave[0]?.()
+    memory.join()
+    // One that is written to, two that are uploaded: four are too many.
+    let isFree = false
+    const waiting = memory.room(new AbortController().signal).then(() => {
+      isFree = true
+    })
+    parts[0]?.free()
+    await new Promise(resolve => setImmediate(resolve))
+    assert.equal(isFree, false)
+    parts[1]?.free()
+    await waiting
+    assert.equal(memory.hasRoom, true)
+  })
+
+  test('stops waiting when the signal is aborted', async () => {
+    const memory = new PartMemory(100 * KiB, 0)
+    const stop = new AbortController()
+    const waiting = memory.room(stop.signal)
+    stop.abort(new Error('stopped'))
+    await assert.rejects(waiting, /stopped/)
   })
 })
 

@@ -1,25 +1,71 @@
+import { untilAborted } from '../../lib/abort.ts'
 import { freeMemory } from '../../lib/recycled-memory.ts'
 
 const smallestBytes = 64 * 1024
 
-/** Reuses the memory of full parts instead of leaving it to the garbage collector. */
+/**
+ * Reuses the memory of full parts instead of leaving it to the garbage collector, and limits it: one part for each writer that is written to, and
+ * those that are being uploaded. The last parts of objects wait for an upload while others are begun in their place.
+ */
 export class PartMemory {
   readonly partBytes: number
-  readonly #keep: number
+  readonly #uploads: number
   readonly #free: Buffer[] = []
+  #writers = 0
+  #lentBytes = 0
+  readonly #waiting: (() => void)[] = []
 
-  constructor(partBytes: number, keep: number) {
+  constructor(partBytes: number, uploads: number) {
     this.partBytes = partBytes
-    this.#keep = keep
+    this.#uploads = uploads
   }
 
+  /** A writer takes part until the returned function is called. */
+  join(): () => void {
+    this.#writers++
+    let hasLeft = false
+    return () => {
+      if (!hasLeft) this.#writers--
+      hasLeft = true
+    }
+  }
+
+  /** Whether a writer may begin a part. If it has none, all that keeps it from that is on its way to the store. */
+  get hasRoom(): boolean {
+    return this.#lentBytes + this.partBytes <= (this.#uploads + this.#writers) * this.partBytes
+  }
+
+  async room(signal: AbortSignal): Promise<void> {
+    while (!this.hasRoom) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#waiting.push(resolve)
+      await untilAborted(promise, signal)
+    }
+  }
+
+  /** More than a quarter is soon a full part: growing to it would leave memory of other sizes behind, and copy everything twice. */
   take(bytes: number): Buffer {
-    const size = Math.min(this.partBytes, Math.max(smallestBytes, 2 ** Math.ceil(Math.log2(bytes))))
+    const isLarge = 4 * bytes > this.partBytes
+    const size = isLarge ? this.partBytes : Math.max(smallestBytes, 2 ** Math.ceil(Math.log2(bytes)))
+    this.#lentBytes += size
     return (size === this.partBytes ? this.#free.pop() : undefined) ?? Buffer.allocUnsafeSlow(size)
   }
 
+  /** Not freed: a request that was broken off may still refer to it. */
   give(buffer: Buffer): void {
-    if (buffer.length === this.partBytes && this.#free.length < this.#keep) this.#free.push(buffer)
+    if (buffer.length === this.partBytes && this.#free.length < this.#uploads) this.#free.push(buffer)
+    this.#returned(buffer.length)
+  }
+
+  /** Nothing else refers to it. A part that grows to its full size would leave as much again to the collector. */
+  outgrow(buffer: Buffer): void {
+    this.#returned(buffer.length)
+    freeMemory(buffer)
+  }
+
+  #returned(bytes: number): void {
+    this.#lentBytes -= bytes
+    for (const resolve of this.#waiting.splice(0)) resolve()
   }
 }
 
@@ -36,6 +82,10 @@ export class PartBuffer {
   constructor(memory: PartMemory, isFirst: boolean) {
     this.#memory = memory
     this.#isFirst = isFirst
+  }
+
+  get isEmpty(): boolean {
+    return this.#filled === 0
   }
 
   get isFull(): boolean {
@@ -68,8 +118,7 @@ export class PartBuffer {
     const buffer = this.#memory.take(this.#isFirst ? bytes : this.#memory.partBytes)
     if (old !== undefined) {
       old.copy(buffer, 0, 0, this.#filled)
-      // Nothing else refers to it. A part that grows to its full size would leave as much again to the collector.
-      freeMemory(old)
+      this.#memory.outgrow(old)
     }
     this.#buffer = buffer
     return buffer

@@ -32,6 +32,7 @@ export abstract class BucketWriter<Api extends BucketApi> implements ObjectWrite
   protected readonly stop = new AbortController()
   protected filling: PartBuffer
   #state: 'open' | 'sealed' | 'done' | 'aborted' = 'open'
+  readonly #leaveMemory: () => void
   /** Set once content is missing; nothing is published after that. */
   #failure: { error: unknown } | undefined
 
@@ -39,6 +40,7 @@ export abstract class BucketWriter<Api extends BucketApi> implements ObjectWrite
     this.key = key
     this.parts = parts
     this.filling = new PartBuffer(parts.memory, true)
+    this.#leaveMemory = parts.memory.join()
   }
 
   protected abstract readonly hasUpload: boolean
@@ -61,6 +63,7 @@ export abstract class BucketWriter<Api extends BucketApi> implements ObjectWrite
       for (const chunk of chunks) {
         for (let at = 0; at < chunk.length; ) {
           if (this.filling.isFull) await this.sendPart(signal)
+          if (this.filling.isEmpty && !this.parts.memory.hasRoom) await this.parts.memory.room(signal)
           at += this.filling.fill(chunk.subarray(at))
         }
       }
@@ -75,6 +78,7 @@ export abstract class BucketWriter<Api extends BucketApi> implements ObjectWrite
     this.assertUsable()
     signal.throwIfAborted()
     this.#state = 'sealed'
+    this.#leaveMemory()
     await this.#publish(signal)
     this.#end('done')
   }
@@ -141,6 +145,7 @@ export abstract class BucketWriter<Api extends BucketApi> implements ObjectWrite
 
   #end(state: 'done' | 'aborted'): void {
     this.#state = state
+    this.#leaveMemory()
     this.filling.free()
     this.parts.onEnd()
   }
