@@ -28,14 +28,3 @@ export function checkSeal(bytes: Buffer, key: string, isClaimed: boolean): void 
   if (claimed === undefined ? !isClaimed : claimed === hashOf(bytes.subarray(0, end))) return
   throw damaged(key, 'does not have the checksum that it claims')
 }
-
-/** Refuses a document whose checksum is that of a known version: its version was changed, and it is not a newer one. */
-export function refuseChangedVersion(bytes: Buffer, key: string, newest: number): void {
-  const text = bytes.toString('latin1')
-  for (let version = 1; version <= newest; version++) {
-    const known = Buffer.from(text.replace(/^ "format_version": \d+,$/m, ` "format_version": ${version},`), 'latin1')
-    const end = Math.max(0, known.length - SEAL_BYTES)
-    if (SEAL.exec(known.toString('latin1', end))?.[1] !== hashOf(known.subarray(0, end))) continue
-    throw damaged(key, 'does not have the checksum that it claims')
-  }
-}

@@ -23,7 +23,7 @@ export async function checkSegment(storage: Storage, segment: Segment, signal: A
     for await (const bytes of readSegment(storage, segment, signal)) checkBatches(bytes, segment, found, problems)
   } catch (error) {
     // Zeros in the place of a batch look like the oldest format.
-    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'BATCH_INVALID', 'BATCH_OLD_FORMAT')) throw error
+    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW', 'BATCH_INVALID', 'BATCH_OLD_FORMAT')) throw error
     return [...problems, problemOf(error, segment.key)]
   }
   return [...problems, ...compare(segment, found)]

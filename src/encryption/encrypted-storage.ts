@@ -3,7 +3,7 @@ import { KafkaBackupError } from '../errors.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 import { isStoredPlain, type KeyOptions, KeyState, notEncrypted } from './key-state.ts'
 import { ObjectCipher, openObject, sealObject } from './object-cipher.ts'
-import { decodeHeader, isSealed, plainSizeOf } from './object-header.ts'
+import { decodeHeader, isSealed, newerObject, plainSizeOf } from './object-header.ts'
 import type { OpenKeys } from './open-keys.ts'
 import { SealedReader } from './sealed-reader.ts'
 import { SEALED_WRITER_BYTES, SealedWriter } from './sealed-writer.ts'
@@ -114,6 +114,7 @@ function createCipherOf(state: KeyState) {
     const dataKey =
       keys.byId.get(header.dataKeyId) ?? (await state.renewedKeysOf(backupId, signal)).byId.get(header.dataKeyId)
     if (dataKey) return new ObjectCipher(header, dataKey, key)
+    if (header.unknownVersion !== undefined) throw newerObject(key, header.unknownVersion)
     throw damaged(
       key,
       `is encrypted with the data key ${header.dataKeyId}, which is none of the backup \`${backupId}\``,

@@ -7,6 +7,7 @@ import {
   encodeHeader,
   FRAME_BYTES,
   HEADER_BYTES,
+  newerObject,
   type ObjectHeader,
   SALT_BYTES,
   TAG_BYTES,
@@ -53,6 +54,15 @@ export class ObjectCipher {
 
   /** Undefined where it is not the frame that was sealed as this one. */
   tryOpen(index: number, isLast: boolean, stored: Buffer): Buffer | undefined {
+    const plain = this.#tryOpen(index, isLast, stored)
+    if (plain === undefined || this.header.unknownVersion === undefined) return plain
+    throw damagedInside(
+      this.#key,
+      `its header claims version ${this.header.unknownVersion} of the encryption, and its frames are of version 1`,
+    )
+  }
+
+  #tryOpen(index: number, isLast: boolean, stored: Buffer): Buffer | undefined {
     if (stored.length < TAG_BYTES) return undefined
     const end = stored.length - TAG_BYTES
     const decipher = createDecipheriv(CIPHER, this.#secret, nonceOf(index, isLast))
@@ -75,6 +85,7 @@ export class ObjectCipher {
 
   /** Says what it can of a frame that does not open. */
   damage(index: number, isLast: boolean, stored: Buffer): KafkaBackupError {
+    if (this.header.unknownVersion !== undefined) return newerObject(this.#key, this.header.unknownVersion)
     const isOther = this.tryOpen(index, !isLast, stored) !== undefined
     const cut = isLast ? 'the object was cut behind it' : 'something was put behind its end'
     const why = isOther

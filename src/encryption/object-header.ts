@@ -1,4 +1,5 @@
 import { damaged, tooNew } from '../archive/damage.ts'
+import type { KafkaBackupError } from '../errors.ts'
 
 /** No text, no record batch (its offset would be negative) and no zstd frame begins like this. */
 const MAGIC = Buffer.from([0x89, 0x4b, 0x42, 0x45, 0x4e, 0x43, 0x0d, 0x0a])
@@ -14,8 +15,10 @@ export interface ObjectHeader {
   /** In hex. */
   dataKeyId: string
   salt: Buffer
-  /** As stored; the frames vouch for it. */
+  /** As stored; the frames vouch for it. Of one that claims a newer version, as this version would have it. */
   bytes: Buffer
+  /** The version that it claims, where this program does not know it: either it is newer, or the byte is damaged. */
+  unknownVersion?: number
 }
 
 export function encodeHeader(dataKeyId: string, salt: Buffer): ObjectHeader {
@@ -38,12 +41,18 @@ export function decodeHeader(begin: Buffer, key: string): ObjectHeader {
     throw damaged(key, 'is cut: it ends inside the header of its encryption')
   }
   const version = begin[MAGIC.length] ?? 0
-  if (version > VERSION) {
-    const known = `this version of kafka-backup reads up to ${VERSION}`
-    throw tooNew(key, `is encrypted in version ${version} of the format; ${known}`)
-  }
   const bytes = Buffer.from(begin.subarray(0, HEADER_BYTES))
-  return { dataKeyId: bytes.toString('hex', ID_AT, SALT_AT), salt: bytes.subarray(SALT_AT), bytes }
+  const header = { dataKeyId: bytes.toString('hex', ID_AT, SALT_AT), salt: bytes.subarray(SALT_AT), bytes }
+  if (version <= VERSION) return header
+  // A frame that opens shows that the object is of this version.
+  bytes[MAGIC.length] = VERSION
+  return { ...header, unknownVersion: version }
+}
+
+/** Of an object that claims this version, and does not open as one of the version that this program knows. */
+export function newerObject(key: string, version: number): KafkaBackupError {
+  const known = `this version of kafka-backup reads up to ${VERSION}`
+  return tooNew(key, `is encrypted in version ${version} of the format, or its header is damaged; ${known}`)
 }
 
 /** Plain bytes of every frame but the last. Part of the format: sizes and places follow from it without a look inside. */

@@ -6,7 +6,7 @@ import type { Credential } from './credential.ts'
 import { type DataKey, newDataKey } from './key-wrap.ts'
 import { keysPrefix } from './keys-file.ts'
 import { ObjectCipher, openObject, sealObject } from './object-cipher.ts'
-import { decodeHeader, isSealed } from './object-header.ts'
+import { decodeHeader, isSealed, newerObject, type ObjectHeader } from './object-header.ts'
 import { KeyRefusal, type OpenKeys, openKeys } from './open-keys.ts'
 import { recipientId } from './recipients.ts'
 import {
@@ -63,14 +63,14 @@ export class SnapshotVault {
   async open(key: string, stored: Buffer, signal: AbortSignal): Promise<{ bytes: Buffer; isEncrypted: boolean }> {
     if (!isSealed(stored)) return { bytes: stored, isEncrypted: false }
     const header = decodeHeader(stored, key)
-    const keys = await this.#keysOf(header.dataKeyId, key, signal)
+    const keys = await this.#keysOf(header, key, signal)
     const dataKey = keys.byId.get(header.dataKeyId)
     if (!dataKey) throw new KafkaBackupError('INTERNAL', `a keys file lost the data key ${header.dataKeyId}`)
     return { bytes: openObject(new ObjectCipher(header, dataKey, key), stored), isEncrypted: true }
   }
 
   /** Of several files that claim the data key, the one that opens: others may have been put there. */
-  async #keysOf(dataKeyId: string, key: string, signal: AbortSignal): Promise<OpenKeys> {
+  async #keysOf({ dataKeyId, unknownVersion }: ObjectHeader, key: string, signal: AbortSignal): Promise<OpenKeys> {
     const known = this.#opened.get(dataKeyId)
     if (known) return known
     const { loadCredentials, mayAskKms } = this.#options
@@ -87,6 +87,7 @@ export class SnapshotVault {
         refused ??= error
       }
     }
+    if (!refused && unknownVersion !== undefined) throw newerObject(key, unknownVersion)
     if (!refused) throw missingKeys(key, dataKeyId)
     this.#refused.set(dataKeyId, refused)
     throw asOfSnapshot(key, refused)

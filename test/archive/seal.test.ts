@@ -34,7 +34,7 @@ test('every single flipped bit of a sealed manifest is found', () => {
   }
 })
 
-test('a changed version is damage where the checksum shows what it was, and a newer one where it does not', () => {
+test('a changed version is damage where the checksum does not match, and a newer version where it does', () => {
   const sealed = sealJson(manifest)
   for (const version of [2, 3, 9]) {
     const text = sealed.toString('latin1').replace('"format_version": 1,', `"format_version": ${version},`)
@@ -42,6 +42,8 @@ test('a changed version is damage where the checksum shows what it was, and a ne
       code: 'ARCHIVE_DAMAGED',
       message: 'key does not have the checksum that it claims',
     })
+    const twice = Buffer.from(text.replace('orders', 'orderz'), 'latin1')
+    assert.throws(() => parseManifest(twice, 'key'), { code: 'ARCHIVE_DAMAGED' })
     const honest = sealJson({ ...manifest, format_version: version })
     assert.throws(() => parseManifest(honest, 'key'), { code: 'ARCHIVE_TOO_NEW' })
   }

@@ -35,6 +35,7 @@ describe('verify of an encrypted backup', () => {
       ['changed', body => Buffer.from(body.map((byte, at) => (at === body.length - 20 ? byte ^ 1 : byte)))],
       ['cut', body => body.subarray(0, -1)],
       ['in the clear', () => Buffer.from('{}\n')],
+      ['of another version by one byte', body => Buffer.from(body.map((byte, at) => (at === 8 ? byte ^ 2 : byte)))],
     ]
     for (const name of keys) {
       for (const [what, damage] of damages) {

@@ -115,6 +115,35 @@ test('a damaged frame is named with its number, and a cut is called one', async 
   await assert.rejects(storage.read('b1/kafka/t/0/a.log', never), /frame 1 does not open: the object was cut behind it/)
 })
 
+test('a changed version in the header is damage where the frames show it, and otherwise may be a newer version', async () => {
+  const { inner, stored } = await openSample()
+  const name = 'b1/kafka/t/0/a.log'
+  const reads = (storage: EncryptedStorage) => [
+    () => storage.read(name, never),
+    () => storage.readRange(name, 10, 20, never),
+    () => storage.readRange(name, 2 * FRAME_BYTES + 10, FRAME_BYTES, never),
+  ]
+  for (const version of [0, 2, 3, 255]) {
+    const changed = Buffer.from(stored)
+    changed[8] = version
+    inner.objects.set(name, changed)
+    for (const read of reads(withEncryption(inner, givenKeys([key]))))
+      await assert.rejects(read, error => hasCode(error, 'ARCHIVE_DAMAGED') && error.message.includes(name))
+  }
+  const other = Buffer.concat([stored.subarray(0, HEADER_BYTES), randomBytes(stored.length - HEADER_BYTES)])
+  other[8] = 2
+  inner.objects.set(name, other)
+  for (const read of reads(withEncryption(inner, givenKeys([key])))) {
+    await assert.rejects(read, {
+      code: 'ARCHIVE_TOO_NEW',
+      message: `${name} is encrypted in version 2 of the format, or its header is damaged; this version of kafka-backup reads up to 1`,
+    })
+  }
+  other.fill(7, 16, 32)
+  for (const read of reads(withEncryption(inner, givenKeys([key]))))
+    await assert.rejects(read, { code: 'ARCHIVE_TOO_NEW' })
+})
+
 test('an object under another backup id, or with the data key of another backup, is refused', async () => {
   const inner = openMemoryStorage()
   const [first, second] = ['b1', 'b2'].map(id => withEncryption(inner, ownKeys([key], false, id)))
