@@ -80,7 +80,8 @@ export class LogPublisher implements Publisher {
     const confirmSource = state.prepareConfirmation?.()
     const known = this.#log.newest && { ...this.#log.newest, ...this.#draft }
     const quiet = { quietMs: this.#own.quietMs, nowMs: this.#parts.clock.now() }
-    if (known && saysNothingNew(draft, known, quiet)) return `generation ${known.generation}`
+    if (known && !this.#log.hasOverdueMerges && saysNothingNew(draft, known, quiet))
+      return `generation ${known.generation}`
     const added = draftSegments(this.carried, state)
     const next = stateOf(draft)
     const replaced = await this.#findSwitched(state, next, added)

@@ -15,7 +15,7 @@ import { withFaults } from '../fakes/faulty-storage.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { numbersToTry } from '../full.ts'
 import { dying } from '../retention/dying.ts'
-import { append, fixed, never, play, runs, stopped } from './continuous-scene.ts'
+import { append, fixed, never, play, type RoundClock, runs, stopped } from './continuous-scene.ts'
 
 /** Pieces become segments at 2 KiB, which a partition of the scene reaches after some rounds. */
 const options = { beginsLog: true, segmentBytes: 32 << 10, compression: 'auto' as const }
@@ -100,6 +100,24 @@ describe('a continuous run with small appends', () => {
     // The first round has large appends for these sizes, and a merge writes a pack for four rounds.
     assert.ok(packs <= 1.5 * commits, `${packs} packs, ${commits} commits`)
     assert.equal(keys.filter(key => key.includes('/index-')).length, 0)
+  })
+
+  test('merges what is older than merge_after although nothing is new, with one commit and not one for each round', async () => {
+    const storage = openMemoryStorage()
+    const quiet = { ...options, segmentBytes: 1 << 20, mergeAfterMs: 20 * 60_000 }
+    const between = [
+      ...grow(2),
+      ...Array.from({ length: 8 }, () => async (_: FakeState, clock: RoundClock) => {
+        clock.setMs += 5 * 60_000
+      }),
+    ]
+    const { error } = await play({ topics: busy(), storage, options: quiet, between })
+    assert.equal(error, stopped)
+    const newest = await openBackup(storage, 'b1', never)
+    const segments = [...(await segmentsOf(storage, newest.generation)).values()].flat()
+    assert.deepEqual(segments.filter(({ piece }) => piece).length, 0)
+    assert.equal(newest.generation, 4)
+    await assertWhole(storage, 50, 'quiet')
   })
 
   test('can be encrypted with hidden names, and nothing of it stands in the clear', async () => {

@@ -70,6 +70,11 @@ export class LogWriter {
     return this.#newest ? stateOf(this.#newest) : emptyState
   }
 
+  /** Merges wait for a commit although nothing else is new: without it, pieces would stay for longer than they may. */
+  get hasOverdueMerges(): boolean {
+    return this.#merging?.isOverdue ?? false
+  }
+
   /** Where the small appends of a run go; undefined where each is a segment. */
   openPacks(run: string, signal: AbortSignal): PackSet | undefined {
     return this.#pieces?.openPacks(run, signal)

@@ -7,6 +7,7 @@ import type { DamagedSource, DamagedSources } from './damaged-sources.ts'
 import type { ListTails } from './list-tails.ts'
 import type { Merged, MergeResults } from './merge-pieces.ts'
 import { type Merge, type MergeRules, planMerges, planSegmentMerges } from './plan-merges.ts'
+import { QuietMerging } from './quiet-merging.ts'
 
 /** Merges are looked for every so many rounds, so that one object holds the results of many. */
 const ROUNDS_BETWEEN = 4
@@ -35,11 +36,17 @@ export class MergingLog {
   /** Lists whose segments before the first piece have changed since the oldest plan that is not committed. */
   readonly #reshaped = new Set<string>()
   #rounds = 0
+  readonly #quiet = new QuietMerging()
 
   constructor(log: CommitLog, tails: ListTails, options: MergingOptions) {
     this.#log = log
     this.#tails = tails
     this.#options = options
+  }
+
+  /** Pieces that are too old were merged while nothing was committed, so a commit has to name the results though nothing else is new. */
+  get isOverdue(): boolean {
+    return this.#quiet.isOverdue
   }
 
   /** Commits a change together with the merges that are done. `confirm` gets the keys of their objects, and fails where it may not. */
@@ -55,6 +62,7 @@ export class MergingLog {
     const { isEarlier, committed } = await this.#log.commit(facts, whole, signal)
     this.#done = this.#done.slice(merged.length)
     this.#rounds++
+    this.#quiet.noteCommit()
     this.#noteReshaped(committed)
     this.#tails.apply(committed)
     return { isEarlier }
@@ -89,11 +97,15 @@ export class MergingLog {
   }
 
   async #mergeDue(signal: AbortSignal): Promise<void> {
-    const due = this.#dueMerges()
+    const isQuiet = this.#quiet.begin(this.#tails, this.#rules())
+    // What was merged before has to be committed first.
+    if (isQuiet && this.#done.length > 0) this.#quiet.noteMerged()
+    const due = this.#dueMerges(isQuiet)
     if (due.length === 0) return
     this.#rounds = 0
     const { merged, damaged } = await this.#options.merge(due, signal)
     this.#done = [...this.#done, ...merged]
+    if (isQuiet && merged.length > 0) this.#quiet.noteMerged()
     this.#small = []
     for (const one of damaged) this.#options.damaged.add(one)
     if (damaged.length > 0) this.#options.onDamaged(damaged)
@@ -103,8 +115,9 @@ export class MergingLog {
     return { ...this.#options.rules(), isDamaged: segment => this.#options.damaged.has(segment) }
   }
 
-  #dueMerges(): Merge[] {
-    if (this.#done.length > 0 || (this.#rounds < ROUNDS_BETWEEN && !this.#tails.isCrowded)) return []
+  #dueMerges(isQuiet: boolean): Merge[] {
+    const isTime = isQuiet || this.#rounds >= ROUNDS_BETWEEN || this.#tails.isCrowded
+    if (this.#done.length > 0 || !isTime) return []
     const rules = this.#rules()
     const due: Merge[] = this.#small.filter(({ list }) => !this.#reshaped.has(list))
     const mostSegments = Math.max(MIN_SEGMENTS, Math.ceil(this.#tails.size / SEGMENT_SHARE))

@@ -42,8 +42,9 @@ class Backup {
   puts = 0
   readonly merged: Merge[] = []
   onMerge: (merges: readonly Merge[]) => Promise<void> = async () => {}
+  olderThanMs = 0
   #serial = 0
-  readonly #now = () => '2026-11-15T10:13:45.239Z'
+  now = '2026-11-15T10:13:45.239Z'
 
   constructor(maxPieceBytes = 20_000) {
     const store = this.storage
@@ -53,7 +54,7 @@ class Backup {
       return create(...args)
     }
     this.log = new CommitLog(store, 'b', () => `w${this.#serial++}`)
-    const rules = () => ({ maxPieceBytes, olderThanMs: 0 })
+    const rules = () => ({ maxPieceBytes, olderThanMs: this.olderThanMs })
     this.merging = new MergingLog(this.log, new ListTails(), {
       merge: this.#merge,
       rules,
@@ -117,7 +118,7 @@ class Backup {
   }
 
   #options() {
-    return { backupId: 'b', run: `r${this.#serial++}`, maxPieceBytes: 20_000, now: this.#now }
+    return { backupId: 'b', run: `r${this.#serial++}`, maxPieceBytes: 20_000, now: () => this.now }
   }
 
   readonly #merge = async (merges: readonly Merge[]) => {
@@ -146,6 +147,49 @@ test('whatever is merged, every generation holds the same records', async () => 
   assert.ok(Math.max(...most) <= 16, `${Math.max(...most)} pieces`)
   // A commit each, a roll-up for eight, and a few checkpoints with their pages. Packs are not counted here.
   assert.ok(backup.puts < rounds * 1.35, `${backup.puts} documents in ${rounds} rounds`)
+})
+
+test('pieces that become too old while nothing is committed are merged, and one commit names the results', async () => {
+  const backup = new Backup()
+  const { merging, log } = backup
+  const lists = [`${'a'.repeat(32)}/0`, `${'b'.repeat(32)}/0`]
+  await backup.round(lists)
+  await backup.round(lists)
+  const quiet = async () => {
+    await merging.tidy(signal)
+    if (merging.isOverdue) await merging.commit(facts, noChange, async () => undefined, signal)
+  }
+  for (let i = 0; i < 5; i++) await quiet()
+  assert.deepEqual([backup.merged.length, log.generation], [0, 2])
+  backup.olderThanMs = Date.parse('2026-11-15T10:13:46Z')
+  for (let i = 0; i < 5; i++) await quiet()
+  assert.deepEqual([backup.merged.length, log.generation], [2, 3])
+  backup.ends.push(new Map(backup.ends.at(-1)))
+  assert.equal(await backup.assertGeneration(3), 0)
+  // Those that come later are found, too.
+  backup.now = '2026-11-15T10:14:45.239Z'
+  await backup.round(lists)
+  for (let i = 0; i < 5; i++) await quiet()
+  assert.equal(log.generation, 4)
+  backup.olderThanMs = Date.parse('2026-11-15T10:14:46Z')
+  for (let i = 0; i < 5; i++) await quiet()
+  assert.deepEqual([backup.merged.length, log.generation], [4, 5])
+})
+
+test('a merge of old pieces that fails while nothing is committed is tried again after the next commit', async () => {
+  const backup = new Backup()
+  const { merging } = backup
+  const lists = [`${'a'.repeat(32)}/0`]
+  await backup.round(lists)
+  backup.olderThanMs = Date.parse('2026-11-15T10:13:46Z')
+  backup.onMerge = async () => Promise.reject(new Error('the store is away'))
+  let failures = 0
+  for (let i = 0; i < 5; i++) await merging.tidy(signal).catch(() => failures++)
+  assert.deepEqual([failures, merging.isOverdue], [1, false])
+  backup.onMerge = async () => {}
+  await merging.commit(facts, noChange, async () => undefined, signal)
+  for (let i = 0; i < 2; i++) await merging.tidy(signal)
+  assert.equal(merging.isOverdue, true)
 })
 
 test('small segments merge again, and every generation still holds the same records', async () => {
