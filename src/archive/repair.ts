@@ -139,7 +139,7 @@ function heldBy({ lists }: Found): bigint {
 }
 
 function problemsOf(survey: LogSurvey, others: readonly Problem[]): Problem[] {
-  return uniqueProblems([...survey.problems, ...others]).sort((a, b) => (a.key < b.key ? -1 : 1))
+  return uniqueProblems([...survey.problems, ...survey.replaced, ...others]).sort((a, b) => (a.key < b.key ? -1 : 1))
 }
 
 function byPartition(a: OffsetRange, b: OffsetRange): number {

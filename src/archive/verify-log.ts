@@ -1,7 +1,10 @@
 import { hasCode } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { lostMarkerOf, scanGenerations } from './catalog.ts'
-import { rangesOf, surveyLog } from './log/survey-log.ts'
+import { LOG_VERSION } from './log/document.ts'
+import { commitKey } from './log/keys.ts'
+import { readCommit } from './log/open-generation.ts'
+import { problemOfReplaced, rangesOf, surveyLog } from './log/survey-log.ts'
 import type { Manifest } from './manifest.ts'
 import { type GenerationChoice, openSelected } from './select-generation.ts'
 import type { Problem } from './verify-objects.ts'
@@ -11,6 +14,7 @@ export interface LogFindings {
   newest: number
   problems: Problem[]
   unreadable: { from: number; to: number }[]
+  warnings: string[]
 }
 
 /** Reads all documents of all generations of version 2; undefined for a backup without any. */
@@ -22,8 +26,9 @@ export async function verifyLog(
   const { commits } = await scanGenerations(storage, backupId, signal)
   const newest = commits.at(-1)
   if (newest === undefined) return undefined
-  const { problems, unreadable } = await surveyLog(storage, backupId, commits, signal)
-  return { newest, problems, unreadable: rangesOf(unreadable) }
+  const { problems, unreadable, replaced } = await surveyLog(storage, backupId, commits, signal)
+  const warnings = replaced.map(({ key, problem }) => `${key}: ${problem}`)
+  return { newest, problems, unreadable: rangesOf(unreadable), warnings }
 }
 
 /** A generation that can be verified, and what is wrong with the marker. */
@@ -49,11 +54,24 @@ export async function openOrJudge(
   const help = 'no run continues the backup without its marker; `kafka-backup repair` writes it again'
   try {
     const manifest = await openSelected(storage, backupId, lost ? { generation: lost.newest } : choice, signal)
-    return { manifest, problems, warnings: lost?.isRepairable ? [help] : [] }
+    const warnings = isChosen ? await warnOfReplaced(storage, manifest, signal) : []
+    return { manifest, problems, warnings: lost?.isRepairable ? [...warnings, help] : warnings }
   } catch (error) {
     if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
     const found = await verifyLog(storage, backupId, signal)
     if (!found || found.problems.length === 0) throw error
     return { ...found, problems: [...problems, ...found.problems], newest: choice.generation ?? found.newest }
   }
+}
+
+/** Where the commit of a generation is damaged, and the one in `kept/` takes its place. */
+async function warnOfReplaced(
+  storage: Storage,
+  { backup_id, generation, format_version }: Manifest,
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (format_version < LOG_VERSION) return []
+  const { damage, ref } = await readCommit(storage, backup_id, generation, signal)
+  const key = commitKey(backup_id, generation)
+  return damage ? [`${key}: ${problemOfReplaced(damage, key, ref.key)}`] : []
 }

@@ -62,7 +62,7 @@ export async function verifyBackup(
   const missing = new Set(misfits.map(({ key }) => key))
   const present = segments.filter(({ key }) => !missing.has(key))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
-  const unreadable = deep ? await judgeLog(storage, backupId, problems, signal) : []
+  const unreadable = deep ? await judgeLog(storage, backupId, { problems, warnings }, signal) : []
   // The copy is that of the newest generation.
   if (choice.generation === undefined && choice.asOfMs === undefined)
     warnings.push(...(await judgeCopy(storage, manifest, problems, signal)))
@@ -91,23 +91,24 @@ function countDistinct(segments: readonly Segment[]): number {
   return new Set(segments.map(({ key }) => key)).size
 }
 
-/** Adds what is wrong with documents of other generations, and returns those that cannot be opened. */
+/** Adds what is wrong with documents of all generations, and returns those that cannot be opened. */
 async function judgeLog(
   storage: Storage,
   backupId: string,
-  problems: Problem[],
+  { problems, warnings }: { problems: Problem[]; warnings: string[] },
   signal: AbortSignal,
 ): Promise<LogFindings['unreadable']> {
   const log = await verifyLog(storage, backupId, signal)
   const known = new Set(problems.map(({ key }) => key))
   problems.push(...(log?.problems ?? []).filter(({ key }) => !known.has(key)))
+  warnings.push(...(log?.warnings ?? []).filter(one => !warnings.includes(one)))
   return log?.unreadable ?? []
 }
 
 function unreadableReport(
   backupId: string,
   deep: boolean,
-  { newest, problems, unreadable }: LogFindings,
+  { newest, problems, unreadable, warnings }: LogFindings,
 ): VerifyReport {
   return {
     ok: false,
@@ -124,6 +125,7 @@ function unreadableReport(
     unreadable_generations: unreadable,
     gaps: [],
     warnings: [
+      ...warnings,
       'the state cannot be read, so its records were not checked; `kafka-backup repair --dry-run` shows what can be saved',
     ],
   }

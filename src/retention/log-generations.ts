@@ -1,5 +1,5 @@
 import { scanManifests } from '../archive/catalog.ts'
-import { keepGeneration } from '../archive/log/keep-generation.ts'
+import { isKept, keepGeneration } from '../archive/log/keep-generation.ts'
 import { parseLogKey } from '../archive/log/keys.ts'
 import { rangesOf } from '../archive/log/survey-log.ts'
 import type { Manifest } from '../archive/manifest.ts'
@@ -55,8 +55,8 @@ export async function removeGenerations(
   const found = await findCut(parts.storage, backupId, objects, firstRecent, signal)
   const cut = found ?? { generation: oldest, checkpoint: 0 }
   const before = numbers.filter(one => one < cut.generation)
-  const toKeep = before.filter(one => stays.has(one) && !kept.has(one))
-  await keep(context, toKeep, signal)
+  const toKeep = before.filter(one => stays.has(one))
+  await keep(context, toKeep, kept, signal)
   const old = {
     manifests: [...manifests.keys()].filter(one => superseded.has(one)),
     kept: [...kept.keys()].filter(one => !stays.has(one)),
@@ -120,11 +120,17 @@ function noteRefused(
   }
 }
 
-/** So that they can be opened without the commits that go. */
-async function keep({ parts, backupId, lease, isDryRun }: PruneContext, generations: number[], signal: AbortSignal) {
+/** So that they can be opened without the commits that go. What an earlier prune has written may be damaged by now. */
+async function keep(
+  { parts: { storage }, backupId, lease, isDryRun }: PruneContext,
+  generations: readonly number[],
+  kept: Generations,
+  signal: AbortSignal,
+): Promise<void> {
   for (const generation of isDryRun ? [] : generations) {
+    if (kept.has(generation) && (await isKept(storage, backupId, generation, signal))) continue
     lease.assertHeld()
-    await keepGeneration(parts.storage, backupId, generation, signal)
+    await keepGeneration(storage, backupId, generation, signal)
   }
 }
 

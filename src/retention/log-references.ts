@@ -1,7 +1,5 @@
 import { writerManifestOf } from '../archive/log/as-manifest.ts'
 import { type Change, isBaseRange } from '../archive/log/change.ts'
-import { unpackDocument } from '../archive/log/document.ts'
-import { checkpointSchema } from '../archive/log/documents.ts'
 import { parseLogKey } from '../archive/log/keys.ts'
 import {
   firstCommitOf,
@@ -15,6 +13,7 @@ import { SegmentLists } from '../archive/log/segment-lists.ts'
 import { rangesOf } from '../archive/log/survey-log.ts'
 import { sectionObjectsOf } from '../archive/named-objects.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
+import { readOwnCommit, readUnlessOrphan } from './named-checkpoints.ts'
 
 /** A generation of version 2 before which nothing of the log is needed to open it, nor any later one. */
 export interface LogCut {
@@ -43,7 +42,9 @@ export async function findCut(
   }
   const candidates = [...ends].map(end => end + 1).filter(one => one <= atMost && commits.has(one))
   for (const generation of candidates.sort((a, b) => b - a)) {
-    const { commit } = await readCommit(storage, backupId, generation, signal)
+    const { commit, damage } = await readCommit(storage, backupId, generation, signal)
+    // The one in `kept/` needs no other commit, but those behind it still need what the damaged one did.
+    if (damage) continue
     if (firstCommitOf(commit) === generation) return { generation, checkpoint: commit.checkpoint?.generation ?? 0 }
   }
   return undefined
@@ -140,10 +141,10 @@ async function* changesOf(
   generation: number,
   signal: AbortSignal,
 ): AsyncGenerator<Change> {
-  const read = await readCommit(storage, backupId, generation, signal)
+  const read = await readOwnCommit(storage, backupId, generation, signal)
   yield await readChange(storage, read, signal)
   for (let one = firstCommitOf(read.commit); one < generation; one++) {
-    yield await readChange(storage, await readCommit(storage, backupId, one, signal), signal)
+    yield await readChange(storage, await readOwnCommit(storage, backupId, one, signal), signal)
   }
   for (const { documents } of read.commit.rollups) yield* await readParts(storage, backupId, documents, signal)
 }
@@ -177,13 +178,16 @@ export async function findOldDocuments(
           : to < cut.checkpoint
     if (isOld) old.push(object)
     else if (kind === 'checkpoint') {
-      const { pages, parts } = await unpackDocument(
-        checkpointSchema,
-        await storage.read(object.key, signal),
+      const documents = await readUnlessOrphan(
+        storage,
+        backupId,
         object.key,
+        { objects, from: cut.generation, named },
+        signal,
       )
+      if (!documents) old.push(object)
       // A page without a change is named again by later checkpoints.
-      for (const { key } of [...pages, ...parts]) named.add(key)
+      for (const { key } of documents ?? []) named.add(key)
     }
   }
   return old.filter(({ key }) => !named.has(key))

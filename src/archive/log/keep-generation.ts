@@ -2,15 +2,16 @@ import { hasCode } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { manifestOf } from './as-manifest.ts'
 import { writeState } from './copy-state.ts'
-import { LOG_VERSION, packDocument, withStableName } from './document.ts'
-import { type Commit, MAX_ORIGINALS } from './documents.ts'
+import { LOG_VERSION, packDocument, unpackDocument, withStableName } from './document.ts'
+import { type Commit, commitSchema, MAX_ORIGINALS } from './documents.ts'
 import { changeKey, keptKey } from './keys.ts'
-import { hashesOf, openGeneration } from './open-generation.ts'
+import { hashesOf, openGeneration, readCheckpoint, readParts } from './open-generation.ts'
+import { readPage } from './segment-lists.ts'
 import { writeOverflow } from './write-change.ts'
 
 /**
  * Writes a commit that takes the place of that of a generation, and a checkpoint of its state: from then on the generation can be opened
- * without any other commit. One that an earlier attempt has written stays.
+ * without any other commit. One that an earlier attempt has written stays, unless it is damaged.
  */
 export async function keepGeneration(
   storage: Storage,
@@ -37,9 +38,32 @@ export async function keepGeneration(
     ...start.chain,
   }
   const key = keptKey(backupId, generation)
+  const bytes = await packDocument({ ...document, ...written }, key)
   try {
-    await storage.create(key, await packDocument({ ...document, ...written }, key), signal)
+    await storage.create(key, bytes, signal)
   } catch (error) {
     if (!hasCode(error, 'STORAGE_EXISTS')) throw error
+    if (!(await isKept(storage, backupId, generation, signal))) await storage.replace(key, bytes, signal)
+  }
+}
+
+/** Whether the commit of a generation may go, because the one in its place can be read, with all documents that it names. */
+export async function isKept(
+  storage: Storage,
+  backupId: string,
+  generation: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const key = keptKey(backupId, generation)
+  try {
+    const { checkpoint, parts } = await unpackDocument(commitSchema, await storage.read(key, signal), key)
+    await readParts(storage, backupId, parts, signal)
+    if (!checkpoint) return true
+    const { pages } = (await readCheckpoint(storage, backupId, checkpoint, signal)).checkpoint
+    for (const page of pages) await readPage(storage, backupId, page, signal)
+    return true
+  } catch (error) {
+    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW', 'STORAGE_NOT_FOUND')) throw error
+    return false
   }
 }

@@ -1,4 +1,4 @@
-import { hasCode } from '../../errors.ts'
+import { hasCode, type KafkaBackupError } from '../../errors.ts'
 import { mapAhead } from '../../lib/read-ahead.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { damaged } from '../damage.ts'
@@ -24,6 +24,8 @@ const CONCURRENCY = 8
 export interface ReadCommit {
   commit: Commit
   ref: NamedObject
+  /** What is wrong with the commit itself, where it is there and the one in `kept/` was read instead. */
+  damage?: KafkaBackupError
 }
 
 /** A generation that can be read: its state is in memory, its segments are read page by page. */
@@ -101,7 +103,7 @@ export async function readCommit(
     // Retention that was interrupted has left both, and either is enough.
     const kept = (await storage.stat(other, signal)) ? await storage.read(other, signal) : undefined
     if (!kept) throw error
-    return unpackCommit(kept, other, backupId, generation)
+    return { ...(await unpackCommit(kept, other, backupId, generation)), damage: error }
   }
 }
 

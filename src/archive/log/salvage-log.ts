@@ -2,7 +2,7 @@ import { hasCode } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Segment } from '../manifest.ts'
 import { applyChange, applyParts, type Change, isBaseRange, type ListChange, noChange, type State } from './change.ts'
-import { type OpenedGeneration, openGeneration, readChange, readCommit } from './open-generation.ts'
+import { hashesOf, type OpenedGeneration, openGeneration, readChange, readCommit } from './open-generation.ts'
 import { applyRowChange, type ListRow, zeroRow } from './row-change.ts'
 import { coverOf, type OpenBefore } from './salvage.ts'
 import { SegmentLists } from './segment-lists.ts'
@@ -35,7 +35,8 @@ export async function salvageLog(
   const opened = await openGeneration(storage, backupId, base, signal)
   const salvage = new Salvage(storage, opened)
   const lostCommits = new Set<number>()
-  let before = opened.ref.blake3
+  // One in `kept/` has the state of the commit whose place it takes, which the next one follows.
+  let before = hashesOf(opened)
   let { complete } = opened.commit
   for (let generation = base + 1; generation <= (survey.generations.at(-1) ?? 0); generation++) {
     if (!survey.isReadable(generation)) {
@@ -47,8 +48,8 @@ export async function salvageLog(
     // One that follows no other is that of a copy or a repair: its state was in its checkpoint, and is lost with it.
     if (previous === null) for (const one of lostCommits) if (!survey.generations.includes(one)) lostCommits.delete(one)
     if (previous === null) lostCommits.add(generation)
-    else if (previous.blake3 !== before) lostCommits.add(generation - 1)
-    before = read.ref.blake3
+    else if (!before.includes(previous.blake3)) lostCommits.add(generation - 1)
+    before = hashesOf(read)
     complete = read.commit.complete
     await salvage.add(await readChange(storage, read, signal), lostCommits.size === 0, signal)
   }
@@ -109,9 +110,12 @@ class Salvage {
       this.#segments.set(list, applied ?? [])
       return applyRowChange(before ?? zeroRow, difference)
     }
-    const cover = coverOf([...segments, ...addedBy(change)])
+    const all = coverOf([...segments, ...addedBy(change)])
+    const start = startAfter(before, change, all)
+    const cover = all.filter(one => one.start_offset >= start)
     this.#segments.set(list, cover)
-    const known = before ?? { ...zeroRow, start_offset: cover[0]?.start_offset ?? 0n }
+    const row = before ?? zeroRow
+    const known = { ...row, start_offset: start, gaps: row.gaps.filter(({ to }) => to === null || to > start) }
     const { open_aborted, end_offset: at } = known
     const open = open_aborted.filter(({ last_offset }) => last_offset === null)
     if (!this.openBefore.has(list)) this.openBefore.set(list, { at, open })
@@ -121,6 +125,18 @@ class Salvage {
   }
 }
 
+/**
+ * Pure. Where a list begins after a change behind a lost commit. Retention only moves the start forward, and cuts between segments: what the change
+ * adds to the offset is cut off for certain, however much the lost commit has cut off in addition. A segment that is cut inside stays.
+ */
+function startAfter(before: ListRow | undefined, { row }: ListChange, segments: readonly Segment[]): bigint {
+  if (!before) return segments[0]?.start_offset ?? 0n
+  const [moved = 0n] = row.offsets
+  const start = before.start_offset + (moved > 0n ? moved : 0n)
+  const inside = segments.find(one => one.start_offset < start && one.end_offset > start)
+  return inside?.start_offset ?? start
+}
+
 /** Pure. The segments that a change adds to a list. */
 export function addedBy(change: ListChange | null | undefined): Segment[] {
   return (change?.parts ?? []).flatMap(part => (isBaseRange(part) ? [] : [part]))
@@ -128,7 +144,9 @@ export function addedBy(change: ListChange | null | undefined): Segment[] {
 
 /** Sums are those of the segments; what a lost commit has added to them is not known. */
 function rowOf(row: ListRow, segments: readonly Segment[]): ListRow {
-  const end = segments.at(-1)?.end_offset ?? row.end_offset
+  const last = segments.at(-1)?.end_offset ?? row.end_offset
+  // Retention may have cut off all that a lost commit has added.
+  const end = last > row.start_offset ? last : row.start_offset
   const most = (offset: bigint) => (offset > end ? offset : end)
   const [highWatermark, stable] = [most(row.high_watermark), most(row.last_stable_offset)]
   return { ...row, end_offset: most(row.end_offset), high_watermark: highWatermark, last_stable_offset: stable }

@@ -1,4 +1,4 @@
-import { hasCode } from '../../errors.ts'
+import { hasCode, type KafkaBackupError } from '../../errors.ts'
 import { runPool } from '../../lib/pool.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { problemOf } from '../damage.ts'
@@ -27,6 +27,8 @@ export interface LogSurvey {
   /** Those that cannot be opened, or whose segments cannot all be listed. */
   unreadable: number[]
   problems: LogProblem[]
+  /** Damaged commits that no generation needs: their own generation can be read from `kept/`. */
+  replaced: LogProblem[]
   /** Whether a commit itself can be read. */
   isReadable: (generation: number) => boolean
   /** The newest generation that is whole, and the newest that can be opened although pages of its checkpoint are lost. */
@@ -42,10 +44,12 @@ export async function surveyLog(
 ): Promise<LogSurvey> {
   const bad = new Map<string, string>()
   const commits = new Map<number, KnownCommit>()
+  const kept = new Map<number, { key: string; damage: KafkaBackupError; by: string }>()
   await runPool(generations, CONCURRENCY, async generation => {
     const key = commitKey(backupId, generation)
     await noteDamage(key, bad, async () => {
-      const { commit, ref } = await readCommit(storage, backupId, generation, signal)
+      const { commit, ref, damage } = await readCommit(storage, backupId, generation, signal)
+      if (damage) kept.set(generation, { key, damage, by: ref.key })
       const { previous, checkpoint, rollups, parts } = commit
       commits.set(generation, { previous, checkpoint, rollups, parts, blake3: ref.blake3 })
     })
@@ -57,8 +61,21 @@ export async function surveyLog(
   const whole = generations.findLast(one => !closed.has(one) && !lacksPage(one))
   const opens = generations.findLast(one => !closed.has(one))
   const bases = [...new Set([whole, opens])].filter(one => one !== undefined)
+  const replaced: LogProblem[] = []
+  for (const [generation, { key, damage, by }] of kept) {
+    const isReadable = !unreadable.includes(generation)
+    const problem = isReadable ? problemOfReplaced(damage, key, by) : problemOf(damage, key)
+    if (isReadable && !bad.has(key)) replaced.push({ key, problem })
+    else bad.set(key, problem)
+  }
   const problems = [...bad].map(([key, problem]) => ({ key, problem }))
-  return { generations, unreadable, problems, isReadable: one => isIntact(one, commits, bad), bases }
+  return { generations, unreadable, problems, replaced, isReadable: one => isIntact(one, commits, bad), bases }
+}
+
+/** Of a damaged commit that retention has begun to replace. */
+export function problemOfReplaced(damage: KafkaBackupError, key: string, kept: string): string {
+  const problem = problemOf(damage, key)
+  return `${problem}; its generation is still readable through ${kept}, and the prune that removes old commits removes this one`
 }
 
 /** Returns the checkpoints with a page that cannot be read. */

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { newestState, openBackup } from '../../../src/archive/catalog.ts'
 import { commitRepair } from '../../../src/archive/commit-repair.ts'
 import { noChange, type TopicRow } from '../../../src/archive/log/change.ts'
+import { keepGeneration } from '../../../src/archive/log/keep-generation.ts'
 import { commitKey } from '../../../src/archive/log/keys.ts'
 import { LogWriter } from '../../../src/archive/log/log-writer.ts'
 import { diffRows, type ListRow, zeroRow } from '../../../src/archive/log/row-change.ts'
@@ -60,6 +61,27 @@ async function writeLog(storage: Storage, commits: readonly (readonly Step[])[])
     await log.commit(facts, { ...noChange, topics, lists }, async () => undefined, never)
   }
   return stored
+}
+
+/** Cuts the first segments off a list and removes their objects, as retention does. */
+async function trimList(storage: Storage, list: string, removed: readonly Segment[]): Promise<void> {
+  const options = { backupId: 'b', newRun: () => 'fedcba98', nowMs: () => Date.parse(now) }
+  const log = await LogWriter.open(storage, await newestState(storage, 'b', never), options, never)
+  const before = log.state.lists.get(list) ?? assert.fail(list)
+  const sum = (pick: (segment: Segment) => number) => removed.reduce((total, one) => total + pick(one), 0)
+  const after = {
+    ...before,
+    start_offset: removed.at(-1)?.end_offset ?? before.start_offset,
+    records: before.records - sum(one => one.records),
+    batches: before.batches - sum(one => one.batches),
+    bytes: before.bytes - sum(one => one.plain_size),
+    stored_bytes: before.stored_bytes - sum(one => one.size),
+    segments: before.segments - removed.length,
+  }
+  const parts = after.segments > 0 ? [[removed.length, before.segments] as [number, number]] : []
+  const lists = new Map([[list, { isNew: false, row: diffRows(before, after), parts }]])
+  await log.commit(facts, { ...noChange, lists }, async () => undefined, never)
+  for (const { key } of removed) await storage.remove(key, never)
 }
 
 async function repair(storage: Storage, backupId = 'b'): Promise<RepairReport> {
@@ -216,6 +238,82 @@ describe('a repair', () => {
     const { lost } = await repair(storage)
     const ofList = lost.filter(({ topic }) => topic !== 'topic-a')
     assert.deepEqual(ofList, [{ topic: 'd', partition: 0, from: 10n, to: 20n, at_end: true }])
+  })
+
+  test('does not list what retention has cut off behind a lost commit, neither as readable nor as lost', async () => {
+    const all = ['a/0#0', 'a/0#1', 'a/0#2', 'a/0#3']
+    const cases: Record<string, { cuts: number[]; start: bigint; end: bigint; lost: [bigint, bigint][] }> = {
+      'a part of it': { cuts: [2], start: 20n, end: 40n, lost: [[20n, 30n]] },
+      'in two steps': { cuts: [1, 2], start: 20n, end: 40n, lost: [[20n, 30n]] },
+      'what the lost commit has added': { cuts: [3], start: 30n, end: 40n, lost: [] },
+      everything: { cuts: [4], start: 40n, end: 40n, lost: [] },
+    }
+    for (const [name, { cuts, start, end, lost }] of Object.entries(cases)) {
+      const storage = openMemoryStorage()
+      const stored = await writeLog(storage, [
+        ...[[{ list: 'a/0' }], [{ list: 'a/0' }], [{ list: 'a/0' }], [{ list: 'a/0' }, { list: 'c/0' }]],
+      ])
+      let from = 0
+      for (const to of cuts) {
+        await trimList(
+          storage,
+          'a/0',
+          all.slice(from, to).map(one => stored.get(one) ?? assert.fail(one)),
+        )
+        from = to
+      }
+      await storage.remove(commitKey('b', 3), never)
+      const report = await repair(storage)
+      assert.deepEqual(
+        [report.lost_commits, report.problems.map(({ key }) => key)],
+        [[{ from: 3, to: 3 }], [commitKey('b', 3)]],
+        name,
+      )
+      assert.deepEqual(
+        report.lost.map(one => [one.from, one.to]),
+        lost,
+        name,
+      )
+      const { start_offset, end_offset, gaps } = await partitionOf(storage, 'a')
+      assert.deepEqual([start_offset, end_offset, gaps.map(one => [one.from, one.to])], [start, end, lost], name)
+      const { ok, problems } = await verifyBackup(storage, 'b', { deep: false, onProgress: () => undefined }, never)
+      assert.deepEqual([ok, problems], [true, []], name)
+    }
+  })
+
+  test('does not cut off more than a readable commit shows where a lost one has cut off something, too', async () => {
+    const storage = openMemoryStorage()
+    const stored = await writeLog(storage, [[{ list: 'a/0' }], [{ list: 'a/0' }], [{ list: 'a/0' }]])
+    const segment = (name: string) => stored.get(name) ?? assert.fail(name)
+    await trimList(storage, 'a/0', [segment('a/0#0')])
+    await trimList(storage, 'a/0', [segment('a/0#1')])
+    await storage.remove(commitKey('b', 4), never)
+    const { lost } = await repair(storage)
+    // The object is gone, and which commit has cut it off is not known any more.
+    assert.deepEqual(lost, [{ topic: 'topic-a', partition: 0, from: 10n, to: 20n, at_end: false }])
+    const { start_offset, end_offset, records } = await partitionOf(storage, 'a')
+    assert.deepEqual([start_offset, end_offset, records], [10n, 30n, 10])
+  })
+
+  test('loses nothing where the newest generation that opens is one that retention keeps in the place of a damaged commit', async () => {
+    const storage = openMemoryStorage()
+    await writeLog(storage, [[{ list: 'a/0' }], [{ list: 'a/0' }], [{ list: 'a/0' }], [{ list: 'a/0' }]])
+    await keepGeneration(storage, 'b', 3, never)
+    await storage.replace(commitKey('b', 3), Buffer.from('not a commit'), never)
+    const { base, lost, lost_commits } = await repair(storage)
+    assert.deepEqual([base, lost, lost_commits], [3, [], []])
+    const { records, end_offset } = await partitionOf(storage, 'a')
+    assert.deepEqual([records, end_offset], [40, 40n])
+  })
+
+  test('that is not needed names a damaged commit that retention has replaced', async () => {
+    const storage = openMemoryStorage()
+    await writeLog(storage, [[{ list: 'a/0' }], [{ list: 'a/0' }]])
+    await keepGeneration(storage, 'b', 2, never)
+    await storage.replace(commitKey('b', 2), Buffer.from('not a commit'), never)
+    const { needed, problems } = await repair(storage)
+    assert.deepEqual([needed, problems.map(({ key }) => key)], [false, [commitKey('b', 2)]])
+    assert.match(problems[0]?.problem ?? '', /still readable through b\/kept\/000000000002\.json\.zst/)
   })
 
   test('that took pieces from older generations is continued, and these are merged again', async () => {

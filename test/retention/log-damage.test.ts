@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { listGenerations, readGeneration } from '../../src/archive/catalog.ts'
+import { listSegments } from '../../src/archive/indexes.ts'
+import { keepGeneration } from '../../src/archive/log/keep-generation.ts'
+import { commitKey, keptKey } from '../../src/archive/log/keys.ts'
+import { readSegment } from '../../src/archive/segment-reader.ts'
+import { type VerifyReport, verifyBackup } from '../../src/archive/verify.ts'
+import { hasCode } from '../../src/errors.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { never } from '../archive/sample-archive.ts'
+import { LogRun } from './log-world.ts'
+import { HOUR, World } from './world.ts'
+
+const policy = { graceMs: 2 * HOUR }
+
+function flip(world: World, key: string): void {
+  const bytes = Buffer.from(world.storage.objects.get(key) ?? assert.fail(key))
+  bytes.writeUInt8(bytes.readUInt8(bytes.length >> 1) ^ 1, bytes.length >> 1)
+  world.storage.objects.set(key, bytes)
+}
+
+/** Rounds of ten minutes; a prune commits a checkpoint of its own after the thirteenth. */
+async function grown(): Promise<World> {
+  const world = new World()
+  await (await LogRun.open(world, 'a')).rounds(13, HOUR / 6)
+  await commitCheckpoint(world)
+  await (await LogRun.open(world, 'a')).rounds(12, HOUR / 6)
+  return world
+}
+
+async function commitCheckpoint(world: World): Promise<void> {
+  world.storage.modified.set(await world.stray('a'), 0)
+  await world.prune({ graceMs: 100 * HOUR })
+}
+
+/** How many bytes each generation has that can be read. */
+async function readableOf(storage: Storage): Promise<Map<number, number>> {
+  const found = new Map<number, number>()
+  for (const generation of await listGenerations(storage, 'a', never)) {
+    try {
+      let bytes = 0
+      for (const topic of (await readGeneration(storage, 'a', generation, never)).topics) {
+        for (const partition of topic.partitions) {
+          for (const segment of await listSegments(storage, topic, partition, never))
+            for await (const some of readSegment(storage, segment, never)) bytes += some.length
+        }
+      }
+      found.set(generation, bytes)
+    } catch (error) {
+      if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
+    }
+  }
+  return found
+}
+
+function verify(world: World, deep = true, generation?: number): Promise<VerifyReport> {
+  const choice = generation === undefined ? {} : { generation }
+  return verifyBackup(world.storage, 'a', { deep, onProgress: () => undefined, ...choice }, never)
+}
+
+describe('a damaged checkpoint', () => {
+  test('that no generation names leaves the backup intact, and a prune removes it', async () => {
+    const world = await grown()
+    const orphan = 'a/checkpoints/000000000020.0badc0de.json.zst'
+    await world.storage.create(orphan, Buffer.from('cut off'), never)
+    assert.deepEqual((await verify(world)).problems, [])
+    const before = await readableOf(world.storage)
+    const { notes } = await world.pruneOne(policy)
+    assert.deepEqual([notes, world.storage.objects.has(orphan)], [[], false])
+    const after = await readableOf(world.storage)
+    for (const [generation, bytes] of after) assert.equal(bytes, before.get(generation) ?? bytes)
+    assert.ok(after.has(26))
+  })
+
+  test('that generations need is named with them, and a prune keeps it', async () => {
+    const world = await grown()
+    await commitCheckpoint(world)
+    const named = world.keys('a/checkpoints/000000000013.').find(key => !/-\d+\.json/.test(key)) ?? assert.fail()
+    flip(world, named)
+    const { ok, problems, unreadable_generations } = await verify(world)
+    assert.deepEqual([ok, problems.map(({ key }) => key)], [false, [named]])
+    assert.deepEqual(unreadable_generations, [{ from: 14, to: 26 }])
+    const { notes } = await world.pruneOne({ graceMs: 100 * HOUR })
+    assert.ok(
+      notes.some(note => note.includes(named)),
+      notes.join(),
+    )
+    assert.ok(world.storage.objects.has(named))
+  })
+})
+
+describe('a damaged commit whose generation is kept', () => {
+  test('is named by verify with the object that takes its place, and is not damage while nothing needs it', async () => {
+    const world = await grown()
+    await keepGeneration(world.storage, 'a', 4, never)
+    // A roll-up covers it for the generations behind the eighth; those up to it are gone.
+    for (const generation of [5, 6, 7, 8]) await world.storage.remove(commitKey('a', generation), never)
+    flip(world, commitKey('a', 4))
+    for (const report of [await verify(world), await verify(world, false, 4)]) {
+      assert.deepEqual([report.ok, report.problems], [true, []])
+      const [warning = ''] = report.warnings.filter(one => one.startsWith(`${commitKey('a', 4)}: it `))
+      assert.ok(warning.includes(`still readable through ${keptKey('a', 4)}`), report.warnings.join())
+    }
+  })
+
+  test('is damage where later generations follow it, and is named with what is wrong', async () => {
+    const world = await grown()
+    await keepGeneration(world.storage, 'a', 4, never)
+    flip(world, commitKey('a', 4))
+    const { ok, problems, unreadable_generations } = await verify(world)
+    assert.deepEqual([ok, problems.map(({ key }) => key)], [false, [commitKey('a', 4)]])
+    assert.match(problems[0]?.problem ?? '', /^it (cannot be decompressed|does not have the hash).*readable through/)
+    assert.deepEqual(unreadable_generations, [{ from: 5, to: 8 }])
+  })
+
+  test('does not mislead a prune: every generation that can be read stays readable, or goes with its commit', async () => {
+    for (const damaged of [4, 9, 12, 13, 16, 17]) {
+      for (const graceMs of [HOUR, 1.5 * HOUR, 2 * HOUR, 3 * HOUR]) {
+        const world = await grown()
+        await keepGeneration(world.storage, 'a', damaged, never)
+        await world.storage.create(`a/holds/${String(damaged).padStart(12, '0')}.json`, Buffer.from('{}'), never)
+        flip(world, commitKey('a', damaged))
+        const before = await readableOf(world.storage)
+        for (let i = 0; i < 2; i++) {
+          await world.prune({ graceMs })
+          const after = await readableOf(world.storage)
+          for (const generation of await listGenerations(world.storage, 'a', never)) {
+            const what = `generation ${generation}, ${damaged} damaged, grace ${graceMs / HOUR} h`
+            if (before.has(generation)) assert.equal(after.get(generation), before.get(generation), what)
+          }
+          assert.ok(after.has(26) && after.has(damaged), `${damaged} damaged, grace ${graceMs / HOUR} h`)
+        }
+      }
+    }
+  })
+})
+
+test('a prune replaces a damaged object that keeps a generation before its commit goes', async () => {
+  for (const part of [
+    /\/kept\//,
+    /\/checkpoints\/000000000002\.\w+\.json/,
+    /\/checkpoints\/000000000002\.\w+-\d+\.json/,
+  ]) {
+    const world = await grown()
+    const before = await readableOf(world.storage)
+    await world.storage.create('a/holds/000000000003.json', Buffer.from('{}'), never)
+    await keepGeneration(world.storage, 'a', 3, never)
+    const key = world.keys('a/').find(one => part.test(one)) ?? assert.fail(`${part}`)
+    flip(world, key)
+    for (let i = 0; i < 2; i++) {
+      world.clock.pass(3 * HOUR)
+      await world.prune(policy)
+    }
+    assert.ok(!world.storage.objects.has(commitKey('a', 3)), 'its commit has gone')
+    assert.equal((await readableOf(world.storage)).get(3), before.get(3), key)
+  }
+})
