@@ -118,9 +118,13 @@ export class LogPublisher implements Publisher {
     added: ReadonlyMap<string, readonly Segment[]>,
   ): Promise<Map<string, readonly Segment[]>> {
     const switched = new Map<string, readonly Segment[]>()
-    for (const { identity, partition, isCaughtUp, hasGap, durable, fresh } of rereads) {
+    // As they are in the draft: while the list of one is read, another may reach its end.
+    const drafted = rereads
+      .filter(({ isCaughtUp, hasGap }) => isCaughtUp && !hasGap)
+      .map(({ identity, partition, durable, fresh }) => ({ identity, partition, durable, fresh }))
+    for (const { identity, partition, durable, fresh } of drafted) {
       const list = freshKey(identity, partition)
-      if (!isCaughtUp || hasGap || this.#switched.has(list)) continue
+      if (this.#switched.has(list)) continue
       // Without one of this run or an earlier one in the log, it begins with what is new.
       const isStored = durable.segments > fresh.length
       const stored = isStored ? await this.#log.readList(rereadKey(identity, partition), this.#storeSignal) : []
