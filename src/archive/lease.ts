@@ -44,7 +44,7 @@ export interface LeaseClaim {
   onUnleased?: (reason: string) => void
   /**
    * Called when a writer that works alone has written its lease, while it looks for others, and again if it then had to wait for one:
-   * what is read since the last call is not changed by another process.
+   * what is read since the last call may only be changed by a writer that ends before it is seen, and then the commit is refused.
    */
   onWritten?: () => void
 }

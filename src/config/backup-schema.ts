@@ -49,8 +49,8 @@ export const backupSchema = fields({
   ...backupAccessFields,
   commit_interval: duration({
     description:
-      'How often a long run commits what it has, so that a crash loses no more than that. For a continuous run also how ' +
-      'often it looks for what is new.',
+      'How often a long run commits what it has. After a crash, the next run copies again what was not committed. For a ' +
+      'continuous run also how often it looks for what is new.',
     min: '1s',
     max: '7d',
   }).prefault('60s'),
