@@ -1,5 +1,5 @@
 import type { PendingState } from '../archive/assert-undisturbed.ts'
-import { commitGeneration, type Draft, type IndexesAhead, writeIndexesAhead } from '../archive/commit.ts'
+import { commitGeneration, type Draft } from '../archive/commit.ts'
 import type { Manifest, Segment } from '../archive/manifest.ts'
 import { renewCopies } from '../archive/newest-copies.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -7,23 +7,17 @@ import { formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { BackupOptions } from './backup-options.ts'
 import { draftManifest, saysNothingNew, sectionKeys } from './draft-manifest.ts'
-import { type Copies, draftSegments, expectedSegments, settleCommitted } from './draft-topics.ts'
+import { draftSegments, settleCommitted } from './draft-topics.ts'
 import type { BackupParts, Prepared } from './round.ts'
 import { confirmLease, type Published, type Publisher } from './session.ts'
 
-type PublisherParts = Pick<
-  BackupParts,
-  'storage' | 'clock' | 'newRun' | 'toolVersion' | 'encryption' | 'lease' | 'onCopying'
->
+type PublisherParts = Pick<BackupParts, 'storage' | 'clock' | 'newRun' | 'toolVersion' | 'encryption' | 'lease'>
 
 interface PublisherOptions {
   carried?: ReadonlyMap<string, readonly Segment[]>
   /** So long after the last generation, one that would say nothing new is not made. */
   quietMs?: number
 }
-
-/** Indexes that are written while the last segments are on their way. */
-const MAX_AHEAD = 256
 
 /** Publishes what is durable as the next generation of the backup. */
 export class GenerationPublisher implements Publisher {
@@ -38,8 +32,6 @@ export class GenerationPublisher implements Publisher {
   #newest: Manifest | undefined
   readonly #quietMs: number
   #attempt = 1
-  #ahead: IndexesAhead | undefined
-  #copying: Promise<void> = Promise.resolve()
 
   constructor(
     options: BackupOptions,
@@ -63,15 +55,6 @@ export class GenerationPublisher implements Publisher {
     throw new KafkaBackupError('INTERNAL', 'nothing is committed yet')
   }
 
-  async prepare(state: Copies): Promise<void> {
-    const expected = expectedSegments(state)
-    // The indexes of many partitions take many requests, and waiting for the segments is little of that.
-    if (expected.size === 0 || expected.size > MAX_AHEAD) return
-    const draft = this.#draft({ ...state, complete: true, warnings: [] }, expected)
-    // What cannot be written now is written by the commit, whose failure counts.
-    this.#ahead = await writeIndexesAhead(this.#parts.storage, draft, this.#storeSignal).catch(() => undefined)
-  }
-
   async publish(state: Published, onProgress: OnProgress): Promise<string> {
     const { storage } = this.#parts
     const { complete } = state
@@ -87,39 +70,29 @@ export class GenerationPublisher implements Publisher {
     settleCommitted(manifest.topics, state)
     // An attempt with a lost response has committed less than the current state.
     if (isEarlier) return this.publish(state, onProgress)
-    await this.#renewCopies(manifest, onProgress)
+    for (const message of await renewCopies(storage, manifest, this.#storeSignal)) {
+      onProgress({ type: 'warning', message })
+    }
     onProgress({ type: 'committed', generation: manifest.generation, complete })
     return `generation ${manifest.generation}`
   }
 
-  /** One after the other. An older `manifest.json` is harmless; the files of the registry are those of one process at a time. */
-  async #renewCopies(manifest: Manifest, onProgress: OnProgress): Promise<void> {
-    const { storage, onCopying } = this.#parts
-    this.#copying = this.#copying.then(async () => {
-      const warnings = await renewCopies(storage, manifest, this.#storeSignal)
-      for (const message of warnings) onProgress({ type: 'warning', message })
-    })
-    if (!onCopying || manifest.schema_registry) await this.#copying
-    else onCopying(this.#copying)
-  }
-
-  #pending(fresh: ReadonlyMap<string, readonly Segment[]>, indexes: readonly string[]): PendingState {
-    const keys = [...[...fresh.values()].flat().map(({ key }) => key), ...indexes, ...sectionKeys(this.#prepared)]
+  #pending(fresh: ReadonlyMap<string, readonly Segment[]>): PendingState {
+    const keys = [...[...fresh.values()].flat().map(({ key }) => key), ...sectionKeys(this.#prepared)]
     return { backupId: this.#options.backupId, previous: this.#newest, keys }
   }
 
-  #draft({ complete, warnings, ...state }: Published, freshSegments = draftSegments(this.carried, state)): Draft {
+  #draft({ complete, warnings, ...state }: Published): Draft {
+    const freshSegments = draftSegments(this.carried, state)
     const confirmSource = state.prepareConfirmation?.()
     const facts = { run: this.run, startedAt: this.#startedAt, newest: this.#newest }
     return {
       attempt: this.#attempt++,
       freshSegments,
       folderOf: this.#parts.encryption?.folderOf,
-      ahead: this.#ahead,
-      confirm: async indexes => {
-        await this.#prepared.stored?.()
+      confirm: async () => {
         await confirmSource?.()
-        await confirmLease(this.#parts, this.#pending(freshSegments, indexes), this.#storeSignal)
+        await confirmLease(this.#parts, this.#pending(freshSegments), this.#storeSignal)
       },
       manifest: draftManifest(this.#options, this.#prepared, this.#parts, facts, { complete, warnings, ...state }),
     }

@@ -13,19 +13,17 @@ export interface Reading {
   settings?: SettingsCache
   /** Whether sizes are asked for. */
   readsSizes?: boolean
-  /** What the source shows, where it was asked since the run has its lease. */
-  shown?: Promise<ObservedSource>
 }
 
 /** Looks at the source, and compares it with what is durable, without changing anything. */
 export async function observeRound(
   options: BackupOptions,
-  { cluster, settings, readsSizes = true, shown }: Reading & { cluster: Cluster },
+  { cluster, settings, readsSizes = true }: Reading & { cluster: Cluster },
   known: KnownState | undefined,
   rules: RereadRules | null,
   signal: AbortSignal,
 ): Promise<ObservedSource> {
-  const source = await (shown ?? observeSource(options, cluster, signal, settings))
-  const observed = await observeHistory(await identifyTopics(source, known, cluster, signal), known, cluster, signal)
+  const shown = await identifyTopics(await observeSource(options, cluster, signal, settings), known, cluster, signal)
+  const observed = await observeHistory(shown, known, cluster, signal)
   return readsSizes ? observeSizes(observed, known, rules, cluster, signal) : observed
 }

@@ -136,10 +136,6 @@ export class PartitionCopy implements PieceOwner {
     return this.#chain.fresh
   }
 
-  get expected(): readonly Segment[] | undefined {
-    return this.#parts.packs || this.#writer ? undefined : this.#chain.expected
-  }
-
   committed(partition: Pick<ManifestPartition, 'segments' | 'indexes'>): void {
     this.#chain.committed(partition)
   }
@@ -292,8 +288,12 @@ export class PartitionCopy implements PieceOwner {
     const writer = this.#writer
     if (!writer) return
     this.#writer = undefined
-    const last = { epoch: this.lastEpoch, openAborted: this.#openAborted, batch: this.#lastBatch }
-    this.#chain.finish(writer, last, this.#parts.storeSignal)
+    const [lastEpoch, openAborted, lastBatch] = [this.lastEpoch, this.#openAborted, this.#lastBatch]
+    this.#chain.add({
+      hand: () => writer.hand(this.#parts.storeSignal),
+      apply: entry => this.#chain.append(entry, lastEpoch, openAborted, lastBatch),
+      discard: () => writer.abort(),
+    })
     for (const one of this.#converted ?? []) this.#chain.note(durable => withConverted(durable, one))
     this.#converted = undefined
   }

@@ -39,8 +39,6 @@ export interface BackupParts {
   readGroups?: (ends: PartitionEnds, signal: AbortSignal) => Promise<GroupsReading>
   /** The newest committed state, where it was read since the run has its lease. */
   newest?: NewestState
-  /** What the source shows, likewise. */
-  shown?: Promise<ObservedSource>
   /** How what is written is encrypted; absent where it is not. */
   encryption?: ArchiveEncryption | undefined
   /** Reads the access rules that the job wants; absent where it wants none. */
@@ -49,8 +47,6 @@ export interface BackupParts {
   onProgress: OnProgress
   /** Keeps other writers and prunes away; absent in a run that writes nothing. */
   lease?: Pick<Lease, 'confirm' | 'others' | 'storeNow'> | undefined
-  /** Called with the renewal of `manifest.json`, whose failure is only a warning: the caller waits for it. Without this the run does. */
-  onCopying?: (copying: Promise<void>) => void
   /** Of a continuous run; another one has its own for each run. */
   buffers?: LaneBuffers
   /** How long the round before took, in a continuous run. */
@@ -73,8 +69,6 @@ export interface Prepared {
   groups?: GroupsSection
   /** And of access rules. */
   access?: AccessSection
-  /** Resolves when the objects of these sections are durable; absent where they are. */
-  stored?: () => Promise<void>
   /** Sections of the generation before, if this round has not read them. */
   carried?: readonly SectionName[]
   /** When the settings of the topics were read, if not by this round. */

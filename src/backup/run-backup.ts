@@ -4,11 +4,8 @@ import type { BackupOptions } from './backup-options.ts'
 import { type BackupTarget, openTarget } from './open-target.ts'
 import { type BackupParts, prepareRound, type RoundReport, runRound } from './round.ts'
 import { StartOver } from './start-over.ts'
-import { beginSections } from './take-sections.ts'
+import { takeSections } from './take-sections.ts'
 import { type BackupChanges, changesSince } from './tally.ts'
-
-/** What a caller may ask of the source before the run begins. */
-export { observeSource } from './observe-source.ts'
 
 export interface BackupReport extends RoundReport {
   manifest: Manifest
@@ -27,11 +24,10 @@ export async function runBackup(
   signal: AbortSignal,
 ): Promise<BackupReport> {
   const startOver = new StartOver(options)
-  const { newest: _, shown: __, ...later } = parts
-  for (let current: BackupParts = parts; ; current = later) {
+  for (let { newest } = parts; ; newest = undefined) {
     try {
-      const target = await openTarget(options.backupId, current, signal, current.newest)
-      return await runOnce(startOver.optionsFor(target.previous), target, current, signal)
+      const target = await openTarget(options.backupId, parts, signal, newest)
+      return await runOnce(startOver.optionsFor(target.previous), target, parts, signal)
     } catch (error) {
       if (signal.aborted || !startOver.accepts(error)) throw error
       parts.onProgress({ type: 'warning', message: `starting over: ${toKafkaBackupError(error).message}` })
@@ -46,13 +42,8 @@ async function runOnce(
   signal: AbortSignal,
 ): Promise<BackupReport> {
   const observed = await prepareRound(options, parts, previous, signal)
-  const prepared = await beginSections(observed, options.backupId, parts, signal)
-  try {
-    const publisher = openPublisher(options, prepared)
-    const report = await runRound(options, prepared, parts, publisher, signal)
-    return { ...report, manifest: publisher.newest, changes: changesSince(previous, publisher.newest) }
-  } finally {
-    // A run that fails before its commit ends with no request under way.
-    await prepared.stored?.().catch(() => undefined)
-  }
+  const prepared = await takeSections(observed, options.backupId, parts, signal)
+  const publisher = openPublisher(options, prepared)
+  const report = await runRound(options, prepared, parts, publisher, signal)
+  return { ...report, manifest: publisher.newest, changes: changesSince(previous, publisher.newest) }
 }

@@ -20,8 +20,6 @@ export interface Publisher {
   readonly carried: ReadonlyMap<string, readonly Segment[]>
   /** Where small appends go; without it each is a segment. */
   readonly packs?: PackSet | undefined
-  /** Writes what `publish` will need once these copies are durable, as far as that is known. Nothing of it counts before; it never rejects. */
-  prepare?(copies: Copies): Promise<void>
   /** Answers with what it made, in words for a message. */
   publish(state: Published, onProgress: OnProgress): Promise<string>
 }
@@ -145,16 +143,9 @@ export class BackupSession implements Copies {
 
   /** Makes everything durable that these copies have stored. */
   async settle(copies: readonly PartitionCopy[]): Promise<void> {
-    const handed = Promise.all(copies.filter(copy => !copy.isHanded).map(copy => copy.hand()))
-    // While the last segments are on their way.
-    const prepared = this.rereads.length === 0 ? this.#publisher.prepare?.(this) : undefined
-    try {
-      await handed
-      await this.#publisher.packs?.flush()
-      for (const copy of copies) if (!copy.isSettled) await copy.settled()
-    } finally {
-      await prepared
-    }
+    await Promise.all(copies.filter(copy => !copy.isHanded).map(copy => copy.hand()))
+    await this.#publisher.packs?.flush()
+    for (const copy of copies) if (!copy.isSettled) await copy.settled()
   }
 
   /** As much of it as can be, after something has failed; what cannot be finished stays at its last segment. */

@@ -1,5 +1,5 @@
 import { incarnationKey } from '../archive/incarnation.ts'
-import { backupPrefix, leasesPrefix, manifestCopyKey, manifestKey } from '../archive/layout.ts'
+import { backupPrefix, leasesPrefix } from '../archive/layout.ts'
 import type { ManifestTopic } from '../archive/manifest.ts'
 import { readRecoveryWindows } from '../archive/recovery-window.ts'
 import type { EncryptedStorage } from '../encryption/encrypted-storage.ts'
@@ -10,24 +10,19 @@ import type { Storage } from '../storage/storage.ts'
 
 /**
  * The bytes of all objects of a backup in the store, of every generation that is kept, by one listing, without leases. Undefined
- * where the store cannot be listed, because the size must not fail a run. `manifest.json` may still be on its way, as the copy of a generation
- * of version 1 that is then given: it will have the size of that one.
+ * where the store cannot be listed, because the size must not fail a run.
  */
 export async function measureBackup(
   storage: Pick<EncryptedStorage, 'listStored'>,
   backupId: string,
   signal: AbortSignal,
-  copied?: number,
 ): Promise<number | undefined> {
-  const original = copied === undefined ? undefined : manifestKey(backupId, copied)
-  const copy = manifestCopyKey(backupId)
   try {
-    let [bytes, copyBytes] = [0, 0]
+    let bytes = 0
     for await (const { key, size } of storage.listStored(backupPrefix(backupId), signal)) {
-      if (key === original || (key === copy && copyBytes === 0)) copyBytes = size
-      if (key !== copy && !key.startsWith(leasesPrefix(backupId))) bytes += size
+      if (!key.startsWith(leasesPrefix(backupId))) bytes += size
     }
-    return bytes + copyBytes
+    return bytes
   } catch (error) {
     if (error instanceof KafkaBackupError || signal.aborted) return undefined
     throw error

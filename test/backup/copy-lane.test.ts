@@ -89,8 +89,6 @@ function makeLane(copies: PartitionCopy[], answer: Answer, maxActive = 128): Lan
     run: async (signal = new AbortController().signal) => {
       const leavers: Leaver[] = []
       await copyLane(copies, { ...parts, onLeave: left => leavers.push(...left) }, signal)
-      // As a session does when all lanes have ended.
-      for (const copy of copies) await copy.settled()
       return leavers
     },
   }
