@@ -92,7 +92,7 @@ async function gatherContext(folder: string): Promise<void> {
  * The lock file of the project names no registry, so npm would read the descriptions of all versions of every package to
  * find its address, which takes a minute. Packages come from the cache by their checksums: any address does.
  */
-export async function addAddresses(file: string): Promise<void> {
+async function addAddresses(file: string): Promise<void> {
   const lock = JSON.parse(await readFile(file, 'utf8')) as { packages: Record<string, LockedPackage> }
   const registry = await mustRun('npm', ['config', 'get', 'registry', '--loglevel=silent'])
   for (const [path, locked] of Object.entries(lock.packages)) {
