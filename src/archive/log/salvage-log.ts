@@ -66,6 +66,8 @@ class Salvage {
   /** Of lists that have changed since the base. */
   readonly #segments = new Map<string, readonly Segment[]>()
   readonly openBefore = new Map<string, OpenBefore>()
+  /** Lists that began in a lost commit: where is not known. */
+  readonly #startUnknown = new Set<string>()
 
   constructor(storage: Storage, opened: OpenedGeneration) {
     this.#base = new SegmentLists(storage, opened)
@@ -108,10 +110,12 @@ class Salvage {
     const applied = parts ? applyParts(segments, parts) : segments
     if (isNew || (isExact && applied)) {
       this.#segments.set(list, applied ?? [])
+      this.#startUnknown.delete(list)
       return applyRowChange(before ?? zeroRow, difference)
     }
     const all = coverOf([...segments, ...addedBy(change)])
-    const start = startAfter(before, change, all)
+    if (!before) this.#startUnknown.add(list)
+    const start = startAfter(this.#startUnknown.has(list) ? undefined : before, change, all)
     const cover = all.filter(one => one.start_offset >= start)
     this.#segments.set(list, cover)
     const row = before ?? zeroRow
@@ -127,7 +131,8 @@ class Salvage {
 
 /**
  * Pure. Where a list begins after a change behind a lost commit. Retention only moves the start forward, and cuts between segments: what the change
- * adds to the offset is cut off for certain, however much the lost commit has cut off in addition. A segment that is cut inside stays.
+ * adds to the offset is cut off for certain, however much the lost commit has cut off in addition. A segment that is cut inside stays. Without a
+ * row from before it is not known what the change adds to.
  */
 function startAfter(before: ListRow | undefined, { row }: ListChange, segments: readonly Segment[]): bigint {
   if (!before) return segments[0]?.start_offset ?? 0n

@@ -46,7 +46,7 @@ async function writeLog(storage: Storage, commits: readonly (readonly Step[])[])
       const [id = ''] = list.replace('reread/', '').split('/')
       const before = log.state.lists.get(list) ?? zeroRow
       const from = before.end_offset
-      const key = `b/kafka/topic-${id}/0/${String(from).padStart(20, '0')}.${newRun()}.log`
+      const key = `b/kafka/topic-${id}/${list.split('/').at(-1)}/${String(from).padStart(20, '0')}.${newRun()}.log`
       const plainSegment = await storeSegment(storage, key, [encodeRun(from, 10)], false)
       const segment = { ...plainSegment, ...(aborted && { aborted }) }
       stored.set(`${list}#${before.segments}`, segment)
@@ -56,7 +56,7 @@ async function writeLog(storage: Storage, commits: readonly (readonly Step[])[])
       const after = { ...before, ...sums, ...bytes, ...end, ...row }
       const parts = before.segments > 0 ? [[0, before.segments], segment] : [segment]
       lists.set(list, { isNew: before.segments === 0, row: diffRows(before, after), parts })
-      if (before.segments === 0) topics.set(id, { name: `topic-${id}`, id, ...common })
+      if (before.segments === 0 && !log.state.topics.has(id)) topics.set(id, { name: `topic-${id}`, id, ...common })
     }
     await log.commit(facts, { ...noChange, topics, lists }, async () => undefined, never)
   }
@@ -293,6 +293,18 @@ describe('a repair', () => {
     assert.deepEqual(lost, [{ topic: 'topic-a', partition: 0, from: 10n, to: 20n, at_end: false }])
     const { start_offset, end_offset, records } = await partitionOf(storage, 'a')
     assert.deepEqual([start_offset, end_offset, records], [10n, 30n, 10])
+  })
+
+  test('keeps what can be read of a list that began in a lost commit, also behind a cut of retention', async () => {
+    const storage = openMemoryStorage()
+    const steps = [[{ list: 'a/0' }], [{ list: 'a/0' }, { list: 'a/1' }], [{ list: 'a/1' }], [{ list: 'a/1' }]]
+    const stored = await writeLog(storage, steps)
+    await trimList(storage, 'a/1', [stored.get('a/1#0') ?? assert.fail()])
+    await storage.remove(commitKey('b', 2), never)
+    await repair(storage)
+    const { topics } = await openBackup(storage, 'b', never)
+    const list = topics[0]?.partitions.find(({ partition }) => partition === 1) ?? assert.fail()
+    assert.deepEqual([list.start_offset, list.end_offset, list.records], [10n, 30n, 20])
   })
 
   test('loses nothing where the newest generation that opens is one that retention keeps in the place of a damaged commit', async () => {
