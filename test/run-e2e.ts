@@ -20,8 +20,8 @@ import {
 } from './test-files.ts'
 
 /**
- * `make e2e`: the tests with servers, or those named, five files at a time and the longest first: tests wait for servers
- * about half of the time, and with four two cores were idle for a twentieth of it. It ends with all files, with the CPU seconds of each
+ * `make e2e`: the tests with servers, or those named, four files at a time and the longest first: tests wait for servers
+ * about half of the time, so that two cores are busy with four. It ends with all files, with the CPU seconds of each
  * and of the servers that it used, and with what is left to `make test-full`, which sets TEST_FULL=1. With
  * RECORD=1 it writes the durations that decide on the order.
  */
@@ -43,7 +43,7 @@ const kubeLender = await openKubeLender()
 process.env.KUBE_LENDER = kubeLender.socket
 const tests = run({
   files: files.map(file => resolve(root, file)),
-  concurrency: 5,
+  concurrency: 4,
   isolation: 'process',
   execArgv: testFlags,
 })
