@@ -12,6 +12,9 @@ import {
   scanManifests,
 } from './catalog.ts'
 import { CommitTimes, countUntil } from './commit-times.ts'
+import { manifestKey } from './layout.ts'
+import { LOG_VERSION } from './log/document.ts'
+import { hasCommit } from './log/open-generation.ts'
 import type { Manifest } from './manifest.ts'
 
 /** Which state of a backup is meant; without either, the newest. */
@@ -41,6 +44,16 @@ export async function openSelected(
     const message = `backup \`${backupId}\` at ${storage.location} has no generation ${chosen}`
     throw await notFound(storage, backupId, message, signal, cause)
   }
+}
+
+/** Whether a generation that was read before is still there. */
+export async function isStillThere(
+  storage: Storage,
+  { backup_id, generation, format_version }: Pick<Manifest, 'backup_id' | 'generation' | 'format_version'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (format_version === LOG_VERSION) return hasCommit(storage, backup_id, generation, signal)
+  return (await storage.stat(manifestKey(backup_id, generation), signal)) !== undefined
 }
 
 async function notFound(storage: Storage, backupId: string, message: string, signal: AbortSignal, cause: unknown) {

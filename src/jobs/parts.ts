@@ -6,7 +6,7 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { maxRoundAgeMs } from '../observe/progress.ts'
-import { locationExists, type OpenedLocation } from '../storage/check-location.ts'
+import { type ListedLocation, locationExists } from '../storage/check-location.ts'
 import type { StorageOptions } from '../storage/location.ts'
 import type { StorageObserver } from '../storage/observed.ts'
 import { openStorage } from '../storage/open-storage.ts'
@@ -54,7 +54,7 @@ async function existing(options: StorageOptions, storage: Storage, signal: Abort
   }
 }
 
-export async function assertExists(location: OpenedLocation, signal: AbortSignal): Promise<void> {
+export async function assertExists(location: ListedLocation, signal: AbortSignal): Promise<void> {
   if (await locationExists(location, signal)) return
   throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is nothing at ${location.storage.location}`, {
     details: { location: location.storage.location },
@@ -122,7 +122,7 @@ export async function withParts<T>(
   hooks: Hooks,
   signal: AbortSignal,
   work: (parts: Parts) => Promise<T>,
-  prepare: (storage: Storage, signal: AbortSignal) => Promise<void> = async () => undefined,
+  prepare: (storage: EncryptedStorage, signal: AbortSignal) => Promise<void> = async () => undefined,
 ): Promise<T> {
   return withStorage(job, hooks, async storage => {
     const stop = new AbortController()

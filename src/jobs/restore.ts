@@ -1,10 +1,12 @@
 import type { RestoreJob } from '../config/load-job.ts'
+import type { EncryptedStorage } from '../encryption/encrypted-storage.ts'
 import { parseHeaderCondition } from '../inspect/conditions.ts'
 import { parsePathCondition } from '../inspect/json-path.ts'
 import { type FilterConditions, restoreFilter } from '../inspect/restore-filter.ts'
 import type { CheckReport } from '../observe/finding.ts'
 import type { BackupRestoreDryRun } from '../restore/dry-run.ts'
 import type { ProbeRequest } from '../restore/estimate-survey.ts'
+import type { ChosenState } from '../restore/find-restore.ts'
 import type { PreparedRestore } from '../restore/prepare-restore.ts'
 import type { BackupRestoreReport, RestoreParts } from '../restore/restore-backup.ts'
 import { contextOf, type RestoreOptions } from '../restore/restore-options.ts'
@@ -35,10 +37,10 @@ export function runLocatedRestore(
   signal: AbortSignal,
   watching: Pick<RestoreParts, 'probe' | 'onTopicsCreated'> = {},
 ): Promise<BackupRestoreReport> {
-  return withRestore(job, hooks, signal, async (request, parts) => {
-    const { restoreBackup } = await import('../restore/restore-backup.ts')
-    return restoreBackup(request, { ...parts, ...watching }, signal)
-  })
+  const load = () => import('../restore/restore-backup.ts')
+  return withRestore(job, hooks, signal, load, ({ restoreBackup }, request, parts) =>
+    restoreBackup(request, { ...parts, ...watching }, signal),
+  )
 }
 
 /** What is measured for an estimate; `onStep` is called with each step before it is done. */
@@ -55,10 +57,10 @@ export function prepareRestoreJob(
   hooks: Hooks,
   signal: AbortSignal,
 ): Promise<PreparedRestore> {
-  return withRestore(job, hooks, signal, async (request, parts) => {
-    const { prepareRestore } = await import('../restore/prepare-restore.ts')
-    return prepareRestore(request, { count, version }, parts, signal)
-  })
+  const load = () => import('../restore/prepare-restore.ts')
+  return withRestore(job, hooks, signal, load, ({ prepareRestore }, request, parts) =>
+    prepareRestore(request, { count, version }, parts, signal),
+  )
 }
 
 type FilterFields = NonNullable<RestoreJob['restore']['filter']>
@@ -80,18 +82,20 @@ export function restoreShardJob(
   return withMetrics(job, hooks, async watched => {
     if (prepares && shard.index === 0) await prepareRestoreJob(unwatched, shard.count, watched, signal)
     const run = { shard, version, waits: prepares && shard.index > 0 }
-    return withRestore({ ...unwatched, readsRegistry: true }, watched, signal, async (request, parts) =>
-      (await import('../restore/restore-shard.ts')).restoreShard(request, run, parts, signal),
+    const load = () => import('../restore/restore-shard.ts')
+    const ofShard = { ...unwatched, readsRegistry: true }
+    return withRestore(ofShard, watched, signal, load, ({ restoreShard }, request, parts) =>
+      restoreShard(request, run, parts, signal),
     )
   })
 }
 
 /** Completes a restore whose shards are done: comparison, settings, consumer groups and access rules. */
 export function finishRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<BackupRestoreReport> {
-  return withRestore(job, hooks, signal, async (request, parts) => {
-    const { finishRestore } = await import('../restore/finish-restore.ts')
-    return finishRestore(request, parts, signal)
-  })
+  const load = () => import('../restore/finish-restore.ts')
+  return withRestore(job, hooks, signal, load, ({ finishRestore }, request, parts) =>
+    finishRestore(request, parts, signal),
+  )
 }
 
 /**
@@ -99,10 +103,10 @@ export function finishRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSig
  * unless the probe is asked to write to a topic that it creates and deletes.
  */
 export function dryRunRestoreJob(job: RestoreJob, signal: AbortSignal, probe?: Probe): Promise<BackupRestoreDryRun> {
-  return withRestore(job, readOnly, signal, async (request, parts) => {
-    const { dryRunRestore } = await import('../restore/dry-run.ts')
-    return dryRunRestore(request, { ...parts, ...probing(job, probe) }, signal)
-  })
+  const load = () => import('../restore/dry-run.ts')
+  return withRestore(job, readOnly, signal, load, ({ dryRunRestore }, request, parts) =>
+    dryRunRestore(request, { ...parts, ...probing(job, probe) }, signal),
+  )
 }
 
 /** A registry that cannot be reached is a failed check; the rest is checked without it. */
@@ -110,30 +114,36 @@ export async function checkRestoreJob(job: RestoreJob, signal: AbortSignal): Pro
   const otherChecks = await checkRegistry(job, signal)
   const { enterprise: _, ...plain } = job
   const checked = otherChecks.every(({ allowed }) => allowed) ? job : plain
-  return withRestore(checked, readOnly, signal, async (request, parts) => {
-    const { checkRestore } = await import('../restore/check.ts')
-    return checkRestore(request, { ...parts, otherChecks }, signal)
-  })
+  const load = () => import('../restore/check.ts')
+  return withRestore(checked, readOnly, signal, load, ({ checkRestore }, request, parts) =>
+    checkRestore(request, { ...parts, otherChecks }, signal),
+  )
 }
 
-/** Opens what reads a backup and works on a target; the options are validated before anything is connected to. */
-async function withRestore<T>(
+/**
+ * Opens what reads a backup and works on a target; the options are validated before anything is connected to. The engine is loaded while the
+ * store answers.
+ */
+async function withRestore<T, Engine>(
   job: LocatedRestoreJob & {
     /** The registry is only read, and not held: shards do so at the same time. */
     readsRegistry?: boolean
   },
   hooks: Hooks,
   signal: AbortSignal,
-  work: (request: RestoreRequest, parts: RestoreParts) => Promise<T>,
+  load: () => Promise<Engine>,
+  work: (engine: Engine, request: RestoreRequest, parts: RestoreParts) => Promise<T>,
 ): Promise<T> {
   const { acls, quotas, users } = job.restore
   const request = { records: restoreOptions(job), groups: groupsOf(job.restore), access: { acls, quotas, users } }
   const { backupId, target } = job
-  const assertThere = (storage: Storage, scoped: AbortSignal) => assertExists({ options: job.storage, storage }, scoped)
+  const first = new FirstReadings(job, request.records, hooks)
   return withMetrics(job, hooks, watched => {
     const restore = async (parts: Parts) => {
+      const loading = load()
+      loading.catch(() => undefined)
       // Before a lease is written to a location that may be a mistyped one.
-      await parts.prepared
+      await first.there
       let unleased: string | undefined
       const onUnleased = (reason: string) => {
         unleased = reason
@@ -141,10 +151,9 @@ async function withRestore<T>(
       const claim = { backupId, role: 'reader', kind: 'restore', onUnleased } as const
       return withLeaseAt(parts.storage, claim, watched, signal, async () => {
         // Before a run waits for another restore into the same registry: a missing backup is reported at once.
-        const { readChosen } = await import('../restore/find-restore.ts')
-        const chosen = watched.isReadOnly ? undefined : await readChosen(parts.storage, request.records, signal)
+        const chosen = await first.chosen(parts.storage, signal)
         const ofRegistry = job.readsRegistry ? { ...watched, isReadOnly: true } : watched
-        return withSchemaTarget(job, parts.storage, ofRegistry, signal, schemas => {
+        return withSchemaTarget(job, parts.storage, ofRegistry, signal, async schemas => {
           const { requestTimeoutMs } = target
           const { onProgress } = watched
           const opened = {
@@ -155,12 +164,48 @@ async function withRestore<T>(
             ...(unleased !== undefined && { unleased }),
             ...(schemas && { schemas }),
           }
-          return work(request, opened)
+          return work(await loading, request, opened)
         })
       })
     }
-    return withParts({ ...job, source: target }, watched, signal, restore, assertThere)
+    return withParts({ ...job, source: target }, watched, signal, restore, first.begin)
   })
+}
+
+/** What is read of the store while the target is connected to and the lease is written, because a store may be far away. */
+class FirstReadings {
+  /** Rejects where there is nothing at the location. */
+  there: Promise<void> = Promise.resolve()
+  #early: Promise<ChosenState> | undefined
+  readonly #job: Pick<LocatedRestoreJob, 'storage'>
+  readonly #options: RestoreOptions
+  readonly #hooks: Hooks
+
+  constructor(job: Pick<LocatedRestoreJob, 'storage'>, options: RestoreOptions, hooks: Hooks) {
+    this.#job = job
+    this.#options = options
+    this.#hooks = hooks
+  }
+
+  readonly begin = async (storage: EncryptedStorage, signal: AbortSignal): Promise<void> => {
+    // As it is stored: whether something is encrypted does not matter here, and takes one more request.
+    const stored = { location: storage.location, list: storage.listStored }
+    this.there = assertExists({ options: this.#job.storage, storage: stored }, signal)
+    if (!this.#hooks.isReadOnly) this.#early = this.#readChosen(storage, signal)
+    await Promise.allSettled([this.there, this.#early])
+  }
+
+  /** Of a run that writes, when it has its lease. */
+  async chosen(storage: Storage, signal: AbortSignal): Promise<ChosenState | undefined> {
+    if (!this.#early) return undefined
+    const { confirmChosen } = await import('../restore/find-restore.ts')
+    return confirmChosen(storage, this.#options, this.#early, signal)
+  }
+
+  async #readChosen(storage: Storage, signal: AbortSignal): Promise<ChosenState> {
+    const { readChosen } = await import('../restore/find-restore.ts')
+    return readChosen(storage, this.#options, signal)
+  }
 }
 
 /** What a job asks of topics and records. */

@@ -1,6 +1,6 @@
 import { listGenerations } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
-import { type GenerationChoice, openSelected } from '../archive/select-generation.ts'
+import { type GenerationChoice, isStillThere, openSelected } from '../archive/select-generation.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { MetadataResponse } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
@@ -34,7 +34,13 @@ interface FindParts {
 }
 
 /** The state that a job asks for, or why there is none: a restore that has begun does not need it. */
-export type ChosenState = { manifest: Manifest } | { problem: KafkaBackupError }
+export type ChosenState = ReadState | { problem: KafkaBackupError }
+
+interface ReadState {
+  manifest: Manifest
+  /** Of a state that was read before the run had its lease: whether it was there afterwards. */
+  isThere?: Promise<boolean>
+}
 
 /** Only the chosen generation is read: a damaged later one does not matter. */
 export async function readChosen(storage: Storage, options: RestoreOptions, signal: AbortSignal): Promise<ChosenState> {
@@ -46,13 +52,42 @@ export async function readChosen(storage: Storage, options: RestoreOptions, sign
   }
 }
 
+/**
+ * For a run that has its lease: what was read before it had it, with the question whether that is still there; read again where there is nothing to
+ * ask about. A prune removes a generation before it looks for leases, so the objects of one that is there after the lease was written stay.
+ */
+export async function confirmChosen(
+  storage: Storage,
+  options: RestoreOptions,
+  early: Promise<ChosenState>,
+  signal: AbortSignal,
+): Promise<ChosenState> {
+  const found = await early.catch(() => undefined)
+  if (!found || 'problem' in found) return readChosen(storage, options, signal)
+  const isThere = isStillThere(storage, found.manifest, signal)
+  // It is awaited by who relies on the state.
+  isThere.catch(() => undefined)
+  return { manifest: found.manifest, isThere }
+}
+
+/** A state that the caller may rely on: the chosen one, where it is still there, or the one that a job asks for now. */
+export async function relyOnChosen(
+  chosen: ChosenState | undefined,
+  storage: Storage,
+  options: RestoreOptions,
+  signal: AbortSignal,
+): Promise<ChosenState> {
+  if (!chosen || ('isThere' in chosen && !(await chosen.isThere))) return readChosen(storage, options, signal)
+  return chosen
+}
+
 /** A restore that has begun continues with its generation, although the backup may have newer ones by now. */
 export async function findRestore(
   options: RestoreOptions,
   { cluster, storage, readNotes = readProgress, ...read }: FindParts,
   signal: AbortSignal,
 ): Promise<FoundRestore> {
-  const chosen = read.chosen ?? (await readChosen(storage, options, signal))
+  const chosen = await relyOnChosen(read.chosen, storage, options, signal)
   const target = await cluster.metadata({ topics: null }, signal)
   const { backupId } = options
   const restoreId =

@@ -47,8 +47,29 @@ export interface RestoreSurvey {
   findings: Finding[]
 }
 
-/** Reads the backup, the target cluster and the target registry, each once, and changes nothing. */
+/**
+ * Reads the backup, the target cluster and the target registry, each once, and changes nothing. Where the chosen state turns out to be gone
+ * meanwhile, everything is read again from the state that took its place.
+ */
 export async function surveyRestore(
+  request: RestoreRequest,
+  parts: SurveyParts,
+  signal: AbortSignal,
+): Promise<RestoreSurvey> {
+  const { chosen, ...others } = parts
+  if (!chosen || !('isThere' in chosen)) return surveyOnce(request, parts, signal)
+  const { manifest, isThere } = chosen
+  const [survey, there] = await Promise.allSettled([
+    surveyOnce(request, { ...others, chosen: { manifest } }, signal),
+    isThere,
+  ])
+  if (there.status === 'rejected') throw there.reason
+  if (!there.value) return surveyOnce(request, others, signal)
+  if (survey.status === 'rejected') throw survey.reason
+  return survey.value
+}
+
+async function surveyOnce(
   { records: wanted, groups: groupOptions, access: selection }: RestoreRequest,
   parts: SurveyParts,
   signal: AbortSignal,

@@ -26,7 +26,12 @@ export function checkLocation({ options, storage }: OpenedLocation, signal: Abor
   return options.backend !== 'filesystem' ? checkBucket(storage, signal) : checkFolder(rootOf(options))
 }
 
-export async function locationExists({ options, storage }: OpenedLocation, signal: AbortSignal): Promise<boolean> {
+/** A location that is only listed. */
+export interface ListedLocation extends Pick<OpenedLocation, 'options'> {
+  storage: Pick<Storage, 'location' | 'list'>
+}
+
+export async function locationExists({ options, storage }: ListedLocation, signal: AbortSignal): Promise<boolean> {
   if (options.backend === 'filesystem') return may(rootOf(options), constants.F_OK)
   for await (const _ of storage.list('', signal)) return true
   return options.prefix === undefined

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openBackup } from '../../src/archive/catalog.ts'
 import { listSegments } from '../../src/archive/indexes.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { withLease } from '../../src/archive/writer-lease.ts'
 import { hasCode } from '../../src/errors.ts'
+import { confirmChosen, readChosen, relyOnChosen } from '../../src/restore/find-restore.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { never } from '../archive/sample-archive.ts'
 import { numbersToTry } from '../full.ts'
+import { plainOptions } from '../restore/plain-options.ts'
 import { LogRun } from './log-world.ts'
 import { raceAgainst } from './racing.ts'
 import { DAY, HOUR, type World } from './world.ts'
@@ -28,11 +29,17 @@ async function assertWhole(world: World, what: string): Promise<void> {
   assert.deepEqual(problems, [], what)
 }
 
-/** A reader of a restore: its lease, a generation, and in its own time all that this one names. */
-function readAll(world: World, storage: Storage, rest: () => Promise<void>): Promise<void> {
+/** A reader of a restore: its lease, a generation, and in its own time all that this one names. It has read the generation before. */
+async function readAll(world: World, storage: Storage, rest: () => Promise<void>): Promise<void> {
+  const options = plainOptions({ backupId: 'a' })
+  const early = readChosen(storage, options, never)
+  early.catch(() => undefined)
+  await rest()
   return withLease(world.partsAt(storage), { backupId: 'a', role: 'reader', kind: 'restore' }, never, async () => {
-    const { topics } = await openBackup(storage, 'a', never)
-    for (const topic of topics) {
+    const read = await confirmChosen(storage, options, early, never)
+    const chosen = await relyOnChosen(read, storage, options, never)
+    if ('problem' in chosen) throw chosen.problem
+    for (const topic of chosen.manifest.topics) {
       for (const partition of topic.partitions) {
         await rest()
         for (const { key } of await listSegments(storage, topic, partition, never)) await storage.read(key, never)

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openBackup } from '../../src/archive/catalog.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { withLease } from '../../src/archive/writer-lease.ts'
 import { hasCode } from '../../src/errors.ts'
+import { confirmChosen, readChosen, relyOnChosen } from '../../src/restore/find-restore.ts'
 import { holdGeneration } from '../../src/retention/hold-generation.ts'
 import { ReferenceReader } from '../../src/retention/reference-reader.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { never } from '../archive/sample-archive.ts'
 import { numbersToTry } from '../full.ts'
+import { plainOptions } from '../restore/plain-options.ts'
 import { raceAgainst } from './racing.ts'
 import { DAY, type World } from './world.ts'
 
@@ -16,17 +17,24 @@ import { DAY, type World } from './world.ts'
 const races = numbersToTry(200)
 const policy = { olderThanMs: 2.5 * DAY, graceMs: 0, keepLast: 1 }
 
-/** A reader of a restore: its lease, a manifest, and in its own time all that this one names. */
+/** A reader of a restore: its lease, a manifest, and in its own time all that this one names. It may have read the manifest before. */
 async function readAll(
   world: World,
   storage: Storage,
-  id: string,
+  { id, isEarly }: { id: string; isEarly: boolean },
   rest: () => Promise<void>,
 ): Promise<'read' | 'refused'> {
+  const options = plainOptions({ backupId: id })
+  const early = isEarly ? readChosen(storage, options, never) : Promise.reject(new Error('not read'))
+  early.catch(() => undefined)
+  if (isEarly) await rest()
   return withLease(world.partsAt(storage), { backupId: id, role: 'reader', kind: 'restore' }, never, async () => {
     let named: Set<string>
     try {
-      named = await new ReferenceReader(storage).read(await openBackup(storage, id, never), never)
+      const read = await confirmChosen(storage, options, early, never)
+      const chosen = await relyOnChosen(read, storage, options, never)
+      if ('problem' in chosen) throw chosen.problem
+      named = await new ReferenceReader(storage).read(chosen.manifest, never)
     } catch (error) {
       // It is given up, or its manifests are gone; that is told before anything is read.
       if (hasCode(error, 'BACKUP_PRUNED', 'BACKUP_NOT_FOUND', 'STORAGE_NOT_FOUND')) return 'refused'
@@ -56,9 +64,11 @@ test('a prune and a restore at the same time: nothing that is read is ever missi
   const seen = { read: 0, refused: 0 }
   for (const round of races) {
     await race(round, (world, storage, rest) =>
-      ['a', 'old'].map(id => async () => {
-        seen[await readAll(world, storage, id, rest)]++
-      }),
+      [false, true].flatMap(isEarly =>
+        ['a', 'old'].map(id => async () => {
+          seen[await readAll(world, storage, { id, isEarly }, rest)]++
+        }),
+      ),
     )
   }
   // Both ends of the race are among the rounds.
