@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { mustRun } from '../test/servers/run-command.ts'
 
 /** The program as users run it. */
 export const cli = resolve(import.meta.dirname, '../bin/kafka-backup.js')
@@ -71,6 +72,11 @@ function cpuOf(pid: number | undefined): number {
 /** A reader that prints to /dev/null, started by the shell so that no pipe slows it down. */
 export function measureSilenced(command: string): Promise<Measured> {
   return measureProcess('sh', ['-c', `exec ${command} > /dev/null`])
+}
+
+/** Writes out what earlier writers left in memory, several gigabytes: the kernel slows down who writes next, and the faster one most. */
+export async function settleDisk(): Promise<void> {
+  await mustRun('sync', [])
 }
 
 export function median(values: readonly number[]): number {

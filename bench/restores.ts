@@ -6,7 +6,7 @@ import { openLocation } from '../test/open-location.ts'
 import type { KafkaDriver } from '../test/servers/driver.ts'
 import type { KafkaServer } from '../test/servers/kafka.ts'
 import { BATCHED } from './cluster.ts'
-import { cli, measureProcess, median } from './measure.ts'
+import { cli, measureProcess, median, settleDisk } from './measure.ts'
 import { runPerfTool } from './perf-tool.ts'
 import type { BenchRegistry } from './registries.ts'
 import type { Row } from './row.ts'
@@ -48,8 +48,10 @@ export class Restores {
     const theirs: number[] = []
     const ours: Restored[] = []
     for (let round = 0; round < ROUNDS; round++) {
+      await settleDisk()
       const run = await this.#restore(path, topic)
       ours.push(run)
+      await settleDisk()
       theirs.push(await this.#produce(run.records, props))
     }
     const wallMs = median(ours.map(run => run.wallMs))

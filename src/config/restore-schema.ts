@@ -69,7 +69,7 @@ const runFields = {
     description: 'Connections that write to one broker at the same time.',
     min: 1,
     max: 16,
-  }).prefault(2),
+  }).prefault(4),
 }
 
 const targetTopic: Item<string, string> = {
