@@ -4,10 +4,10 @@ import { assertManifestKeys } from './assert-keys.ts'
 import { damaged } from './damage.ts'
 import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './layout.ts'
 import { manifestOf, writerManifestOf } from './log/as-manifest.ts'
-import { commitKey } from './log/keys.ts'
+import { commitNotFound, findNewestCommit, hasCommit, listCommits } from './log/list-commits.ts'
 import type { LogBase } from './log/log-writer.ts'
 import { isLogMarker } from './log/marker.ts'
-import { findNewestCommit, hasCommit, listCommits, openGeneration } from './log/open-generation.ts'
+import { openGeneration } from './log/open-generation.ts'
 import { findLostMarker, kindOfNewest, type LostMarker } from './lost-marker.ts'
 import { type Manifest, parseManifest } from './manifest.ts'
 
@@ -220,10 +220,9 @@ export async function readGeneration(
     problem = error
   }
   // It has its number in version 2, also if the marker in the place of its manifest is damaged.
-  const key = commitKey(backupId, generation)
   if (await hasCommit(storage, backupId, generation, signal)) return readLog(storage, backupId, generation, signal)
   // A marker alone is not a generation.
-  throw problem ?? new KafkaBackupError('STORAGE_NOT_FOUND', `${key} does not exist at ${storage.location}`)
+  throw problem ?? commitNotFound(storage, backupId, generation)
 }
 
 function parseOwnManifest(bytes: Buffer, backupId: string, generation: number): Manifest {

@@ -1,7 +1,7 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 import { scanManifests } from './catalog.ts'
-import { findNewestCommit } from './log/open-generation.ts'
+import { findNewestCommit } from './log/list-commits.ts'
 
 /** Small objects with the results of one command, next to a backup. */
 export interface RecordKind<F> {

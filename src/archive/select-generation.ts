@@ -14,7 +14,7 @@ import {
 import { CommitTimes, countUntil } from './commit-times.ts'
 import { manifestKey } from './layout.ts'
 import { LOG_VERSION } from './log/document.ts'
-import { hasCommit } from './log/open-generation.ts'
+import { hasCommit } from './log/list-commits.ts'
 import type { Manifest } from './manifest.ts'
 
 /** Which state of a backup is meant; without either, the newest. */

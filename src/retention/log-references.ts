@@ -7,13 +7,14 @@ import {
   readChange,
   readCheckpoint,
   readCommit,
+  readOwnCommit,
   readParts,
 } from '../archive/log/open-generation.ts'
 import { SegmentLists } from '../archive/log/segment-lists.ts'
 import { rangesOf } from '../archive/log/survey-log.ts'
 import { sectionObjectsOf } from '../archive/named-objects.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
-import { readOwnCommit, readUnlessOrphan } from './named-checkpoints.ts'
+import { readUnlessOrphan } from './named-checkpoints.ts'
 
 /** A generation of version 2 before which nothing of the log is needed to open it, nor any later one. */
 export interface LogCut {

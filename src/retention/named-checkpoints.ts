@@ -1,24 +1,10 @@
-import { damaged } from '../archive/damage.ts'
 import { unpackDocument } from '../archive/log/document.ts'
 import { checkpointSchema } from '../archive/log/documents.ts'
-import { commitKey, parseLogKey } from '../archive/log/keys.ts'
-import { type ReadCommit, readCommit } from '../archive/log/open-generation.ts'
+import { parseLogKey } from '../archive/log/keys.ts'
+import { readOwnCommit } from '../archive/log/open-generation.ts'
 import type { NamedObject } from '../archive/manifest.ts'
 import { hasCode } from '../errors.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
-
-/** The commit itself: the one in `kept/` does not say what the generation has added, which later ones may need. */
-export async function readOwnCommit(
-  storage: Storage,
-  backupId: string,
-  generation: number,
-  signal: AbortSignal,
-): Promise<ReadCommit> {
-  const read = await readCommit(storage, backupId, generation, signal)
-  const key = commitKey(backupId, generation)
-  if (read.ref.key !== key) throw read.damage ?? damaged(key, 'is missing')
-  return read
-}
 
 /** What a checkpoint names. Undefined for a damaged one that no generation needs: a writer died before a commit named it. */
 export async function readUnlessOrphan(

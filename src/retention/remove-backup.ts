@@ -1,7 +1,7 @@
 import { backupNotFound, newestNumber, scanManifests } from '../archive/catalog.ts'
 import { manifestCopyKey, prunedMarkKey } from '../archive/layout.ts'
 import { parseLogKey } from '../archive/log/keys.ts'
-import { findNewestCommit } from '../archive/log/open-generation.ts'
+import { findNewestCommit } from '../archive/log/list-commits.ts'
 import { withLease } from '../archive/writer-lease.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { formatUtc } from '../lib/clock.ts'

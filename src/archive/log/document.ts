@@ -108,11 +108,21 @@ export async function createDocument(
     await storage.create(key, bytes, signal)
   } catch (error) {
     if (!hasCode(error, 'STORAGE_EXISTS')) throw error
-    const existing = await storage.read(key, signal)
-    if (!hasSameContent(existing, bytes)) throw error
+    const existing = await readExisting(storage, key, signal)
+    if (!existing || !hasSameContent(existing, bytes)) throw error
     return nameDocument(key, existing)
   }
   return nameDocument(key, bytes)
+}
+
+/** Undefined for one that cannot be decrypted: its content is another one. */
+async function readExisting(storage: Storage, key: string, signal: AbortSignal): Promise<Buffer | undefined> {
+  try {
+    return await storage.read(key, signal)
+  } catch (error) {
+    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
+    return undefined
+  }
 }
 
 function hasSameContent(existing: Buffer, bytes: Buffer): boolean {

@@ -1,7 +1,7 @@
 import { hasCode, type KafkaBackupError } from '../../errors.ts'
 import { mapAhead } from '../../lib/read-ahead.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { damaged } from '../damage.ts'
+import { damaged, readNamed } from '../damage.ts'
 import type { NamedObject } from '../manifest.ts'
 import { assertChain, assertNamed } from './assert-documents.ts'
 import { applyChange, type Change, ChangedState, emptyState, type State } from './change.ts'
@@ -16,7 +16,7 @@ import {
   checkpointSchema,
   commitSchema,
 } from './documents.ts'
-import { commitKey, commitsPrefix, keptKey, keptPrefix, parseCommitKey, parseKeptKey } from './keys.ts'
+import { commitKey, keptKey } from './keys.ts'
 
 const CONCURRENCY = 8
 
@@ -36,74 +36,50 @@ export interface OpenedGeneration extends ReadCommit {
   pending: Change
 }
 
-/** The newest generation that was committed; undefined without one. Two listings, however many generations there are. */
-export async function findNewestCommit(
-  storage: Storage,
-  backupId: string,
-  signal: AbortSignal,
-): Promise<number | undefined> {
-  for (const folder of (await commitFolders(storage, backupId, signal)).reverse()) {
-    const newest = (await commitsIn(storage, backupId, folder, signal)).at(-1)
-    if (newest !== undefined) return newest
-  }
-  return undefined
-}
-
-/** The generations that are committed, oldest first: at least the newest `count` of them, from as few listings as that takes. */
-export async function listCommits(
-  storage: Storage,
-  backupId: string,
-  signal: AbortSignal,
-  count = Number.POSITIVE_INFINITY,
-): Promise<number[]> {
-  let generations: number[] = []
-  for (const folder of (await commitFolders(storage, backupId, signal)).reverse()) {
-    if (generations.length >= count) break
-    generations = (await commitsIn(storage, backupId, folder, signal)).concat(generations)
-  }
-  if (generations.length >= count) return generations
-  const kept = new Set(generations)
-  for await (const { key } of storage.list(keptPrefix(backupId), signal)) {
-    const generation = parseKeptKey(backupId, key)
-    if (generation !== undefined) kept.add(generation)
-  }
-  return [...kept].sort((a, b) => a - b)
-}
-
-async function commitFolders(storage: Storage, backupId: string, signal: AbortSignal): Promise<string[]> {
-  const folders: string[] = []
-  for await (const folder of storage.listFolders(commitsPrefix(backupId), signal)) {
-    if (/^[0-9]{9}$/.test(folder)) folders.push(folder)
-  }
-  return folders.sort()
-}
-
-async function commitsIn(storage: Storage, backupId: string, folder: string, signal: AbortSignal): Promise<number[]> {
-  const generations: number[] = []
-  for await (const { key } of storage.list(`${commitsPrefix(backupId)}${folder}/`, signal)) {
-    const generation = parseCommitKey(key)
-    if (generation !== undefined && key === commitKey(backupId, generation)) generations.push(generation)
-  }
-  return generations.sort((a, b) => a - b)
-}
-
-/** The commit of a generation, without what it names. */
+/** The commit of a generation, without what it names. Where retention has removed it and keeps the generation, another one takes its place. */
 export async function readCommit(
   storage: Storage,
   backupId: string,
   generation: number,
   signal: AbortSignal,
 ): Promise<ReadCommit> {
-  const { key, bytes } = await readCommitBytes(storage, backupId, generation, signal)
+  let damage: KafkaBackupError
   try {
-    return await unpackCommit(bytes, key, backupId, generation)
+    return await readOwnCommit(storage, backupId, generation, signal)
   } catch (error) {
-    const other = keptKey(backupId, generation)
-    if (!hasCode(error, 'ARCHIVE_DAMAGED') || key === other) throw error
-    // Retention that was interrupted has left both, and either is enough.
-    const kept = (await storage.stat(other, signal)) ? await storage.read(other, signal) : undefined
-    if (!kept) throw error
-    return { ...(await unpackCommit(kept, other, backupId, generation)), damage: error }
+    if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
+    damage = error
+  }
+  const kept = await readKeptCommit(storage, backupId, generation, signal)
+  if (!kept) throw damage
+  // Retention that was interrupted has left both, and either is enough.
+  return hasCode(damage.cause, 'STORAGE_NOT_FOUND') ? kept : { ...kept, damage }
+}
+
+/** The commit itself: the one in `kept/` does not say what the generation has added, which later ones may need. */
+export async function readOwnCommit(
+  storage: Storage,
+  backupId: string,
+  generation: number,
+  signal: AbortSignal,
+): Promise<ReadCommit> {
+  const key = commitKey(backupId, generation)
+  return unpackCommit(await readNamed(storage, key, signal), key, backupId, generation)
+}
+
+/** What takes the place of a commit; undefined where there is nothing. */
+export async function readKeptCommit(
+  storage: Storage,
+  backupId: string,
+  generation: number,
+  signal: AbortSignal,
+): Promise<ReadCommit | undefined> {
+  const key = keptKey(backupId, generation)
+  try {
+    return await unpackCommit(await storage.read(key, signal), key, backupId, generation)
+  } catch (error) {
+    if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
+    return undefined
   }
 }
 
@@ -114,38 +90,6 @@ async function unpackCommit(bytes: Buffer, key: string, backupId: string, genera
   }
   assertChain(commit, key)
   return { commit, ref: nameDocument(key, bytes) }
-}
-
-/** Where retention has removed the commit and keeps the generation, another one takes its place. */
-async function readCommitBytes(
-  storage: Storage,
-  backupId: string,
-  generation: number,
-  signal: AbortSignal,
-): Promise<{ key: string; bytes: Buffer }> {
-  let missing: unknown
-  for (const key of [commitKey(backupId, generation), keptKey(backupId, generation)]) {
-    try {
-      return { key, bytes: await storage.read(key, signal) }
-    } catch (error) {
-      if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-      missing ??= error
-    }
-  }
-  throw damaged(commitKey(backupId, generation), 'is missing', { cause: missing })
-}
-
-/** Whether there is a commit of the generation, or what takes its place. */
-export async function hasCommit(
-  storage: Storage,
-  backupId: string,
-  generation: number,
-  signal: AbortSignal,
-): Promise<boolean> {
-  for (const key of [commitKey(backupId, generation), keptKey(backupId, generation)]) {
-    if (await storage.stat(key, signal)) return true
-  }
-  return false
 }
 
 /** The first generation whose commit a reader needs, in addition to roll-ups. */
@@ -195,18 +139,46 @@ export async function openGeneration(
   signal: AbortSignal,
   decode: DecodeChange = decodeChange,
 ): Promise<OpenedGeneration> {
-  const read = await readCommit(storage, backupId, generation, signal)
-  const { commit } = read
-  const base = commit.checkpoint
-    ? await readCheckpoint(storage, backupId, commit.checkpoint, signal, decode)
-    : undefined
-  const whole = new ComposedChange()
-  const documents = commit.rollups.flatMap(one => one.documents)
-  for await (const change of walkDocuments(storage, backupId, documents, signal, decode)) whole.add(change)
-  const between = numbersBetween(firstCommitOf(commit), generation)
-  for await (const change of walkCommits(storage, backupId, between, commit.previous, signal, decode)) whole.add(change)
+  return openCommit(storage, await readCommit(storage, backupId, generation, signal), signal, decode)
+}
+
+/** The generation of a commit. */
+export async function openCommit(
+  storage: Storage,
+  read: ReadCommit,
+  signal: AbortSignal,
+  decode: DecodeChange = decodeChange,
+): Promise<OpenedGeneration> {
+  const { backup_id, generation, previous } = read.commit
+  const { base, whole } = await readChain(storage, read, signal, decode)
+  const between = numbersBetween(firstCommitOf(read.commit), generation)
+  for await (const change of walkCommits(storage, backup_id, between, previous, signal, decode)) whole.add(change)
   whole.add(await readChange(storage, read, signal, decode))
-  const pending = whole.change
+  return openedOf(read, base, whole)
+}
+
+/** The state of the generation before `firstCommitOf`, which the documents that a commit names hold: no commit is needed. */
+export async function openChain(storage: Storage, read: ReadCommit, signal: AbortSignal): Promise<OpenedGeneration> {
+  const { base, whole } = await readChain(storage, read, signal, decodeChange)
+  return openedOf(read, base, whole)
+}
+
+type Base = Awaited<ReturnType<typeof readCheckpoint>> | undefined
+
+async function readChain(
+  storage: Storage,
+  { commit: { backup_id, checkpoint, rollups } }: ReadCommit,
+  signal: AbortSignal,
+  decode: DecodeChange,
+): Promise<{ base: Base; whole: ComposedChange }> {
+  const base = checkpoint ? await readCheckpoint(storage, backup_id, checkpoint, signal, decode) : undefined
+  const whole = new ComposedChange()
+  const documents = rollups.flatMap(one => one.documents)
+  for await (const change of walkDocuments(storage, backup_id, documents, signal, decode)) whole.add(change)
+  return { base, whole }
+}
+
+function openedOf(read: ReadCommit, base: Base, { change: pending }: ComposedChange): OpenedGeneration {
   const state = applyChange(base?.state ?? emptyState, pending)
   return { ...read, state, checkpoint: base?.checkpoint, pending }
 }
@@ -248,23 +220,25 @@ export async function* walkCommits(
   signal: AbortSignal,
   decode: DecodeChange = decodeChange,
 ): AsyncGenerator<Change> {
-  const read = async (generation: number) => ({
-    generation,
-    ...(await readCommitBytes(storage, backupId, generation, signal)),
-  })
+  const read = async (generation: number) => {
+    const key = commitKey(backupId, generation)
+    return { generation, key, bytes: await readNamed(storage, key, signal) }
+  }
   let before: NamedObject | undefined
+  // The last one that does not fit: only a commit that is the right one can say what comes before it.
+  let exchanged: NamedObject | undefined
   for await (const { generation, key, bytes } of mapAhead(oneByOne(generations), CONCURRENCY, read)) {
     const one = await unpackCommit(bytes, key, backupId, generation)
-    assertFollows(before, one.commit.previous)
-    yield await readChange(storage, one, signal, decode)
+    if (!isFollowed(before, one.commit.previous)) exchanged = before
+    if (!exchanged) yield await readChange(storage, one, signal, decode)
     before = one.ref
   }
-  assertFollows(before, last)
+  if (!isFollowed(before, last)) exchanged = before
+  if (exchanged) throw damaged(exchanged.key, 'is not the commit that the next one follows')
 }
 
-function assertFollows(before: NamedObject | undefined, next: Commit['previous']): void {
-  if (!before || before.blake3 === next?.blake3) return
-  throw damaged(before.key, 'is not the commit that the next one follows')
+function isFollowed(before: NamedObject | undefined, next: Commit['previous']): boolean {
+  return !before || before.blake3 === next?.blake3
 }
 
 async function* oneByOne<T>(items: Iterable<T>): AsyncGenerator<T> {

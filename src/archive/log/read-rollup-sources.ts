@@ -3,7 +3,7 @@ import type { DueRollup } from './chain.ts'
 import type { Change } from './change.ts'
 import { ComposedChange } from './compose-changes.ts'
 import type { Commit } from './documents.ts'
-import { readCommit, walkCommits, walkDocuments } from './open-generation.ts'
+import { readOwnCommit, walkCommits, walkDocuments } from './open-generation.ts'
 
 export interface RollupReader {
   storage: Storage
@@ -32,6 +32,6 @@ async function* walkSources(
     return
   }
   const generations = Array.from({ length: to - from + 1 }, (_, i) => from + i)
-  const next = to === newest ? last : (await readCommit(storage, backupId, to + 1, signal)).commit.previous
+  const next = to === newest ? last : (await readOwnCommit(storage, backupId, to + 1, signal)).commit.previous
   yield* walkCommits(storage, backupId, generations, next, signal)
 }
