@@ -2,13 +2,16 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { listGenerations, readGeneration } from '../../src/archive/catalog.ts'
 import { listSegments } from '../../src/archive/indexes.ts'
-import { keepGeneration } from '../../src/archive/log/keep-generation.ts'
+import { isKept, keepGeneration } from '../../src/archive/log/keep-generation.ts'
 import { commitKey, keptKey } from '../../src/archive/log/keys.ts'
 import { readSegment } from '../../src/archive/segment-reader.ts'
 import { type VerifyReport, verifyBackup } from '../../src/archive/verify.ts'
-import { hasCode } from '../../src/errors.ts'
+import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
+import { hasCode, KafkaBackupError } from '../../src/errors.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { never } from '../archive/sample-archive.ts'
+import { keyOf, ownKeys } from '../encryption/samples.ts'
+import { withFaults } from '../fakes/faulty-storage.ts'
 import { LogRun } from './log-world.ts'
 import { HOUR, World } from './world.ts'
 
@@ -136,23 +139,105 @@ describe('a damaged commit whose generation is kept', () => {
   })
 })
 
-test('a prune replaces a damaged object that keeps a generation before its commit goes', async () => {
-  for (const part of [
-    /\/kept\//,
-    /\/checkpoints\/000000000002\.\w+\.json/,
-    /\/checkpoints\/000000000002\.\w+-\d+\.json/,
-  ]) {
-    const world = await grown()
-    const before = await readableOf(world.storage)
-    await world.storage.create('a/holds/000000000003.json', Buffer.from('{}'), never)
-    await keepGeneration(world.storage, 'a', 3, never)
-    const key = world.keys('a/').find(one => part.test(one)) ?? assert.fail(`${part}`)
-    flip(world, key)
-    for (let i = 0; i < 2; i++) {
-      world.clock.pass(3 * HOUR)
-      await world.prune(policy)
+/** A world, and its storage as the program has it. */
+async function grownIn(isEncrypted: boolean): Promise<{ world: World; storage: Storage }> {
+  const world = new World()
+  const storage = isEncrypted ? withEncryption(world.storage, ownKeys([keyOf(1)], false, 'a')) : world.storage
+  await (await LogRun.open(world, 'a', storage)).rounds(16, HOUR / 6)
+  world.storage.objects.set('a/holds/000000000003.json', Buffer.from('{}'))
+  return { world, storage }
+}
+
+for (const isEncrypted of [false, true]) {
+  const kind = isEncrypted ? 'an encrypted' : 'a plain'
+  test(`a prune of ${kind} backup replaces a damaged object that keeps a generation before its commit goes`, async () => {
+    for (const part of [
+      /\/kept\//,
+      /\/checkpoints\/000000000002\.\w+\.json/,
+      /\/checkpoints\/000000000002\.\w+-\d+\.json/,
+    ]) {
+      const { world, storage } = await grownIn(isEncrypted)
+      const before = await readableOf(storage)
+      await keepGeneration(storage, 'a', 3, never)
+      const key = world.keys('a/').find(one => part.test(one)) ?? assert.fail(`${part}`)
+      flip(world, key)
+      for (let i = 0; i < 2; i++) {
+        world.clock.pass(3 * HOUR)
+        const { backups } = await world.prune(policy, { storage })
+        assert.deepEqual(backups[0]?.notes, [], key)
+      }
+      assert.ok(!world.storage.objects.has(commitKey('a', 3)), 'its commit has gone')
+      assert.equal((await readableOf(storage)).get(3), before.get(3), key)
     }
-    assert.ok(!world.storage.objects.has(commitKey('a', 3)), 'its commit has gone')
-    assert.equal((await readableOf(world.storage)).get(3), before.get(3), key)
+  })
+
+  test(`a damaged commit of ${kind} backup is read from what retention keeps in its place`, async () => {
+    const { world, storage } = await grownIn(isEncrypted)
+    const before = await readableOf(storage)
+    await keepGeneration(storage, 'a', 3, never)
+    flip(world, commitKey('a', 3))
+    assert.equal((await readableOf(storage)).get(3), before.get(3))
+  })
+}
+
+test('a prune that may not replace a damaged object leaves that backup with what to do, and prunes the others', async () => {
+  const world = new World()
+  for (const id of ['a', 'b']) {
+    await (await LogRun.open(world, id)).rounds(16, HOUR / 6)
+    world.storage.objects.set(`${id}/holds/000000000003.json`, Buffer.from('{}'))
+  }
+  await keepGeneration(world.storage, 'a', 3, never)
+  flip(world, keptKey('a', 3))
+  for (const code of ['STORAGE_DENIED', 'STORAGE_RETAINED'] as const) {
+    const error = () => new KafkaBackupError(code, 'the store says no')
+    const fault = { on: 'replace', key: /\/kept\//, effect: { kind: 'throw-before', error } } as const
+    const storage = withFaults(world.storage, [fault])
+    world.clock.pass(3 * HOUR)
+    await world.prune(policy, { storage: world.storage, isDryRun: true })
+    const { backups } = await world.prune(policy, { storage })
+    const notes = new Map(backups.map(one => [one.backupId, one.notes]))
+    assert.match(notes.get('a')?.join() ?? '', /a\/kept\/000000000003\.json\.zst is damaged.*allow .* replace it/)
+    assert.deepEqual(notes.get('b'), [])
+    storage.verifyAllFaultsExercised()
+  }
+  assert.ok(world.storage.objects.has(commitKey('a', 3)), 'the commit stays until the other one can be read')
+  assert.ok(!world.storage.objects.has(commitKey('b', 3)), 'the other backup is pruned')
+})
+
+describe('an intact object of something else in the place of a kept commit', () => {
+  const exchanges: Record<string, (world: World) => Promise<Buffer>> = {
+    'of another generation': async ({ storage }) => {
+      await keepGeneration(storage, 'a', 5, never)
+      return storage.read(keptKey('a', 5), never)
+    },
+    'of another backup': async world => {
+      await (await LogRun.open(world, 'b')).rounds(4, HOUR / 6)
+      await keepGeneration(world.storage, 'b', 3, never)
+      return world.storage.read(keptKey('b', 3), never)
+    },
+    'of an earlier log of the same name': async ({ storage }) => {
+      const earlier = new World()
+      await (await LogRun.open(earlier, 'a')).rounds(2, HOUR)
+      await (await LogRun.open(earlier, 'a')).rounds(2, HOUR)
+      await keepGeneration(earlier.storage, 'a', 3, never)
+      // All that it names is there, too.
+      for (const [key, bytes] of earlier.storage.objects) if (!storage.objects.has(key)) storage.objects.set(key, bytes)
+      return earlier.storage.read(keptKey('a', 3), never)
+    },
+    'that is a commit which needs others': ({ storage }) => storage.read(commitKey('a', 3), never),
+  }
+  for (const [name, exchange] of Object.entries(exchanges)) {
+    test(`${name} does not count as kept, and a prune replaces it`, async () => {
+      const { world, storage } = await grownIn(false)
+      const before = await readableOf(storage)
+      await keepGeneration(storage, 'a', 3, never)
+      assert.equal(await isKept(storage, 'a', 3, never), true)
+      world.storage.objects.set(keptKey('a', 3), await exchange(world))
+      assert.equal(await isKept(storage, 'a', 3, never), false)
+      world.clock.pass(3 * HOUR)
+      for (let i = 0; i < 2; i++) await world.prune(policy)
+      assert.ok(!world.storage.objects.has(commitKey('a', 3)), 'its commit has gone')
+      assert.equal((await readableOf(storage)).get(3), before.get(3))
+    })
   }
 })

@@ -1,12 +1,12 @@
 import { hasCode } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
+import { damaged } from '../damage.ts'
 import { manifestOf } from './as-manifest.ts'
 import { writeState } from './copy-state.ts'
-import { LOG_VERSION, packDocument, unpackDocument, withStableName } from './document.ts'
-import { type Commit, commitSchema, MAX_ORIGINALS } from './documents.ts'
+import { LOG_VERSION, packDocument, withStableName } from './document.ts'
+import { type Commit, MAX_ORIGINALS } from './documents.ts'
 import { changeKey, keptKey } from './keys.ts'
-import { hashesOf, openGeneration, readCheckpoint, readParts } from './open-generation.ts'
-import { readPage } from './segment-lists.ts'
+import { hashesOf, openCommit, openGeneration, readKeptCommit, readOwnCommit } from './open-generation.ts'
 import { writeOverflow } from './write-change.ts'
 
 /**
@@ -20,6 +20,9 @@ export async function keepGeneration(
   signal: AbortSignal,
 ): Promise<void> {
   const opened = await openGeneration(storage, backupId, generation, signal)
+  // The object in its place is the only one that can be read, and nothing better can be written.
+  if (opened.damage && (await isKept(storage, backupId, generation, signal))) return
+  if (opened.damage) throw opened.damage
   const manifest = manifestOf(storage, opened)
   const { tool_version, run, complete, created_at, started_at } = opened.commit
   const { start, written } = await withStableName(`kept ${opened.ref.blake3}`, async writer => {
@@ -43,27 +46,65 @@ export async function keepGeneration(
     await storage.create(key, bytes, signal)
   } catch (error) {
     if (!hasCode(error, 'STORAGE_EXISTS')) throw error
-    if (!(await isKept(storage, backupId, generation, signal))) await storage.replace(key, bytes, signal)
+    if (!(await isKept(storage, backupId, generation, signal))) await replaceKept(storage, key, bytes, signal)
   }
 }
 
-/** Whether the commit of a generation may go, because the one in its place can be read, with all documents that it names. */
+/** The right to create objects may lack the right to replace them, and a store may protect the damaged one: both concern this backup alone. */
+async function replaceKept(storage: Storage, key: string, bytes: Buffer, signal: AbortSignal): Promise<void> {
+  try {
+    await storage.replace(key, bytes, signal)
+  } catch (cause) {
+    if (!hasCode(cause, 'STORAGE_DENIED', 'STORAGE_RETAINED', 'STORAGE_EXISTS')) throw cause
+    const help = 'allow the process to replace it, or remove it; the next prune then writes it again'
+    throw damaged(key, `is damaged, and cannot be replaced: ${help} (${cause.message})`, { cause, help: `${help}.` })
+  }
+}
+
+/**
+ * Whether the commit of a generation may go, because the one in its place can be read as a reader does, with all documents and lists. It has to be
+ * one of the same generation of the same log: an object of another one may be intact, and would take its place for good.
+ */
 export async function isKept(
   storage: Storage,
   backupId: string,
   generation: number,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const key = keptKey(backupId, generation)
   try {
-    const { checkpoint, parts } = await unpackDocument(commitSchema, await storage.read(key, signal), key)
-    await readParts(storage, backupId, parts, signal)
-    if (!checkpoint) return true
-    const { pages } = (await readCheckpoint(storage, backupId, checkpoint, signal)).checkpoint
-    for (const page of pages) await readPage(storage, backupId, page, signal)
+    const kept = await readKeptCommit(storage, backupId, generation, signal)
+    if (!kept || kept.commit.previous) return false
+    const original = await hashOfOwn(storage, backupId, generation, signal)
+    if (original !== undefined && !hashesOf(kept).includes(original)) return false
+    const { topics } = manifestOf(storage, await openCommit(storage, kept, signal))
+    for (const { list, reread } of topics.flatMap(({ partitions }) => partitions)) {
+      await list?.read(signal)
+      await reread?.list?.read(signal)
+    }
     return true
   } catch (error) {
-    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW', 'STORAGE_NOT_FOUND')) throw error
+    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
     return false
   }
+}
+
+/** Of the commit, or of what the next one says of it; undefined where neither can be read. */
+async function hashOfOwn(
+  storage: Storage,
+  backupId: string,
+  generation: number,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const readers = [
+    async () => (await readOwnCommit(storage, backupId, generation, signal)).ref.blake3,
+    async () => (await readOwnCommit(storage, backupId, generation + 1, signal)).commit.previous?.blake3,
+  ]
+  for (const read of readers) {
+    try {
+      return await read()
+    } catch (error) {
+      if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
+    }
+  }
+  return undefined
 }
