@@ -12,7 +12,7 @@ import { type LogSurvey, rangesOf, surveyLog } from './log/survey-log.ts'
 import type { LostMarker } from './lost-marker.ts'
 import type { Segment } from './manifest.ts'
 import { type LostOffsets, type OffsetRange, type SalvagedLists, salvageLists } from './salvage-lists.ts'
-import { type Problem, uniqueProblems } from './verify-objects.ts'
+import { listSizes, type Problem, uniqueProblems } from './verify-objects.ts'
 
 export interface RepairOptions {
   /** Reads every byte of the records; otherwise objects and sizes. */
@@ -31,7 +31,7 @@ export interface RepairReport {
   marker?: string
   /** The generation that the repair commits or has committed; undefined where only the marker is lost. */
   generation: number | undefined
-  /** The newest generation that can be opened: the repair begins with it. */
+  /** The newest generation whose state can be read: the repair begins with it. */
   base: number | undefined
   /** Generations that cannot be opened, before and after the repair. */
   unreadable: { from: number; to: number }[]
@@ -75,12 +75,11 @@ export async function planRepair(
       help: 'Restore the damaged objects from a copy of the backup, or from an earlier version of the objects in the bucket.',
     })
   }
+  const sizes = await listSizes(storage, backupId, signal)
   const found = await runPool(survey.bases, 1, async base => {
-    const salvaged = await salvageLog(storage, backupId, { ...survey, base }, signal)
-    return {
-      salvaged,
-      ...(await salvageLists(storage, backupId, salvaged, { ...options, generations: { manifests, commits } }, signal)),
-    }
+    const salvaged = await salvageLog(storage, backupId, { ...survey, base, isStored: key => sizes.has(key) }, signal)
+    const place = { storage, backupId, sizes, generations: { manifests, commits } }
+    return { salvaged, ...(await salvageLists(place, salvaged, options, signal)) }
   })
   const best = found.reduce((a, b) => (isBetter(b, a) ? b : a))
   const { salvaged, lists, problems, lost, fromOlder } = best

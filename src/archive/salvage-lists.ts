@@ -5,12 +5,12 @@ import type { Storage } from '../storage/storage.ts'
 import type { ScannedGenerations } from './catalog.ts'
 import { ownerOf } from './log/as-manifest.ts'
 import { readOlderSegments } from './log/older-segments.ts'
-import { coverOf, type SalvagedList, salvageList, withoutRanges } from './log/salvage.ts'
+import { coverOf, type LostRange, type SalvagedList, salvageList, withoutRanges } from './log/salvage.ts'
 import type { Salvaged } from './log/salvage-log.ts'
 import { assertListKeys } from './log/segment-lists.ts'
 import { segmentId } from './log/segment-row.ts'
 import type { Segment } from './manifest.ts'
-import { findMisfits, listSizes, type Problem } from './verify-objects.ts'
+import { findMisfits, type Problem } from './verify-objects.ts'
 import { checkSegment } from './verify-segment.ts'
 
 export interface SalvageOptions {
@@ -18,8 +18,6 @@ export interface SalvageOptions {
   deep: boolean
   onProgress: OnProgress
   foundAt: string
-  /** Those that are there. */
-  generations: ScannedGenerations
 }
 
 /** Offsets of a partition. */
@@ -34,6 +32,8 @@ export interface OffsetRange {
 export interface LostOffsets extends OffsetRange {
   /** They were at the end: the next run copies them again if the source still has them. Otherwise they become a gap. */
   at_end: boolean
+  /** Their objects are gone from the beginning of the partition, and a commit is lost: retention may have cut them off. */
+  may_be_cut_off?: true
 }
 
 export interface SalvagedLists {
@@ -49,7 +49,10 @@ export interface SalvagedLists {
 interface Place {
   storage: Storage
   backupId: string
+  /** Of all objects that are stored, by key. */
   sizes: ReadonlyMap<string, number>
+  /** Those that are there. */
+  generations: ScannedGenerations
 }
 
 /** A list whose objects were looked at. */
@@ -69,14 +72,13 @@ const CONCURRENCY = 4
  * something begins again.
  */
 export async function salvageLists(
-  storage: Storage,
-  backupId: string,
+  place: Place,
   salvaged: Salvaged,
   options: SalvageOptions,
   signal: AbortSignal,
 ): Promise<SalvagedLists> {
   const { state } = salvaged
-  const place = { storage, backupId, sizes: await listSizes(storage, backupId, signal) }
+  const { storage, backupId, generations } = place
   const found: SalvagedLists = { lists: new Map(), problems: [], lost: [], fromOlder: [], droppedRereads: 0 }
   const short: CheckedList[] = []
   let checked = 0
@@ -87,12 +89,11 @@ export async function salvageLists(
     options.onProgress({ type: 'checked', objects: ++checked, bytes: 0, totalObjects: state.lists.size, totalBytes: 0 })
     const result = salvageOne(one, one.left, salvaged, options.foundAt)
     if (result.lost.length > 0 && !isReread && state.topics.has(topic)) short.push(one)
-    else if (result.lost.length === 0 || !isReread) keepList(found, salvaged, list, result)
+    else if (result.lost.length === 0 || !isReread) keepList(found, salvaged, place, one, result)
     else found.droppedRereads++
   }
   const lists = new Set(short.map(({ list }) => list))
-  const older =
-    lists.size > 0 ? await readOlderSegments(storage, backupId, options.generations, lists, signal) : undefined
+  const older = lists.size > 0 ? await readOlderSegments(storage, backupId, generations, lists, signal) : undefined
   for (const one of short) await coverList(place, one, older?.get(one.list) ?? [], salvaged, options, found, signal)
   return found
 }
@@ -140,14 +141,27 @@ function salvageOne(
   return salvageList(row, chosen, { foundAt, dropped, openBefore: openBefore.get(list), isInexact })
 }
 
-function keepList(found: SalvagedLists, { state }: Salvaged, list: string, one: SalvagedList): void {
+function keepList(
+  found: SalvagedLists,
+  { state, lostCommits }: Salvaged,
+  { sizes }: Place,
+  { list, segments }: CheckedList,
+  one: SalvagedList,
+): void {
   const { topic, partition } = ownerOf(list)
   const { name = topic } = state.topics.get(topic) ?? {}
   const { start_offset, end_offset } = one.row
+  const isStored = ({ from, to }: LostRange) =>
+    segments.some(({ key, ...at }) => at.start_offset < to && at.end_offset > from && sizes.has(key))
+  const mayBeCut = (range: LostRange) => lostCommits.length > 0 && range.from === start_offset && !isStored(range)
   // Only a lost commit has said what the topic is called: the next run copies it from the start.
   const lost = state.topics.has(topic) ? one.lost : [{ from: start_offset, to: end_offset, isEnd: true }]
   if (state.topics.has(topic)) found.lists.set(list, one)
-  for (const { from, to, isEnd } of lost) found.lost.push({ topic: name, partition, from, to, at_end: isEnd })
+  for (const range of lost) {
+    const { from, to, isEnd } = range
+    const cut = mayBeCut(range) && { may_be_cut_off: true as const }
+    found.lost.push({ topic: name, partition, from, to, at_end: isEnd, ...cut })
+  }
 }
 
 /** Fills what a list has lost with what older documents name. */
@@ -163,7 +177,7 @@ async function coverList(
   const before = salvageOne(one, one.left, salvaged, foundAt)
   const cover = await coverFrom(place, one, usableOf(place, one, older, salvaged), deep, signal)
   const after = salvageOne(one, cover, salvaged, foundAt)
-  keepList(found, salvaged, one.list, after)
+  keepList(found, salvaged, place, one, after)
   const { topic, partition } = ownerOf(one.list)
   const { name = topic } = salvaged.state.topics.get(topic) ?? {}
   const ranges = withoutRanges(before.lost, after.lost)

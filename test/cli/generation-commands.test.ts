@@ -188,6 +188,15 @@ describe('hold', () => {
 })
 
 describe('repair', () => {
+  test('says of offsets that are gone whether retention may have cut them off', async () => {
+    const [range = assert.fail()] = repairReport.lost
+    for (const isCut of [false, true]) {
+      const lost = [{ ...range, ...(isCut && { may_be_cut_off: true as const }) }]
+      const { out } = await run(['repair', ...one, '--dry-run'], { repairAt: async () => ({ ...repairReport, lost }) })
+      assert.equal(/a gap; retention may have cut it off/.test(out.replace(/\s+/g, ' ')), isCut, out)
+    }
+  })
+
   test('shows what is lost with --dry-run, and ends with 3 where a repair is needed', async () => {
     const { code, out, calls } = await run(['repair', ...one, '--deep', '--dry-run'])
     assert.equal(code, 3)

@@ -2,11 +2,18 @@ import { hasCode } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Segment } from '../manifest.ts'
 import { applyChange, applyParts, type Change, isBaseRange, type ListChange, noChange, type State } from './change.ts'
-import { hashesOf, type OpenedGeneration, openGeneration, readChange, readCommit } from './open-generation.ts'
+import {
+  hashesOf,
+  type OpenedGeneration,
+  openChain,
+  openGeneration,
+  readChange,
+  readCommit,
+} from './open-generation.ts'
 import { applyRowChange, type ListRow, zeroRow } from './row-change.ts'
 import { coverOf, type OpenBefore } from './salvage.ts'
 import { SegmentLists } from './segment-lists.ts'
-import type { LogSurvey } from './survey-log.ts'
+import type { LogSurvey, SalvageBase } from './survey-log.ts'
 
 /** The newest state that can be put together from what is readable. */
 export interface Salvaged {
@@ -29,14 +36,17 @@ export interface Salvaged {
 export async function salvageLog(
   storage: Storage,
   backupId: string,
-  { base, ...survey }: LogSurvey & { base: number },
+  { base: { generation: base, namedBy }, isStored, ...survey }: LogSurvey & StoredBase,
   signal: AbortSignal,
 ): Promise<Salvaged> {
-  const opened = await openGeneration(storage, backupId, base, signal)
-  const salvage = new Salvage(storage, opened)
+  const isNamed = namedBy !== undefined
+  const opened = isNamed
+    ? await openChain(storage, await readCommit(storage, backupId, namedBy, signal), signal)
+    : await openGeneration(storage, backupId, base, signal)
+  const salvage = new Salvage(storage, opened, isStored)
   const lostCommits = new Set<number>()
-  // One in `kept/` has the state of the commit whose place it takes, which the next one follows.
-  let before = hashesOf(opened)
+  // One in `kept/` has the state of the commit whose place it takes, which the next one follows. Of a state that others name, no commit is known.
+  let before = isNamed ? undefined : hashesOf(opened)
   let { complete } = opened.commit
   for (let generation = base + 1; generation <= (survey.generations.at(-1) ?? 0); generation++) {
     if (!survey.isReadable(generation)) {
@@ -48,7 +58,7 @@ export async function salvageLog(
     // One that follows no other is that of a copy or a repair: its state was in its checkpoint, and is lost with it.
     if (previous === null) for (const one of lostCommits) if (!survey.generations.includes(one)) lostCommits.delete(one)
     if (previous === null) lostCommits.add(generation)
-    else if (!before.includes(previous.blake3)) lostCommits.add(generation - 1)
+    else if (before && !before.includes(previous.blake3)) lostCommits.add(generation - 1)
     before = hashesOf(read)
     complete = read.commit.complete
     await salvage.add(await readChange(storage, read, signal), lostCommits.size === 0, signal)
@@ -58,18 +68,28 @@ export async function salvageLog(
   return { base, lostCommits: sorted, complete, state, openBefore, read: (list, own) => salvage.read(list, own) }
 }
 
+interface StoredBase {
+  base: SalvageBase
+  /** Whether the store has an object of this key. */
+  isStored: (key: string) => boolean
+}
+
 class Salvage {
   readonly #base: SegmentLists
+  readonly #isStored: (key: string) => boolean
   readonly #baseRows: State['lists']
   readonly #pending: Change
   #state: State
   /** Of lists that have changed since the base. */
   readonly #segments = new Map<string, readonly Segment[]>()
   readonly openBefore = new Map<string, OpenBefore>()
+  /** Lists with segments of changes behind a lost commit: they are no longer those that ranges count. */
+  readonly #recovered = new Set<string>()
   /** Lists that began in a lost commit: where is not known. */
   readonly #startUnknown = new Set<string>()
 
-  constructor(storage: Storage, opened: OpenedGeneration) {
+  constructor(storage: Storage, opened: OpenedGeneration, isStored: (key: string) => boolean) {
+    this.#isStored = isStored
     this.#base = new SegmentLists(storage, opened)
     this.#baseRows = opened.state.lists
     this.#pending = opened.pending
@@ -113,10 +133,15 @@ class Salvage {
       this.#startUnknown.delete(list)
       return applyRowChange(before ?? zeroRow, difference)
     }
-    const all = coverOf([...segments, ...addedBy(change)])
     if (!before) this.#startUnknown.add(list)
-    const start = startAfter(this.#startUnknown.has(list) ? undefined : before, change, all)
-    const cover = all.filter(one => one.start_offset >= start)
+    const isKnown = before && !this.#startUnknown.has(list)
+    const isCounted = isKnown && !this.#recovered.has(list)
+    const cut = isCounted ? cutBefore(segments, change, this.#isStored) : undefined
+    if (parts) this.#recovered.add(list)
+    const from = isKnown ? startAfter(cut ?? before.start_offset, change, segments) : undefined
+    const all = [...segments, ...addedBy(change)]
+    const cover = coverOf(from === undefined ? all : all.filter(one => one.end_offset > from))
+    const start = from ?? cover[0]?.start_offset ?? 0n
     this.#segments.set(list, cover)
     const row = before ?? zeroRow
     const known = { ...row, start_offset: start, gaps: row.gaps.filter(({ to }) => to === null || to > start) }
@@ -130,16 +155,42 @@ class Salvage {
 }
 
 /**
- * Pure. Where a list begins after a change behind a lost commit. Retention only moves the start forward, and cuts between segments: what the change
- * adds to the offset is cut off for certain, however much the lost commit has cut off in addition. A segment that is cut inside stays. Without a
- * row from before it is not known what the change adds to.
+ * Pure. Where a list begins that retention has cut in a lost commit; undefined where that is not known. A change counts the segments that it
+ * finds: if these are fewer than before the lost commit, exactly so many at the beginning are gone from the store, and the first that the change leaves
+ * is there, they were cut off. Merging would take one more segment away than it makes the list shorter.
  */
-function startAfter(before: ListRow | undefined, { row }: ListChange, segments: readonly Segment[]): bigint {
-  if (!before) return segments[0]?.start_offset ?? 0n
+function cutBefore(
+  segments: readonly Segment[],
+  change: ListChange,
+  isStored: (key: string) => boolean,
+): bigint | undefined {
+  const ranges = (change.parts ?? []).filter(isBaseRange)
+  const count = segments.length - Math.max(0, ...ranges.map(([, to]) => to))
+  const last = segments[count - 1]
+  if (!last || segments.slice(0, count).some(({ key }) => isStored(key))) return undefined
+  const start = segments[count]?.start_offset ?? last.end_offset
+  const end = segments.at(-1)?.end_offset ?? start
+  // Only a change that cuts or appends counts all of them.
+  if (!ranges[0] || addedBy(change).some(one => one.start_offset < end)) return undefined
+  const [cut] = ranges[0]
+  const [moved = 0n] = change.row.offsets
+  const left = segments[count + cut]
+  const isLeft = left ? isStored(left.key) && left.start_offset === start + moved : cut === 0
+  return isLeft ? start : undefined
+}
+
+/**
+ * Pure. Where a list begins after a change behind a lost commit. Retention only moves the start forward, and cuts between segments: what the change
+ * adds to the offset is cut off for certain, however much the lost commit has cut off in addition. So is what lies before the first segment of
+ * a list that begins with a new one.
+ */
+function startAfter(before: bigint, { row, parts = [] }: ListChange, segments: readonly Segment[]): bigint {
   const [moved = 0n] = row.offsets
-  const start = before.start_offset + (moved > 0n ? moved : 0n)
-  const inside = segments.find(one => one.start_offset < start && one.end_offset > start)
-  return inside?.start_offset ?? start
+  const start = before + (moved > 0n ? moved : 0n)
+  const first = parts.find(part => !isBaseRange(part) || part[0] < part[1])
+  if (!first || isBaseRange(first)) return start
+  const begin = first.start_offset
+  return begin > start && segments.some(one => one.start_offset < begin) ? begin : start
 }
 
 /** Pure. The segments that a change adds to a list. */

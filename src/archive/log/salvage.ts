@@ -107,8 +107,11 @@ interface Losses {
  * Pure. A list with the segments that are left: holes between them are gaps, and it ends with the last of them. Transactions whose markers
  * are lost stay rolled back. A compacted list may have lost tombstones.
  */
-export function salvageList(row: ListRow, segments: readonly Segment[], losses: Losses): SalvagedList {
-  const own = segments.filter(({ start_offset }) => start_offset >= row.start_offset)
+export function salvageList(before: ListRow, segments: readonly Segment[], losses: Losses): SalvagedList {
+  const own = segments.filter(({ end_offset }) => end_offset > before.start_offset)
+  const [{ start_offset: first } = before] = own
+  // A segment that a cut behind a lost commit divides stays.
+  const row = first < before.start_offset ? { ...before, start_offset: first } : before
   const gaps: Gap[] = []
   const lost: LostRange[] = []
   let position = row.start_offset

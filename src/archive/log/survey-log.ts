@@ -6,7 +6,7 @@ import type { NamedObject } from '../manifest.ts'
 import { readDocument } from './document.ts'
 import { type Commit, changePartSchema } from './documents.ts'
 import { commitKey } from './keys.ts'
-import { firstCommitOf, readCheckpoint, readCommit } from './open-generation.ts'
+import { firstCommitOf, hashesOf, readCheckpoint, readCommit } from './open-generation.ts'
 import { readPage } from './segment-lists.ts'
 
 const CONCURRENCY = 8
@@ -18,7 +18,16 @@ export interface LogProblem {
 
 /** A commit that can be read, as far as other generations depend on it. */
 interface KnownCommit extends Pick<Commit, 'previous' | 'checkpoint' | 'rollups' | 'parts'> {
-  blake3: string
+  key: string
+  /** Its own, and those of the commits whose place it takes. */
+  hashes: readonly string[]
+}
+
+/** A state that a repair can begin with. */
+export interface SalvageBase {
+  generation: number
+  /** The generation whose commit names the documents with this state; absent where the commit of the state itself can be opened. */
+  namedBy?: number
 }
 
 export interface LogSurvey {
@@ -31,8 +40,11 @@ export interface LogSurvey {
   replaced: LogProblem[]
   /** Whether a commit itself can be read. */
   isReadable: (generation: number) => boolean
-  /** The newest generation that is whole, and the newest that can be opened although pages of its checkpoint are lost. */
-  bases: number[]
+  /**
+   * The newest generation that is whole, or a newer one whose commit is lost while another one names its state; and the newest that can be
+   * opened although pages of its checkpoint are lost.
+   */
+  bases: SalvageBase[]
 }
 
 /** Reads every document that the generations of a log name, each once, and finds out which generations can be opened. */
@@ -51,16 +63,23 @@ export async function surveyLog(
       const { commit, ref, damage } = await readCommit(storage, backupId, generation, signal)
       if (damage) kept.set(generation, { key, damage, by: ref.key })
       const { previous, checkpoint, rollups, parts } = commit
-      commits.set(generation, { previous, checkpoint, rollups, parts, blake3: ref.blake3 })
+      const hashes = hashesOf({ commit, ref })
+      commits.set(generation, { previous, checkpoint, rollups, parts, key: ref.key, hashes })
     })
   })
+  removeExchanged(generations, commits, bad)
   const lacking = await surveyDocuments(storage, backupId, [...commits.values()], bad, signal)
   const closed = new Set(generations.filter(one => !canOpen(one, commits, bad, backupId)))
   const lacksPage = (one: number) => lacking.has(commits.get(one)?.checkpoint?.key ?? '')
   const unreadable = generations.filter(one => closed.has(one) || lacksPage(one))
   const whole = generations.findLast(one => !closed.has(one) && !lacksPage(one))
   const opens = generations.findLast(one => !closed.has(one))
-  const bases = [...new Set([whole, opens])].filter(one => one !== undefined)
+  const named = newestNamed(commits, key => !bad.has(key) && !lacking.has(key))
+  const isNewer = named && named.generation > (whole ?? 0)
+  const bases = [
+    ...(isNewer ? [named] : whole === undefined ? [] : [{ generation: whole }]),
+    ...(opens === undefined || opens === whole ? [] : [{ generation: opens }]),
+  ]
   const replaced: LogProblem[] = []
   for (const [generation, { key, damage, by }] of kept) {
     const isReadable = !unreadable.includes(generation)
@@ -76,6 +95,42 @@ export async function surveyLog(
 export function problemOfReplaced(damage: KafkaBackupError, key: string, kept: string): string {
   const problem = problemOf(damage, key)
   return `${problem}; its generation is still readable through ${kept}, and the prune that removes old commits removes this one`
+}
+
+/**
+ * An intact commit of another log is in the place of one: the next commit names another one before it. From the newest on, because only a commit
+ * that is the right one can say this. Nothing says it of the newest.
+ */
+function removeExchanged(
+  generations: readonly number[],
+  commits: Map<number, KnownCommit>,
+  bad: Map<string, string>,
+): void {
+  for (const generation of generations.toReversed()) {
+    const [own, next] = [commits.get(generation), commits.get(generation + 1)]
+    if (!own || !next?.previous || own.hashes.includes(next.previous.blake3)) continue
+    bad.set(own.key, 'it is not the commit that the next one follows')
+    commits.delete(generation)
+  }
+}
+
+/** The newest state that the documents of a checkpoint and roll-ups hold, without any commit. */
+function newestNamed(
+  commits: ReadonlyMap<number, KnownCommit>,
+  isFine: (key: string) => boolean,
+): Required<SalvageBase> | undefined {
+  let newest: Required<SalvageBase> | undefined
+  for (const [namedBy, commit] of commits) {
+    const generation = firstCommitOf(commit) - 1
+    if (generation <= (newest?.generation ?? 0)) continue
+    if (documentsOf(commit).every(({ key }) => isFine(key))) newest = { generation, namedBy }
+  }
+  return newest
+}
+
+/** What a reader needs besides commits. */
+function documentsOf({ checkpoint, rollups }: KnownCommit): NamedObject[] {
+  return [...(checkpoint ? [checkpoint] : []), ...rollups.flatMap(({ documents }) => documents)]
 }
 
 /** Returns the checkpoints with a page that cannot be read. */
@@ -141,14 +196,14 @@ function canOpen(
 ): boolean {
   const own = commits.get(generation)
   if (!own || !isIntact(generation, commits, bad)) return false
-  const named = [...(own.checkpoint ? [own.checkpoint] : []), ...own.rollups.flatMap(({ documents }) => documents)]
-  let isFine = named.every(({ key }) => !bad.has(key))
+  let isFine = documentsOf(own).every(({ key }) => !bad.has(key))
   let expected = own.previous
   for (let before = generation - 1; before >= firstCommitOf(own); before--) {
     const commit = commits.get(before)
     const key = commitKey(backupId, before)
-    if (!commit || commit.blake3 !== expected?.blake3) {
-      if (!bad.has(key)) bad.set(key, commit ? 'it is not the commit that the next one follows' : 'it is missing')
+    if (commit?.key !== key || commit.hashes.at(-1) !== expected?.blake3) {
+      const isOther = commit?.key === key
+      if (!bad.has(key)) bad.set(key, isOther ? 'it is not the commit that the next one follows' : 'it is missing')
       return false
     }
     isFine &&= isIntact(before, commits, bad)

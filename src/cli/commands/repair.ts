@@ -123,6 +123,11 @@ function lossOf({ lost, lost_commits }: RepairReport): string {
   return losses.join(', ') || 'nothing is lost'
 }
 
+function becomesOf({ at_end, may_be_cut_off }: LostOffsets): string {
+  const becomes = at_end ? 'the next run copies it if the source has it' : 'a gap'
+  return may_be_cut_off ? `${becomes}; retention may have cut it off in a lost commit` : becomes
+}
+
 function formatLost(lost: readonly LostOffsets[], style: OutputStyle): string[] {
   if (lost.length === 0) return []
   const rows = formatTable<LostOffsets>(
@@ -134,7 +139,7 @@ function formatLost(lost: readonly LostOffsets[], style: OutputStyle): string[] 
       {
         title: 'BECOMES',
         wraps: true,
-        cell: one => (one.at_end ? 'the next run copies it if the source has it' : 'a gap'),
+        cell: becomesOf,
       },
     ],
     lost,

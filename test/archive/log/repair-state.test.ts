@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { newestState, openBackup } from '../../../src/archive/catalog.ts'
 import { commitRepair } from '../../../src/archive/commit-repair.ts'
-import { noChange, type TopicRow } from '../../../src/archive/log/change.ts'
+import { type ListPart, noChange, type TopicRow } from '../../../src/archive/log/change.ts'
 import { keepGeneration } from '../../../src/archive/log/keep-generation.ts'
 import { commitKey } from '../../../src/archive/log/keys.ts'
 import { LogWriter } from '../../../src/archive/log/log-writer.ts'
@@ -82,6 +82,46 @@ async function trimList(storage: Storage, list: string, removed: readonly Segmen
   const lists = new Map([[list, { isNew: false, row: diffRows(before, after), parts }]])
   await log.commit(facts, { ...noChange, lists }, async () => undefined, never)
   for (const { key } of removed) await storage.remove(key, never)
+}
+
+/** Commits a change of one list. */
+async function changeList(
+  storage: Storage,
+  list: string,
+  change: (before: ListRow) => { after: ListRow; parts: readonly ListPart[]; isNew?: boolean },
+): Promise<void> {
+  const options = { backupId: 'b', newRun: () => 'abcdef98', nowMs: () => Date.parse(now) }
+  const log = await LogWriter.open(storage, await newestState(storage, 'b', never), options, never)
+  const before = log.state.lists.get(list) ?? assert.fail(list)
+  const { after, parts, isNew = false } = change(before)
+  const row = diffRows(isNew ? zeroRow : before, after)
+  await log.commit(
+    facts,
+    { ...noChange, lists: new Map([[list, { isNew, row, parts }]]) },
+    async () => undefined,
+    never,
+  )
+}
+
+/** Adds ten records to a list. */
+async function appendTo(storage: Storage, list: string): Promise<void> {
+  const { topics } = await openBackup(storage, 'b', never)
+  const { name, partitions } = topics[0] ?? assert.fail()
+  const from = partitions[0]?.end_offset ?? assert.fail()
+  const key = `b/kafka/${name}/0/${String(from).padStart(20, '0')}.appended.log`
+  const segment = await storeSegment(storage, key, [encodeRun(from, 10)], false)
+  await changeList(storage, list, before => ({
+    after: {
+      ...before,
+      end_offset: from + 10n,
+      records: before.records + 10,
+      batches: before.batches + 1,
+      bytes: before.bytes + segment.plain_size,
+      stored_bytes: before.stored_bytes + segment.size,
+      segments: before.segments + 1,
+    },
+    parts: [[0, before.segments], segment],
+  }))
 }
 
 async function repair(storage: Storage, backupId = 'b'): Promise<RepairReport> {
@@ -281,18 +321,125 @@ describe('a repair', () => {
     }
   })
 
-  test('does not cut off more than a readable commit shows where a lost one has cut off something, too', async () => {
+  test('knows what a lost commit has cut off where the next one counts fewer segments and their objects are gone', async () => {
+    for (const next of ['a cut', 'an append'] as const) {
+      const storage = openMemoryStorage()
+      const steps = [[{ list: 'a/0' }], [{ list: 'a/0' }], [{ list: 'a/0' }]]
+      const stored = await writeLog(storage, steps)
+      const segment = (name: string) => stored.get(name) ?? assert.fail(name)
+      await trimList(storage, 'a/0', [segment('a/0#0')])
+      if (next === 'a cut') await trimList(storage, 'a/0', [segment('a/0#1')])
+      else await appendTo(storage, 'a/0')
+      await storage.remove(commitKey('b', 4), never)
+      const { lost } = await repair(storage)
+      assert.deepEqual(lost, [], next)
+      const { start_offset, end_offset, records, gaps } = await partitionOf(storage, 'a')
+      const expected = next === 'a cut' ? [20n, 30n, 10, []] : [10n, 40n, 30, []]
+      assert.deepEqual([start_offset, end_offset, records, gaps], expected, next)
+    }
+  })
+
+  test('says that retention may have cut off what is gone at the beginning where a lost commit may have done so', async () => {
+    const cases: Record<string, { commit: boolean; object: 'gone' | 'cut short'; isSaid: boolean }> = {
+      'a commit and the object are gone': { commit: true, object: 'gone', isSaid: true },
+      'the object is there, and damaged': { commit: true, object: 'cut short', isSaid: false },
+      'no commit is lost': { commit: false, object: 'gone', isSaid: false },
+    }
+    for (const [name, { commit, object, isSaid }] of Object.entries(cases)) {
+      const storage = openMemoryStorage()
+      const stored = await writeLog(storage, [
+        ...[[{ list: 'a/0' }], [{ list: 'a/0' }], [{ list: 'c/0' }], [{ list: 'c/0' }]],
+      ])
+      const { key } = stored.get('a/0#0') ?? assert.fail()
+      if (object === 'gone') await storage.remove(key, never)
+      else await storage.replace(key, Buffer.from('short'), never)
+      if (commit) await storage.remove(commitKey('b', 3), never)
+      const { lost } = await repair(storage)
+      const [first] = lost.filter(({ topic }) => topic === 'topic-a')
+      const range = { topic: 'topic-a', partition: 0, from: 0n, to: 10n, at_end: false }
+      assert.deepEqual(first, { ...range, ...(isSaid && { may_be_cut_off: true }) }, name)
+      assert.deepEqual(
+        (await partitionOf(storage, 'a')).gaps.map(({ from, to }) => [from, to]),
+        [[0n, 10n]],
+        name,
+      )
+    }
+  })
+
+  test('does not take what a lost commit has merged for something that retention has cut off', async () => {
     const storage = openMemoryStorage()
     const stored = await writeLog(storage, [[{ list: 'a/0' }], [{ list: 'a/0' }], [{ list: 'a/0' }]])
-    const segment = (name: string) => stored.get(name) ?? assert.fail(name)
-    await trimList(storage, 'a/0', [segment('a/0#0')])
-    await trimList(storage, 'a/0', [segment('a/0#1')])
+    const sources = ['a/0#0', 'a/0#1'].map(name => stored.get(name) ?? assert.fail(name))
+    const bytes = Buffer.concat(await Promise.all(sources.map(({ key }) => storage.read(key, never))))
+    const key = `b/kafka/topic-a/0/${'0'.repeat(20)}.merged.log`
+    const merged = { ...(await storeSegment(storage, key, [bytes], false)), end_offset: 20n, batches: 2, records: 20 }
+    await changeList(storage, 'a/0', before => ({ after: { ...before, segments: 2 }, parts: [merged, [2, 3]] }))
+    await appendTo(storage, 'a/0')
+    for (const one of sources) await storage.remove(one.key, never)
     await storage.remove(commitKey('b', 4), never)
     const { lost } = await repair(storage)
-    // The object is gone, and which commit has cut it off is not known any more.
-    assert.deepEqual(lost, [{ topic: 'topic-a', partition: 0, from: 10n, to: 20n, at_end: false }])
-    const { start_offset, end_offset, records } = await partitionOf(storage, 'a')
-    assert.deepEqual([start_offset, end_offset, records], [10n, 30n, 10])
+    const range = { topic: 'topic-a', partition: 0, from: 0n, to: 20n, at_end: false }
+    assert.deepEqual(lost, [{ ...range, may_be_cut_off: true }])
+  })
+
+  test('adds cuts of retention to the right start where a lost commit has put a reread in the place of a list', async () => {
+    const storage = openMemoryStorage()
+    await writeLog(storage, [[{ list: 'a/0', row: { compaction } }], [{ list: 'a/0' }], [{ list: 'a/0' }]])
+    // The reread has other segments than the list that it replaces: from 0 to 15 and from 15 to 30.
+    const reread: Segment[] = []
+    for (const from of [0n, 15n]) {
+      const key = `b/kafka/topic-a/0/${String(from).padStart(20, '0')}.reread00.log`
+      reread.push(await storeSegment(storage, key, [encodeRun(from, 15)], false))
+    }
+    await changeList(storage, 'a/0', before => ({ after: { ...before, segments: 2 }, parts: reread, isNew: true }))
+    await appendTo(storage, 'a/0')
+    for (const segment of reread) await trimList(storage, 'a/0', [segment])
+    await storage.remove(commitKey('b', 4), never)
+    const { lost } = await repair(storage)
+    assert.deepEqual(lost, [])
+    const { start_offset, end_offset, records, gaps } = await partitionOf(storage, 'a')
+    assert.deepEqual([start_offset, end_offset, records, gaps], [30n, 40n, 10, []])
+  })
+
+  test('begins with the first segment of a list that a later commit has merged, though a lost one has put a reread there', async () => {
+    const storage = openMemoryStorage()
+    await writeLog(storage, [[{ list: 'a/0', row: { compaction } }], [{ list: 'a/0' }], [{ list: 'a/0' }]])
+    const reread: Segment[] = []
+    for (const from of [10n, 20n]) {
+      const key = `b/kafka/topic-a/0/${String(from).padStart(20, '0')}.reread00.log`
+      reread.push(await storeSegment(storage, key, [encodeRun(from, 10)], false))
+    }
+    const start = { start_offset: 10n, records: 20, segments: 2 }
+    await changeList(storage, 'a/0', before => ({ after: { ...before, ...start }, parts: reread, isNew: true }))
+    const key = `b/kafka/topic-a/0/${'10'.padStart(20, '0')}.merged00.log`
+    const batches = [encodeRun(10n, 10), encodeRun(20n, 10)]
+    const merged = await storeSegment(storage, key, batches, false)
+    await changeList(storage, 'a/0', before => ({ after: { ...before, segments: 1 }, parts: [merged] }))
+    await storage.remove(commitKey('b', 4), never)
+    const { lost } = await repair(storage)
+    const { start_offset, end_offset, records, gaps } = await partitionOf(storage, 'a')
+    assert.deepEqual([lost, start_offset, end_offset, records, gaps], [[], 10n, 30n, 20, []])
+  })
+
+  test('begins with the state that later commits name, though its own commit and all before it are gone', async () => {
+    const world = new World()
+    await (await LogRun.open(world, 'a')).rounds(10, HOUR)
+    await world.prune({ graceMs: 0, olderThanMs: 5.5 * HOUR })
+    world.clock.pass(HOUR)
+    await (await LogRun.open(world, 'a')).rounds(2, HOUR)
+    await world.prune({ graceMs: 2.5 * HOUR })
+    const { storage } = world
+    const cut = commitKey('a', 11)
+    assert.equal(world.keys('a/commits/')[0], cut, 'it has cut off something, and is the oldest that is left')
+    const truth = await openBackup(storage, 'a', never)
+    await storage.remove(cut, never)
+    const { base, lost_commits, lost, generation } = await repair(storage, 'a')
+    assert.deepEqual([base, lost_commits, generation], [10, [{ from: 11, to: 11 }], truth.generation + 1])
+    assert.deepEqual(lost, [])
+    const { topics } = await openBackup(storage, 'a', never)
+    const ranges = (all: typeof topics) =>
+      all.flatMap(({ partitions }) => partitions.map(one => [one.start_offset, one.end_offset, one.records]))
+    assert.deepEqual(ranges(topics), ranges(truth.topics))
   })
 
   test('keeps what can be read of a list that began in a lost commit, also behind a cut of retention', async () => {
