@@ -62,6 +62,12 @@ export function keepMemory(bytes: Buffer): Buffer {
   return bytes
 }
 
+/** As `keepMemory`, for who knows when none of the others uses a part of it any more, and then calls the returned function. */
+export function keepUntilFreed(bytes: Buffer): () => void {
+  // Other memory may belong to someone else, too.
+  return lent.delete(bytes.buffer) ? () => freeMemory(bytes) : () => undefined
+}
+
 /**
  * Frees the memory at once, for who received it alone: the collector runs late, because it sees small objects only, and often,
  * because it counts what they refer to. Memory that small buffers share stays.

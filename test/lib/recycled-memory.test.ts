@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { giveBackMemory, keepMemory, shareMemory, takeMemory } from '../../src/lib/recycled-memory.ts'
+import { giveBackMemory, keepMemory, keepUntilFreed, shareMemory, takeMemory } from '../../src/lib/recycled-memory.ts'
 
 const MIB = 1 << 20
 
@@ -43,6 +43,19 @@ test('what someone keeps is lent to no one, although a reader of a part of it gi
   giveBackMemory(kept.subarray(0, 1000))
   const others = Array.from({ length: 200 }, () => takeMemory(300_000))
   assert.ok(others.every(({ buffer }) => buffer !== kept.buffer))
+})
+
+test('what someone frees later is lent to no one meanwhile, and memory from elsewhere is never freed', () => {
+  const kept = takeMemory(300_000)
+  const free = keepUntilFreed(kept)
+  giveBackMemory(kept.subarray(0, 1000))
+  const others = Array.from({ length: 200 }, () => takeMemory(300_000))
+  assert.ok(others.every(({ buffer }) => buffer !== kept.buffer))
+  free()
+  assert.equal(kept.length, 0)
+  const foreign = Buffer.allocUnsafeSlow(300_000)
+  keepUntilFreed(foreign)()
+  assert.equal(foreign.length, 300_000)
 })
 
 test('memory is shared while someone shares it, and such memory is lent to no one afterwards', () => {

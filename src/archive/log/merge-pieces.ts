@@ -49,16 +49,20 @@ export async function mergePieces(
     sorted.flatMap(({ sources }) => sources),
   )
   const damaged: DamagedSource[] = []
-  const pieces = await mergeToPieces(sorted, storage, parts, damaged, signal)
-  const segments = await runPool(
-    sorted.filter(({ into }) => into.kind === 'segment'),
-    SEGMENTS_AT_ONCE,
-    async merge => {
-      const segment = await writeSegment(merge, storage, parts, signal).catch(noteIn(damaged))
-      return segment && mergedTo(merge, segment)
-    },
-  )
-  return { merged: [...pieces, ...segments.filter(one => one !== undefined)], damaged }
+  try {
+    const pieces = await mergeToPieces(sorted, storage, parts, damaged, signal)
+    const segments = await runPool(
+      sorted.filter(({ into }) => into.kind === 'segment'),
+      SEGMENTS_AT_ONCE,
+      async merge => {
+        const segment = await writeSegment(merge, storage, parts, signal).catch(noteIn(damaged))
+        return segment && mergedTo(merge, segment)
+      },
+    )
+    return { merged: [...pieces, ...segments.filter(one => one !== undefined)], damaged }
+  } finally {
+    storage.close()
+  }
 }
 
 async function mergeToPieces(
@@ -81,6 +85,7 @@ async function mergeToPieces(
       const facts = joinedFacts(sources)
       await packs.add({ level: into.level, plain, facts, compressed: isCompressible(plain, compression) })
       written.push(merge)
+      storage.freeReplaced()
     }
     const segments = await packs.finish()
     return written.map((merge, i) => mergedTo(merge, segments[i] as Segment))

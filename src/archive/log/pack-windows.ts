@@ -1,5 +1,5 @@
 import { hasCode } from '../../errors.ts'
-import { keepMemory } from '../../lib/recycled-memory.ts'
+import { keepUntilFreed } from '../../lib/recycled-memory.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Segment } from '../manifest.ts'
 
@@ -19,16 +19,20 @@ interface ReadWindow extends Window {
   bytes: Promise<Buffer>
   /** Once they are read. */
   read: Buffer | undefined
+  free: (() => void) | undefined
 }
 
 /**
  * Reads many pieces with few requests. The caller asks for the pieces that it has announced, those of each pack in the order
- * of their positions. One window of each pack is kept.
+ * of their positions. One window of each pack is kept. The collector would leave those before it for as long as they fit into 64 MB, so
+ * the caller says when nothing of them is in use.
  */
 export class PackWindows implements Pick<Storage, 'readRange'> {
   readonly #storage: Pick<Storage, 'readRange'>
   readonly #windows: ReadonlyMap<string, readonly Window[]>
   readonly #kept = new Map<string, ReadWindow>()
+  /** Those whose packs have another window by now. */
+  #replaced: ReadWindow[] = []
 
   constructor(storage: Pick<Storage, 'readRange'>, pieces: readonly Segment[]) {
     this.#storage = storage
@@ -62,6 +66,20 @@ export class PackWindows implements Pick<Storage, 'readRange'> {
     return window.read.subarray(start, start + size)
   }
 
+  /** For a moment in which nothing that was read is in use: frees the windows that are not read from any more. */
+  freeReplaced(): void {
+    if (this.#replaced.length === 0) return
+    for (const { free } of this.#replaced) free?.()
+    this.#replaced = []
+  }
+
+  /** Frees all windows. Nothing that was read may be in use. */
+  close(): void {
+    this.freeReplaced()
+    for (const { free } of this.#kept.values()) free?.()
+    this.#kept.clear()
+  }
+
   #windowOf(key: string, start: number, end: number, signal: AbortSignal): ReadWindow | undefined {
     const kept = this.#kept.get(key)
     if (kept && kept.start <= start && end <= kept.end) return kept
@@ -69,16 +87,21 @@ export class PackWindows implements Pick<Storage, 'readRange'> {
     if (!window) return undefined
     const length = window.end - window.start
     // Its pieces share the memory, and readers of pieces give back what they have read.
-    const bytes = this.#storage.readRange(key, window.start, length, signal).then(keepMemory)
-    const begun: ReadWindow = { ...window, bytes, read: undefined }
+    const begun: ReadWindow = {
+      ...window,
+      bytes: this.#storage.readRange(key, window.start, length, signal),
+      read: undefined,
+      free: undefined,
+    }
+    begun.bytes = begun.bytes.then(read => {
+      begun.read = read
+      begun.free = keepUntilFreed(read)
+      return read
+    })
+    // Those who wait for the bytes meet the failure.
+    begun.bytes.catch(() => undefined)
+    if (kept) this.#replaced.push(kept)
     this.#kept.set(key, begun)
-    bytes.then(
-      read => {
-        begun.read = read
-      },
-      // Those who wait for the bytes meet the failure.
-      () => undefined,
-    )
     return begun
   }
 }

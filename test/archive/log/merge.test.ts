@@ -291,43 +291,59 @@ test('near ranges are read at once, far and large ones for themselves', () => {
   assert.deepEqual(planWindows([...near, large]), [{ start: 0, end: 30 }, large])
 })
 
-test('pieces that lie in one window of a pack are read intact, although the memory of others is given back', async () => {
-  const memory = openMemoryStorage()
-  const now = () => new Date(start).toISOString()
-  const packs = (run: string) => new PackSet(memory, { backupId: 'b', run, maxPieceBytes: 1e6, now }, signal)
-  const lists = Array.from({ length: 8 }, (_, i) => `list${i}`)
-  const expected = new Map<string, Buffer[]>()
-  const sources = new Map<string, Segment[]>()
+/** Three pieces of 60 kB for each of 80 lists, in packs that are read in three windows each. */
+async function storeLargePieces(memory: Storage): Promise<Map<string, { sources: Segment[]; expected: Buffer[] }>> {
+  const lists = new Map<string, { sources: Segment[]; expected: Buffer[] }>()
+  for (let i = 10; i < 90; i++) lists.set(`list${i}`, { sources: [], expected: [] })
   for (let round = 0; round < 3; round++) {
-    const set = packs(`r${round}`)
-    const added = lists.map(async list => {
+    const set = new PackSet(memory, { backupId: 'b', run: `r${round}`, maxPieceBytes: 1e6, now }, signal)
+    const added = [...lists].map(async ([list, one]) => {
       const batch = encodeBatch({ baseOffset: BigInt(round), records: [{ value: randomBytes(60_000) }] })
-      expected.set(list, [...(expected.get(list) ?? []), batch])
+      one.expected.push(batch)
       const piece = { list, plain: batch, facts: factsFor(BigInt(round), 1), compressed: true }
-      return { list, durable: (await storePiece(set, piece)).durable }
+      return { one, durable: (await storePiece(set, piece)).durable }
     })
     const handed = await Promise.all(added)
     await set.flush()
-    for (const { list, durable } of handed) sources.set(list, [...(sources.get(list) ?? []), await durable])
+    for (const { one, durable } of handed) one.sources.push(await durable)
   }
-  const merges = lists.map(
-    (list): Merge => ({ list, from: 0, to: 3, sources: sources.get(list) ?? [], into: { kind: 'segment' } }),
-  )
-  const openSegment = ({ list }: Merge) => SegmentWriter.open(memory, `b/kafka/t/${list}`, true, signal)
-  const stream = new PackStream(memory, { backupId: 'b', run: 'm', maxPieceBytes: 1e6, now }, signal)
-  const parts = { storage: memory, packs: stream, compression: 'auto' as const, openSegment }
-  const { merged, damaged } = await mergePieces(merges, parts, signal)
-  assert.deepEqual(
-    damaged.map(({ error }) => error.message),
-    [],
-  )
-  for (const { list, result } of merged) {
-    const found: Buffer[] = []
-    for await (const bytes of readSegment(memory, result, signal)) found.push(Buffer.from(bytes))
-    assert.ok(Buffer.concat(found).equals(Buffer.concat(expected.get(list) ?? [])), list)
-  }
-  assert.equal(merged.length, lists.length)
-})
+  return lists
+}
+
+const now = () => new Date(start).toISOString()
+
+for (const into of [{ kind: 'segment' }, { kind: 'piece', level: 1 }] as const) {
+  test(`pieces that lie in one window of a pack are read intact for a ${into.kind}, and its memory is freed behind them`, async () => {
+    const memory = openMemoryStorage()
+    const lists = await storeLargePieces(memory)
+    const windows: Buffer[] = []
+    let most = 0
+    const readRange: Storage['readRange'] = async (...range) => {
+      most = Math.max(most, windows.filter(({ length }) => length > 0).length)
+      windows.push(await memory.readRange(...range))
+      return windows.at(-1) as Buffer
+    }
+    const merges = [...lists].map(([list, { sources }]): Merge => ({ list, from: 0, to: 3, sources, into }))
+    const openSegment = ({ list }: Merge) => SegmentWriter.open(memory, `b/kafka/t/${list}`, true, signal)
+    const packs = new PackStream(memory, { backupId: 'b', run: 'm', maxPieceBytes: 1e6, now }, signal)
+    const parts = { storage: { ...memory, readRange }, packs, compression: 'auto' as const, openSegment }
+    const { merged, damaged } = await mergePieces(merges, parts, signal)
+    assert.deepEqual(
+      damaged.map(({ error }) => error.message),
+      [],
+    )
+    assert.equal(windows.length, 9)
+    assert.ok(windows.every(({ length }) => length === 0))
+    // One for each pack, and while pieces across the ends of two are read, the next ones.
+    if (into.kind === 'piece') assert.ok(most <= 5, `${most} windows were in memory`)
+    for (const { list, result } of merged) {
+      const found: Buffer[] = []
+      for await (const bytes of readSegment(memory, result, signal)) found.push(Buffer.from(bytes))
+      assert.ok(Buffer.concat(found).equals(Buffer.concat(lists.get(list)?.expected ?? [])), list)
+    }
+    assert.equal(merged.length, lists.size)
+  })
+}
 
 test('two sets of packs with the same short name of a run write different objects', async () => {
   const storage = openMemoryStorage()
