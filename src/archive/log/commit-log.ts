@@ -131,12 +131,12 @@ export class CommitLog {
     const newest = this.#generation
     for (let due = dueRollup(this.#chain, newest); due; due = dueRollup(this.#chain, newest)) {
       const { from, to, level } = due
-      const whole = this.#held.take(level - 1, from, to) ?? (await readRollupSources(this.#reader(), due, signal))
+      const held = level === 1 ? this.#held.take(from, to) : undefined
+      const whole = held ?? (await readRollupSources(this.#reader(), due, signal))
       const writer = this.#newWriter()
       const keyOf = (number: number) => rollupKey(this.#backupId, from, to, writer, number)
       const target = { storage: this.#storage, backupId: this.#backupId, keyOf }
       const documents = await writeChange(target, whole, signal)
-      this.#held.add(level, from, to, whole)
       this.#chain = withRollup(this.#chain, due, documents)
     }
     if (isCheckpointDue(this.#chain, newest, this.#checkpointBytes)) await this.checkpoint(signal, onList)
@@ -167,7 +167,7 @@ export class CommitLog {
     this.#state = applyChange(this.#state, change)
     this.#generation = generation
     this.#previous = ref
-    this.#held.add(0, generation, generation, change)
+    this.#held.add(generation, change)
   }
 
   /** What another writer has committed before this one began has to be read. */

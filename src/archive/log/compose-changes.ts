@@ -111,7 +111,7 @@ export function composeParts(first: readonly ListPart[] | undefined, second: rea
   const parts: ListPart[] = []
   const slices = new Slices(first)
   for (const part of second) {
-    if (isBaseRange(part)) for (const one of slices.take(part)) pushPart(parts, one)
+    if (isBaseRange(part)) slices.take(part, parts)
     else pushPart(parts, part)
   }
   return parts
@@ -146,7 +146,8 @@ class Slices {
     this.#parts = parts
   }
 
-  *take([from, to]: BaseRange): Generator<ListPart> {
+  /** Adds those of a range. Not a generator: the merges of a round take ranges of thousands of lists. */
+  take([from, to]: BaseRange, target: ListPart[]): void {
     if (from < this.#position) {
       this.#next = 0
       this.#position = 0
@@ -155,7 +156,7 @@ class Slices {
       const length = isBaseRange(part) ? part[1] - part[0] : 1
       const begin = Math.max(from - this.#position, 0)
       const end = Math.min(to - this.#position, length)
-      if (begin < end) yield isBaseRange(part) ? [part[0] + begin, part[0] + end] : part
+      if (begin < end) pushPart(target, isBaseRange(part) ? [part[0] + begin, part[0] + end] : part)
       // The next range may begin inside this part.
       if (this.#position + length > to) return
       this.#position += length
@@ -164,12 +165,19 @@ class Slices {
   }
 }
 
+/** Lists with so many parts have their keys looked up. */
+const MANY_PARTS = 32
+
 function notePassing(before: readonly ListPart[], after: readonly ListPart[], passing: Map<string, NamedObject>): void {
   let same = 0
   while (same < before.length && before[same] === after[same]) same++
-  if (same === before.length) return
-  const named = new Set(after.flatMap(part => (isBaseRange(part) ? [] : [part.key])))
-  for (const part of before.slice(same)) {
-    if (!isBaseRange(part) && !named.has(part.key)) passing.set(part.key, objectOf(part))
+  let named: Set<string> | undefined
+  for (let i = same; i < before.length; i++) {
+    const part = before[i] as ListPart
+    // Most pieces lie in packs that another list has noted.
+    if (isBaseRange(part) || passing.has(part.key)) continue
+    if (after.length > MANY_PARTS) named ??= new Set(after.flatMap(one => (isBaseRange(one) ? [] : [one.key])))
+    const isNamed = named ? named.has(part.key) : after.some(one => !isBaseRange(one) && one.key === part.key)
+    if (!isNamed) passing.set(part.key, objectOf(part))
   }
 }

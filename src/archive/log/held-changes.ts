@@ -2,26 +2,27 @@ import { ROLL_UP } from './chain.ts'
 import type { Change } from './change.ts'
 import { ComposedChange } from './compose-changes.ts'
 
-/** Of one level. Normally there is one; more where roll-ups fail for a while. */
+/** Of commits that are to be rolled up. Normally there is one; more where roll-ups fail for a while. */
 const MAX_BLOCKS = 4
 
-/** The changes of so many documents that follow one another. */
+/** The changes of commits that follow one another. */
 interface Block {
   from: number
   to: number
-  documents: number
   composed: ComposedChange
 }
 
 /**
- * The changes that a writer has committed and not rolled up yet, composed as they come: a roll-up does not have to read the
- * documents that it is made of. They need memory for the lists that have changed, not for each commit. What is not here is
- * read from the store.
+ * The changes that a writer has committed, composed as they come: those that are not rolled up yet, and all since the checkpoint. Neither a
+ * roll-up of commits nor a checkpoint has to read documents then. They need memory for the lists that have changed, not for each commit. Changes of
+ * roll-ups are not held, because they would name pieces that were merged since, tens of thousands where there are many partitions: what is made of them,
+ * and everything else that is not here, is read from the store.
  */
 export class HeldChanges {
-  /** By level: commits, then the roll-ups of each level. */
-  #levels: Block[][] = []
-  /** The first commit that is in no roll-up: blocks of commits are counted from here, as roll-ups are. */
+  /** Of commits that are in no roll-up. */
+  #blocks: Block[] = []
+  #all: Block | undefined
+  /** The first commit that is in no roll-up: blocks are counted from here, as roll-ups are. */
   #first: number
 
   constructor(first: number) {
@@ -30,48 +31,39 @@ export class HeldChanges {
 
   /** Forgets everything. `first` is the first commit that is in no roll-up. */
   restart(first: number): void {
-    this.#levels = []
+    this.#blocks = []
+    this.#all = undefined
     this.#first = first
   }
 
-  /** A commit, which is level 0, or a roll-up was written. */
-  add(level: number, from: number, to: number, change: Change): void {
-    this.#levels[level] ??= []
-    const blocks = this.#levels[level]
-    const last = blocks.at(-1)
-    const isBegin = level === 0 && (from - this.#first) % ROLL_UP === 0
-    if (last && last.to === from - 1 && last.documents < ROLL_UP && !isBegin) {
-      last.composed.add(change)
-      last.documents++
-      last.to = to
-      return
-    }
-    const composed = new ComposedChange()
-    composed.add(change)
-    blocks.push({ from, to, documents: 1, composed })
-    if (blocks.length > MAX_BLOCKS) blocks.shift()
+  /** A commit was made. */
+  add(generation: number, change: Change): void {
+    const isBegin = (generation - this.#first) % ROLL_UP === 0
+    const block = extended(isBegin ? undefined : this.#blocks.at(-1), generation, change)
+    if (block !== this.#blocks.at(-1)) this.#blocks.push(block)
+    if (this.#blocks.length > MAX_BLOCKS) this.#blocks.shift()
+    this.#all = extended(this.#all, generation, change)
   }
 
-  /** The change of exactly these generations; undefined where it has to be read. They are no longer held. */
-  take(level: number, from: number, to: number): Change | undefined {
-    const blocks = this.#levels[level] ?? []
-    const found = blocks.find(one => one.from === from && one.to === to)
-    this.#levels[level] = blocks.filter(one => one.from > to)
+  /** The change of exactly these commits; undefined where it has to be read. They are no longer held for a roll-up. */
+  take(from: number, to: number): Change | undefined {
+    const found = this.#blocks.find(one => one.from === from && one.to === to)
+    this.#blocks = this.#blocks.filter(one => one.from > to)
     return found?.composed.change
   }
 
   /** Everything from a generation to the newest, for a checkpoint that the next commits follow. Undefined where it has to be read. */
   takeAll(from: number, to: number): Change | undefined {
-    const blocks = this.#levels.flat().sort((a, b) => a.from - b.from)
+    const all = this.#all
     this.restart(to + 1)
-    const [first, ...others] = blocks
-    if (!first || first.from !== from || blocks.at(-1)?.to !== to) return undefined
-    let end = first.to
-    for (const block of others) {
-      if (block.from !== end + 1) return undefined
-      first.composed.add(block.composed.change)
-      end = block.to
-    }
-    return first.composed.change
+    return all?.from === from && all.to === to ? all.composed.change : undefined
   }
+}
+
+/** The block with one more commit; a new one where there is none that the commit follows. */
+function extended(block: Block | undefined, generation: number, change: Change): Block {
+  const one = block?.to === generation - 1 ? block : { from: generation, to: generation, composed: new ComposedChange() }
+  one.composed.add(change)
+  one.to = generation
+  return one
 }

@@ -8,6 +8,7 @@ import type { ListTails } from './list-tails.ts'
 import type { Merged, MergeResults } from './merge-pieces.ts'
 import { type Merge, type MergeRules, planMerges, planSegmentMerges } from './plan-merges.ts'
 import { QuietMerging } from './quiet-merging.ts'
+import type { RowChange } from './row-change.ts'
 
 /** Merges are looked for every so many rounds, so that one object holds the results of many. */
 const ROUNDS_BETWEEN = 4
@@ -175,6 +176,9 @@ function addedBy(change: ListChange | undefined): number {
   return change?.parts ? change.parts.length - 1 : 0
 }
 
+/** One for all lists. */
+const noRowChange: RowChange = { offsets: [0n, 0n, 0n, 0n], sums: [], set: {}, unset: [] }
+
 /** Pure. Records stay the same; how many segments hold them, and in how many bytes, changes. */
 function mergeOf(merged: readonly Merged[], count: number): ListChange {
   const sorted = merged.toSorted((a, b) => a.from - b.from)
@@ -190,6 +194,5 @@ function mergeOf(merged: readonly Merged[], count: number): ListChange {
     storedBytes += result.size - sources.reduce((sum, { size }) => sum + size, 0)
   }
   if (position < count) parts.push([position, count])
-  const row = { offsets: [0n, 0n, 0n, 0n], sums: [0, 0, 0, 0, storedBytes, segments], set: {}, unset: [] }
-  return { isNew: false, row, parts }
+  return { isNew: false, row: { ...noRowChange, sums: [0, 0, 0, 0, storedBytes, segments] }, parts }
 }
