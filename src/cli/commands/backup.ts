@@ -29,7 +29,6 @@ export async function run(session: Session): Promise<number> {
   if (options.dryRun) return showDryRun(session, job)
   const isPart = shard !== undefined || options.commit
   if (isPart && job.backup.continuous) throw together('--shard and --commit', '`backup.continuous`')
-  if (job.backup.continuous) tuneCollector()
   const location = formatLocation(job.storage)
   if (shard) {
     const report = await watchJob(session, shown, hooks => actions.runShardJob(job, shard, hooks, signal))
@@ -38,7 +37,9 @@ export async function run(session: Session): Promise<number> {
     return 0
   }
   const act = options.commit ? actions.commitShardsJob : actions.runBackupJob
-  const report = await watchJob(session, shown, hooks => act(job, hooks, signal))
+  const report = await watchJob(session, shown, hooks =>
+    act(job, job.backup.continuous ? tuneCollector(hooks) : hooks, signal),
+  )
   session.outcome.note(backupFacts(report))
   session.print(
     () => formatReport(report, location, session.style),

@@ -1,17 +1,23 @@
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { Hooks } from '../../jobs/parts.ts'
+import type { OnProgress, ProgressEvent } from '../../observe/progress.ts'
 
 /** In percent of what is in use after a collection. */
 const HEAP_GROWTH = 15
 /** For objects that may be short-lived. The runtime starts with a megabyte, and bin/kafka-backup.js keeps it from growing. */
 const NEW_SPACE_BYTES = 4 << 20
 const MAX_ATTEMPTS = 500
+/** Growth that a step of a round may leave behind: this part of what was in use, and no less than so many bytes. */
+const STEP_GROWTH = 0.25
+const MIN_STEP_BYTES = 12 << 20
 
 /**
  * A run without end shares its machine with others, and its rounds allocate several times what it holds. Collected earlier, its heap stays
  * smaller. With more room for new objects, most of those of a round are gone before they are moved to the heap of the others.
- * `BENCH_PART=continuous make bench` measures what both cost.
+ * `BENCH_PART=continuous make bench` measures what both cost. Returns the hooks for the run.
  */
-export function tuneCollector(): void {
+export function tuneCollector(hooks: Hooks): Hooks {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`)
   // Each thread that helps would fill its own pages of the old heap.
   setFlagsFromString('--no-parallel-scavenge')
@@ -22,6 +28,34 @@ export function tuneCollector(): void {
     for (let i = 0; i < 64; i++) survivors.push(new Array(128).fill(i))
   }
   setFlagsFromString('--semi-space-growth-factor=1')
+  const collect = collectBetweenSteps()
+  const onProgress: OnProgress = event => {
+    hooks.onProgress(event)
+    collect(event)
+  }
+  return { ...hooks, onProgress }
+}
+
+/** What a round has just finished is garbage now, or what it is about to do allocates much in one go. */
+const stepEnds = new Set<ProgressEvent['type']>(['planned', 'bounds', 'round'])
+
+/**
+ * The runtime collects while the program continues, and lets the heap grow by up to 32 MB more than it should meanwhile. Many partitions allocate as much
+ * within one step, so the heap is collected before the next one.
+ */
+function collectBetweenSteps(): OnProgress {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  setFlagsFromString('--no-expose-gc')
+  let leastBytes = Number.POSITIVE_INFINITY
+  return ({ type }) => {
+    if (!stepEnds.has(type)) return
+    const usedBytes = getHeapStatistics().used_heap_size
+    leastBytes = Math.min(leastBytes, usedBytes)
+    if (usedBytes - leastBytes < Math.max(MIN_STEP_BYTES, STEP_GROWTH * leastBytes)) return
+    collect()
+    leastBytes = getHeapStatistics().used_heap_size
+  }
 }
 
 function newSpaceBytes(): number {
