@@ -77,6 +77,26 @@ export function* formatJsonPieces(value: unknown, indent = 2): Generator<string>
   yield piece
 }
 
+/**
+ * What `formatJson` returns, in many texts: one for each item of a list, of the value itself or of an object in it, to this depth. All of a large document as
+ * one text would be in memory twice while it is formatted.
+ */
+export function* formatJsonItems(value: unknown, depth = 3): Generator<string> {
+  const isList = Array.isArray(value)
+  if (depth === 0 || !(isList || isPlain(value)) || 'toJSON' in value) {
+    yield formatJson(value)
+    return
+  }
+  let before = isList ? '[' : '{'
+  for (const [name, item] of isList ? value.entries() : ownEntries(value)) {
+    yield isList ? before : `${before}${JSON.stringify(name)}:`
+    if (isList) yield formatJson(item ?? null)
+    else yield* formatJsonItems(item, depth - 1)
+    before = ','
+  }
+  yield before === ',' ? (isList ? ']' : '}') : isList ? '[]' : '{}'
+}
+
 function* objectParts(value: object, indent: number): Generator<string> {
   const line = `\n${' '.repeat(indent)}`
   let before = `{${line}`

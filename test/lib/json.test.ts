@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  doubleOf,
-  formatJson,
-  formatJsonPieces,
-  formatJsonStart,
-  parseExactJson,
-  parseJson,
-} from '../../src/lib/json.ts'
+import { doubleOf, formatJson, formatJsonItems, formatJsonPieces, formatJsonStart, parseExactJson, parseJson } from '../../src/lib/json.ts'
 
 const beyond = [2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n), 2n ** 63n - 1n, -(2n ** 63n), 10n ** 30n]
 
@@ -106,4 +99,21 @@ test('the beginning of a text is that of the complete one, in every form', () =>
       }
     }
   }
+})
+
+test('JSON in texts for each item is the JSON of the whole', () => {
+  const list = [1, undefined, null, { x: 2n ** 63n, y: [] }, { toJSON: () => [1, 'ü€😀"'] }, [], {}]
+  const document = {
+    format: 'a "b"\n',
+    missing: undefined,
+    change: { lists: list, head: { deep: { deeper: { list } } }, none: {}, nothing: null },
+    list,
+    own: { toJSON: () => ({ a: 1 }) },
+    raw: JSON.rawJSON('12345678901234567890'),
+    at: new Date(0),
+  }
+  for (const value of [document, list, [document], {}, [], 5, 'text', null, { only: undefined }]) {
+    assert.equal([...formatJsonItems(value)].join(''), formatJson(value))
+  }
+  assert.ok([...formatJsonItems({ change: { lists: [document, document] } })].filter(text => text.length > 99).length === 2)
 })

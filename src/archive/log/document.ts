@@ -3,7 +3,7 @@ import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'n
 import type * as z from 'zod'
 import { readZstdFrame } from '../../batch/zstd-frame.ts'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
-import { formatJson } from '../../lib/json.ts'
+import { formatJsonItems } from '../../lib/json.ts'
 import { freeMemory } from '../../lib/recycled-memory.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { damaged, readNamed } from '../damage.ts'
@@ -52,14 +52,29 @@ export async function packDocument(document: object, key: string): Promise<Buffe
 /** Bytes of a hash between two line breaks. */
 const HASH_LINE_BYTES = 66
 
-/** Both lines, in memory that holds nothing else. Of large documents a second copy would be as large. */
+/** Memory for a document before its size is known. */
+const FIRST_BYTES = 256 << 10
+/** Of a unit of a text in UTF-8. */
+const MAX_UNIT_BYTES = 3
+
+/** Both lines, in memory that holds nothing else. Not as one text, which would be in memory as well. */
 function formatLines(document: object): Buffer {
-  const text = formatJson(document)
-  const bytes = Buffer.byteLength(text)
-  const plain = Buffer.allocUnsafeSlow(bytes + HASH_LINE_BYTES)
-  plain.write(text)
-  plain.write(`\n${hashOf(plain.subarray(0, bytes))}\n`, bytes, 'latin1')
-  return plain
+  let memory = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  let bytes = 0
+  for (const text of formatJsonItems(document)) {
+    const most = bytes + MAX_UNIT_BYTES * text.length + HASH_LINE_BYTES
+    if (most > memory.length) memory = enlarged(memory, bytes, most)
+    bytes += memory.write(text, bytes)
+  }
+  const end = bytes + memory.write(`\n${hashOf(memory.subarray(0, bytes))}\n`, bytes, 'latin1')
+  return memory.subarray(0, end)
+}
+
+function enlarged(memory: Buffer, usedBytes: number, leastBytes: number): Buffer {
+  const larger = Buffer.allocUnsafeSlow(Math.max(2 * memory.length, leastBytes))
+  memory.copy(larger, 0, 0, usedBytes)
+  freeMemory(memory)
+  return larger
 }
 
 /** In this thread: each of the others would keep the memory that it once needed. */
