@@ -4,6 +4,7 @@ import { assertManifestKeys } from './assert-keys.ts'
 import { damaged } from './damage.ts'
 import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './layout.ts'
 import { manifestOf, writerManifestOf } from './log/as-manifest.ts'
+import type { DecodeChange } from './log/change-document.ts'
 import { commitNotFound, findNewestCommit, hasCommit, listCommits } from './log/list-commits.ts'
 import type { LogBase } from './log/log-writer.ts'
 import { isLogMarker } from './log/marker.ts'
@@ -138,7 +139,12 @@ export interface NewestState extends LogBase {
 }
 
 /** The newest committed state for one who continues it in the version that it has. Refuses an expired backup, and commits without their marker. */
-export async function newestState(storage: Storage, backupId: string, signal: AbortSignal): Promise<NewestState> {
+export async function newestState(
+  storage: Storage,
+  backupId: string,
+  signal: AbortSignal,
+  decode?: DecodeChange,
+): Promise<NewestState> {
   // At the same time: a store may be far away, and both are needed whatever the other says.
   const [{ manifests, mark }, commit] = await Promise.all([
     scanManifests(storage, backupId, signal),
@@ -151,7 +157,7 @@ export async function newestState(storage: Storage, backupId: string, signal: Ab
     return { manifest, isLog: false }
   }
   if (commit !== undefined) {
-    const opened = await openGeneration(storage, backupId, commit, signal)
+    const opened = await openGeneration(storage, backupId, commit, signal, decode)
     return { manifest: writerManifestOf(opened), opened, isLog: true }
   }
   // The writer that began with version 2 has not committed anything: the state is still that of version 1.

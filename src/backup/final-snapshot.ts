@@ -1,7 +1,7 @@
-import { type NewestState, newestState } from '../archive/catalog.ts'
+import type { NewestState } from '../archive/catalog.ts'
 import type { Draft } from '../archive/commit.ts'
 import { effectiveSetting } from '../archive/effective-settings.ts'
-import { commitState } from '../archive/log/commit-state.ts'
+import { commitState, newestRows } from '../archive/log/commit-state.ts'
 import type { Manifest, ManifestTopic } from '../archive/manifest.ts'
 import { renewCopies } from '../archive/newest-copies.ts'
 import type { SectionName } from '../archive/registry-section.ts'
@@ -33,7 +33,7 @@ export async function takeFinalSnapshot(
     limit.abort(new KafkaBackupError('INTERRUPTED', `it was not read within ${LIMIT_MS} ms`)),
   )
   try {
-    const base = await newestState(storage, options.backupId, limit.signal)
+    const base = await newestRows(storage, options.backupId, limit.signal)
     const { manifest } = base
     if (!manifest || !(manifest.carried_sections || manifest.topic_settings_at)) return
     const startedAt = formatUtc(clock.now())
@@ -181,7 +181,8 @@ async function commit(
   for (const message of warnings) if (!previous?.warnings.includes(message)) onProgress({ type: 'warning', message })
   const made = { ...next, tool_version: toolVersion, run: newRun(), created_at: formatUtc(clock.now()) }
   const confirm = () => confirmLease(parts, { backupId: next.backup_id, previous, keys: sectionKeys(taken) }, signal)
-  const committed = await commitState(storage, base, made, { newRun, nowMs: () => clock.now(), confirm }, signal)
+  const own = { newRun, nowMs: () => clock.now(), confirm, isQuick: true }
+  const committed = await commitState(storage, base, made, own, signal)
   for (const message of await renewCopies(storage, committed, signal)) onProgress({ type: 'warning', message })
   onProgress({ type: 'committed', generation: committed.generation, complete: committed.complete })
 }

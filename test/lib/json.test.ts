@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { doubleOf, formatJson, formatJsonItems, formatJsonPieces, formatJsonStart, parseExactJson, parseJson } from '../../src/lib/json.ts'
+import {
+  doubleOf,
+  formatJson,
+  formatJsonItems,
+  formatJsonPieces,
+  formatJsonStart,
+  parseExactJson,
+  parseJson,
+} from '../../src/lib/json.ts'
 
 const beyond = [2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n), 2n ** 63n - 1n, -(2n ** 63n), 10n ** 30n]
 
@@ -115,5 +123,7 @@ test('JSON in texts for each item is the JSON of the whole', () => {
   for (const value of [document, list, [document], {}, [], 5, 'text', null, { only: undefined }]) {
     assert.equal([...formatJsonItems(value)].join(''), formatJson(value))
   }
-  assert.ok([...formatJsonItems({ change: { lists: [document, document] } })].filter(text => text.length > 99).length === 2)
+  assert.ok(
+    [...formatJsonItems({ change: { lists: [document, document] } })].filter(text => text.length > 99).length === 2,
+  )
 })

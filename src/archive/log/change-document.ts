@@ -183,6 +183,15 @@ export function decodeTopics({ topics, removed_topics }: z.output<typeof changeS
   return decodeChange({ ...(topics && { topics }), ...(removed_topics && { removed_topics }) }, at)
 }
 
+/** Without the segments of its lists, which are most of the memory: for who needs only the state after it. */
+export function decodeRows(document: z.output<typeof changeSchema>, at: string): Change {
+  const lists = document.lists?.map(
+    ([list, isNew, offsets, sums, set, _parts, unset]): ListRowDocument =>
+      unset ? [list, isNew, offsets, sums, set, null, unset] : [list, isNew, offsets, sums, set],
+  )
+  return decodeChange({ ...document, packs: [], ...(lists && { lists }) }, at)
+}
+
 export function decodeChange(document: z.output<typeof changeSchema>, at: string): Change {
   const { packs = [], lists = [], removed_lists = [] } = document
   const changes = new Map<string, ListChange | null>()

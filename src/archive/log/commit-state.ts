@@ -1,8 +1,9 @@
 import type { Storage } from '../../storage/storage.ts'
-import type { NewestState } from '../catalog.ts'
+import { type NewestState, newestState } from '../catalog.ts'
 import { commitGeneration, type Draft, lineageOf } from '../commit.ts'
 import type { Manifest } from '../manifest.ts'
 import { stateOf } from './as-manifest.ts'
+import { decodeRows } from './change-document.ts'
 import { LogWriter } from './log-writer.ts'
 import { planChange } from './plan-change.ts'
 
@@ -13,8 +14,15 @@ interface StateParts {
   confirm?: (() => Promise<void>) | undefined
   /** Behind a checkpoint of the newest generation, so that this one can be opened without what came before. */
   isCheckpoint?: boolean
+  /** Nothing is rolled up, for who has the segments of no list and follows a writer that does it. */
+  isQuick?: boolean
   /** How many segments at the start of lists go, in version 2. */
   cut?: ReadonlyMap<string, number>
+}
+
+/** The newest state without the segments of any list, which of thousands of partitions take most of the memory. For a commit that `isQuick`. */
+export function newestRows(storage: Storage, backupId: string, signal: AbortSignal): Promise<NewestState> {
+  return newestState(storage, backupId, signal, decodeRows)
 }
 
 /** Commits a state without new segments as the next generation of a backup, in the version that it has. */
@@ -22,7 +30,7 @@ export async function commitState(
   storage: Storage,
   base: NewestState,
   manifest: Draft['manifest'],
-  { newRun, nowMs, confirm = async () => undefined, isCheckpoint = false, cut }: StateParts,
+  { newRun, nowMs, confirm = async () => undefined, isCheckpoint = false, isQuick = false, cut }: StateParts,
   signal: AbortSignal,
 ): Promise<Manifest> {
   if (!base.isLog) {
@@ -32,7 +40,7 @@ export async function commitState(
   const log = await LogWriter.open(storage, base, { backupId: manifest.backup_id, newRun, nowMs }, signal)
   // What is rolled up counts from this commit on.
   if (isCheckpoint) await log.checkpoint(signal)
-  else await log.tidy(signal)
+  else if (!isQuick) await log.tidy(signal)
   const before = log.state
   const after = stateOf({ ...manifest, ...lineageOf(manifest) })
   const countOf = (list: string) => before.lists.get(list)?.segments ?? 0

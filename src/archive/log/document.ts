@@ -59,7 +59,7 @@ const MAX_UNIT_BYTES = 3
 
 /** Both lines, in memory that holds nothing else. Not as one text, which would be in memory as well. */
 function formatLines(document: object): Buffer {
-  let memory = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  let memory: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
   let bytes = 0
   for (const text of formatJsonItems(document)) {
     const most = bytes + MAX_UNIT_BYTES * text.length + HASH_LINE_BYTES

@@ -62,7 +62,8 @@ export class HeldChanges {
 
 /** The block with one more commit; a new one where there is none that the commit follows. */
 function extended(block: Block | undefined, generation: number, change: Change): Block {
-  const one = block?.to === generation - 1 ? block : { from: generation, to: generation, composed: new ComposedChange() }
+  const one =
+    block?.to === generation - 1 ? block : { from: generation, to: generation, composed: new ComposedChange() }
   one.composed.add(change)
   one.to = generation
   return one
