@@ -42,6 +42,11 @@ export interface LeaseClaim {
   help?: string
   /** Called with the reason where a reader may not write a lease; a note where it is not given. */
   onUnleased?: (reason: string) => void
+  /**
+   * Called when a writer that works alone has written its lease, while it looks for others, and again if it then had to wait for one:
+   * what is read since the last call may only be changed by a writer that ends before it is seen, and then the commit is refused.
+   */
+  onWritten?: () => void
 }
 
 /** Names a process of a machine: a number alone is given to another process later. */

@@ -44,14 +44,15 @@ export function isRival(kind: string, other: Pick<FoundLease, 'role' | 'kind'>):
   )
 }
 
-function awaitPrune(lease: HeldLease, parts: LeaseParts, claim: LeaseClaim, signal: AbortSignal): Promise<void> {
+async function awaitPrune(lease: HeldLease, parts: LeaseParts, claim: LeaseClaim, signal: AbortSignal): Promise<void> {
   const observed = new Observed(parts.clock, longestWaitMs(claim))
   const isPrune = (other: FoundLease) => other.role === 'prune' && !observed.isExpired(other)
-  return awaitOthers(lease, parts, isPrune, signal, other => {
+  const hasWaited = await awaitOthers(lease, parts, isPrune, signal, other => {
     const wait = describeWait(observed.leftMs(other, lease.storeNow()), parts.clock)
     const message = `backup \`${claim.backupId}\` is being pruned (${other.holder}); ${wait}`
     parts.onProgress({ type: 'waiting', message })
   })
+  if (hasWaited) claim.onWritten?.()
 }
 
 async function beginShard(rivals: Rivals, signal: AbortSignal): Promise<HeldLease> {
@@ -98,6 +99,7 @@ async function tryBeginAlone(rivals: Rivals, number: number, signal: AbortSignal
     if (hasCode(error, 'STORAGE_EXISTS')) return undefined
     throw error
   }
+  claim.onWritten?.()
   try {
     if (!(await lease.others(signal)).some(other => rivals.isLive(other))) return lease
   } catch (error) {
@@ -187,20 +189,20 @@ function writtenOf({ key, modifiedMs }: FoundLease): string {
   return `${key} ${modifiedMs}`
 }
 
-/** Each is reported once. */
+/** Each is reported once. Answers whether there was one to wait for. */
 async function awaitOthers(
   lease: HeldLease,
   { clock }: LeaseParts,
   isAwaited: (other: FoundLease) => boolean,
   signal: AbortSignal,
   report: (other: FoundLease) => void,
-): Promise<void> {
+): Promise<boolean> {
   const reported = new Set<string>()
   // Of what was seen since its lease is there, nothing has to be read again.
   let others = lease.lastOthers ?? (await lease.others(signal))
   for (;;) {
     const awaited = others.find(isAwaited)
-    if (!awaited) return
+    if (!awaited) return reported.size > 0
     if (!reported.has(awaited.run)) report(awaited)
     reported.add(awaited.run)
     await clock.sleep(WAIT_MS, signal)

@@ -14,6 +14,8 @@ export interface EncryptedStorage extends Storage {
   keysFor(backupId: string, signal: AbortSignal): Promise<OpenKeys | undefined>
   /** The keys that a backup has; undefined where it is not encrypted. Makes none. */
   existingKeys(backupId: string, signal: AbortSignal): Promise<OpenKeys | undefined>
+  /** Reads whether a backup has keys, although it may be known: another process may have made them since. */
+  readKeysAgain(backupId: string, signal: AbortSignal): Promise<void>
   /** As `list`, with the sizes that the objects have in the store. */
   listStored(prefix: string, signal: AbortSignal): AsyncIterable<StoredObject>
 }
@@ -41,6 +43,7 @@ export function withEncryption(storage: Storage, options: KeyOptions): Encrypted
     writerBytes: storage.writerBytes + (options.own ? SEALED_WRITER_BYTES : 0),
     keysFor: (backupId, signal) => state.keysForWriting(backupId, signal),
     existingKeys: (backupId, signal) => state.existingKeysOf(backupId, signal),
+    readKeysAgain: (backupId, signal) => state.readAgain(backupId, signal),
     create: async (key, body, signal) => {
       const cipher = await cipherFor(key, signal)
       await storage.create(key, cipher ? sealObject(cipher, body) : body, signal)

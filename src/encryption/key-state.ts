@@ -56,6 +56,11 @@ export class KeyState {
     return (await this.#find(backupId, signal)) !== undefined
   }
 
+  /** Finds out again whether a backup has keys. */
+  async readAgain(backupId: string, signal: AbortSignal): Promise<void> {
+    await this.#inTurn(backupId, () => this.#reread(backupId, signal))
+  }
+
   /** The keys of what was found encrypted. */
   async keysOf(backupId: string, signal: AbortSignal): Promise<OpenKeys> {
     return this.#inTurn(backupId, async () => {

@@ -1,4 +1,3 @@
-import { newestState } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import type { BackupOptions } from '../backup/backup-options.ts'
 import type { DryRun } from '../backup/dry-run.ts'
@@ -10,6 +9,7 @@ import type { BackupJob } from '../config/load-job.ts'
 import { assertWriteOnceLocation } from '../storage/check-location.ts'
 import type { Storage } from '../storage/storage.ts'
 import { version } from '../version.ts'
+import { EarlyReadings } from './early-readings.ts'
 import { withLeaseAt } from './leases.ts'
 import { HourlyMeasure, measureBackup, readTopicWindows } from './measure-backup.ts'
 import { withNotifications } from './notify.ts'
@@ -22,25 +22,33 @@ export type BackupRun = BackupJob & Pick<BackupOptions, 'newIncarnations'>
 
 export function runBackupJob(job: BackupRun, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
   return withNotifications(job, hooks, signal, observed =>
-    withRun(job, 'backup', observed, signal, async (options, parts, prune) => {
-      if (options.continuous) {
-        return runMeasured(options, parts, prune, signal)
-      }
-      const report = await (await import('../backup/run-backup.ts')).runBackup(options, parts, signal)
-      await pruneAtEnd(prune, report.manifest, signal)
-      return { report, more: sizeAfter(parts, options, signal) }
-    }),
+    job.backup.continuous
+      ? withRun(job, 'backup', observed, signal, {
+          load: () => import('../backup/run-continuous.ts'),
+          run: runMeasured,
+        })
+      : withRun(job, 'backup', observed, signal, {
+          load: () => import('../backup/run-backup.ts'),
+          run: runSingle,
+          readsNewest: true,
+        }),
   )
+}
+
+async function runSingle(
+  { runBackup }: typeof import('../backup/run-backup.ts'),
+  { options, parts, prune, signal }: WriterRun,
+): Promise<Finished<BackupReport>> {
+  const report = await runBackup(options, parts, signal)
+  await pruneAtEnd(prune, report.manifest, signal)
+  return { report, more: sizeAfter(parts, options, signal) }
 }
 
 /** After a round: prunes where the job does so, and begins to measure the backup once an hour. */
 async function runMeasured(
-  options: BackupOptions,
-  parts: BackupParts & Parts,
-  prune: AfterBackup | undefined,
-  signal: AbortSignal,
+  { runContinuous }: typeof import('../backup/run-continuous.ts'),
+  { options, parts, prune, signal }: WriterRun,
 ): Promise<never> {
-  const { runContinuous } = await import('../backup/run-continuous.ts')
   const { storage, clock, onProgress } = parts
   let latest: Pick<Manifest, 'topics'> = { topics: [] }
   const measure = new HourlyMeasure(storage, options.backupId, clock, async (storedBytes, measureSignal) => {
@@ -68,16 +76,20 @@ export function runShardJob(
   hooks: Hooks,
   signal: AbortSignal,
 ): Promise<ShardReport> {
-  return withRun(job, 'shard', hooks, signal, async (options, parts) => ({
-    report: await (await import('../backup/run-shard.ts')).runShard(options, shard, parts, signal),
-  }))
+  return withRun(job, 'shard', hooks, signal, {
+    load: () => import('../backup/run-shard.ts'),
+    run: async ({ runShard }, { options, parts }) => ({ report: await runShard(options, shard, parts, signal) }),
+  })
 }
 
 export function commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
-  return withRun(job, 'commit', hooks, signal, async (options, parts, prune) => {
-    const report = await (await import('../backup/commit-shards.ts')).commitShards(options, parts, signal)
-    await pruneAtEnd(prune, report.manifest, signal)
-    return { report, more: sizeAfter(parts, options, signal) }
+  return withRun(job, 'commit', hooks, signal, {
+    load: () => import('../backup/commit-shards.ts'),
+    run: async ({ commitShards }, { options, parts, prune }) => {
+      const report = await commitShards(options, parts, signal)
+      await pruneAtEnd(prune, report.manifest, signal)
+      return { report, more: sizeAfter(parts, options, signal) }
+    },
   })
 }
 
@@ -137,40 +149,57 @@ interface Finished<T> {
   more?: Promise<Partial<T>>
 }
 
+/** What a writer of a backup has. */
+interface WriterRun {
+  options: BackupOptions
+  parts: BackupParts & Parts
+  /** Where the job prunes after a backup. */
+  prune: AfterBackup | undefined
+  signal: AbortSignal
+}
+
+interface WriterWork<T, Engine> {
+  /** Called at once, and awaited when it is needed: a store may be far away. */
+  load: () => Promise<Engine>
+  /** It begins with the newest state, which is read before it is sure that the run is alone. */
+  readsNewest?: boolean
+  run: (engine: Engine, run: WriterRun) => Promise<Finished<T>>
+}
+
 /**
  * What writes to a backup: under a lease, with metrics where the job asks for them, and a way to name its runs; and to
  * prune, where the job does so after a backup.
  */
-function withRun<T extends object>(
+function withRun<T extends object, Engine>(
   job: BackupJob,
   kind: string,
   hooks: Hooks,
   signal: AbortSignal,
-  work: (options: BackupOptions, parts: BackupParts & Parts, prune: AfterBackup | undefined) => Promise<Finished<T>>,
+  work: WriterWork<T, Engine>,
 ): Promise<T> {
-  const claim = { backupId: job.backupId, role: 'writer', kind, ttlMs: job.backup.leaseDurationMs } as const
   const assertFit = (storage: Storage, scoped: AbortSignal) =>
     assertWriteOnceLocation({ options: job.storage, storage }, scoped)
   return withMetrics(job, hooks, watched =>
     withRegistryReader(job, readRegistry => {
       const run = async (parts: Parts) => {
-        const { report, more } = await withLeaseAt(
-          parts.storage,
-          claim,
-          watched,
-          unlessUnfit(parts, signal),
-          async lease => {
-            await parts.prepared
-            const known = await readKnown(job, kind, parts, signal)
-            const named = { newRun, toolVersion: version, onProgress: watched.onProgress, ...known, lease }
-            const readers = { ...groupsReader(job, parts), ...accessReader(job, parts) }
-            const prune = pruneAfterBackup(job, parts.storage, watched, lease)
-            const all = { ...parts, ...named, ...readers, ...(readRegistry && { readRegistry }) }
-            const finished = await work(backupOptions(job), all, prune)
-            finished.more?.catch(() => undefined)
-            return finished
-          },
-        )
+        const options = backupOptions(job)
+        const loading = work.load()
+        const { backupId } = options
+        loading.catch(() => undefined)
+        const known = new EarlyReadings(parts.storage, backupId, work.readsNewest ?? false, signal)
+        const { leaseDurationMs: ttlMs } = job.backup
+        const claim = { backupId, role: 'writer', kind, ttlMs, onWritten: () => known.begin() } as const
+        const scoped = unlessUnfit(parts, signal)
+        const { report, more } = await withLeaseAt(parts.storage, claim, watched, scoped, async lease => {
+          await parts.prepared
+          const named = { newRun, toolVersion: version, onProgress: watched.onProgress, ...(await known.take()), lease }
+          const readers = { ...groupsReader(job, parts), ...accessReader(job, parts) }
+          const prune = pruneAfterBackup(job, parts.storage, watched, lease)
+          const all = { ...parts, ...named, ...readers, ...(readRegistry && { readRegistry }) }
+          const finished = await work.run(await loading, { options, parts: all, prune, signal })
+          finished.more?.catch(() => undefined)
+          return finished
+        }).finally(() => known.close())
         return { ...report, ...(await more) }
       }
       return withParts(job, watched, signal, run, assertFit)
@@ -183,22 +212,4 @@ function unlessUnfit({ prepared }: Parts, signal: AbortSignal): AbortSignal {
   const unfit = new AbortController()
   prepared.catch(error => unfit.abort(error))
   return AbortSignal.any([signal, unfit.signal])
-}
-
-/** What a run has to know of its backup before anything is copied. Read at the same time: a store may be far away. */
-async function readKnown(
-  { backupId, backup }: BackupJob,
-  kind: string,
-  { storage }: Parts,
-  signal: AbortSignal,
-): Promise<Pick<BackupParts, 'encryption' | 'newest'>> {
-  const isSingle = kind === 'backup' && !backup.continuous
-  const [keys, newest] = await Promise.allSettled([
-    // Made before anything is copied: shards that begin at the same time share one data key.
-    storage.keysFor(backupId, signal),
-    isSingle ? newestState(storage, backupId, signal) : undefined,
-  ])
-  if (keys.status === 'rejected') throw keys.reason
-  if (newest.status === 'rejected') throw newest.reason
-  return { encryption: keys.value, ...(newest.value && { newest: newest.value }) }
 }

@@ -356,6 +356,42 @@ describe('a writer', () => {
   })
 })
 
+test('what a writer reads while it looks for others is read again when it had to wait for one', async () => {
+  const world = new World()
+  const written: string[][] = []
+  const begin = () => {
+    const end = Promise.withResolvers<void>()
+    const onWritten = () => void written.push(world.keys('a/leases/'))
+    const done = withLease(world.partsAt(), { ...backup, onWritten }, never, () => end.promise)
+    return { done, end: end.resolve }
+  }
+  const first = begin()
+  await turn()
+  assert.deepEqual(written, [['a/leases/writer-00000001.json']])
+  const second = begin()
+  await pass(world, 4)
+  assert.equal(written.length, 1, 'its lease is not written while another one is there')
+  first.end()
+  await first.done
+  await pass(world, 4)
+  assert.equal(written.length, 2)
+  second.end()
+  await second.done
+
+  const endPrune = Promise.withResolvers<void>()
+  const prune = world.hold('a', 'prune', () => endPrune.promise)
+  await turn()
+  const third = begin()
+  await pass(world, 4)
+  assert.equal(written.length, 3)
+  endPrune.resolve()
+  await prune
+  await pass(world, 4)
+  assert.equal(written.length, 4, 'a prune may have changed what was read')
+  third.end()
+  await third.done
+})
+
 test('a forged lease with the last number, or with one that no number follows, does not keep a writer from beginning', async () => {
   for (const forged of [['9007199254740992'], ['99999999', '100000000'], ['99999999', '00000001']]) {
     const world = new World()
