@@ -19,7 +19,7 @@ import {
 
 /** Stores ACLs, quotas and users durably and returns their section of the manifest. */
 export async function writeAccess(
-  storage: Storage,
+  storage: Pick<Storage, 'create'>,
   reading: AccessReading,
   { backupId, generation, run, takenAt, previous }: SectionTarget<AccessSection>,
   signal: AbortSignal,

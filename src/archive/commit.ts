@@ -30,8 +30,20 @@ export interface Draft {
   /** From 1. Leftovers of a failed attempt do not conflict with the next one. */
   attempt: number
   folderOf?: FolderOf | undefined
-  /** Fails where the writer may no longer commit; called when all objects that the manifest names are there. */
-  confirm?: (() => Promise<void>) | undefined
+  /** Indexes that were written ahead; those of other segments are written again. */
+  ahead?: IndexesAhead | undefined
+  /**
+   * Fails where the writer may no longer commit; called with the keys of the indexes that are new, when all objects that the manifest
+   * names are there.
+   */
+  confirm?: ((indexes: readonly string[]) => Promise<void>) | undefined
+}
+
+/** Indexes of segments that were on their way to the store when these were written. They count when a manifest names them. */
+export interface IndexesAhead {
+  generation: number
+  freshSegments: Draft['freshSegments']
+  refs: ReadonlyMap<string, IndexRef[]>
 }
 
 interface Committed {
@@ -65,8 +77,14 @@ export async function commitGeneration(storage: Storage, draft: Draft, signal: A
       }),
     ),
   })
-  await draft.confirm?.()
+  await draft.confirm?.([...refs.values()].flatMap(pages => pages.slice(-1).map(({ key }) => key)))
   return createManifest(storage, manifest, signal)
+}
+
+/** Writes the indexes of a draft before the segments that they name are durable, because a store may be far away. */
+export async function writeIndexesAhead(storage: Storage, draft: Draft, signal: AbortSignal): Promise<IndexesAhead> {
+  const { freshSegments, manifest } = draft
+  return { generation: manifest.generation, freshSegments, refs: await writeIndexes(storage, draft, signal) }
 }
 
 /** The first generation begins a lineage, which all later ones carry. Its run is random, so no other backup has the same. */
@@ -142,9 +160,20 @@ async function writeIndexes(storage: Storage, draft: Draft, signal: AbortSignal)
   const written = await runPool(
     changed,
     CONCURRENCY,
-    async list => [list.key, await extendIndexes(storage, draft, list, signal)] as const,
+    async list => [list.key, findAhead(draft, list) ?? (await extendIndexes(storage, draft, list, signal))] as const,
   )
   return new Map(written)
+}
+
+/** Undefined where what became durable is not what was expected. */
+function findAhead(
+  { ahead, manifest }: Draft,
+  { key, fresh }: { key: string; fresh: readonly Segment[] },
+): IndexRef[] | undefined {
+  if (ahead?.generation !== manifest.generation) return undefined
+  const expected = ahead.freshSegments.get(key) ?? []
+  const isSame = expected.length === fresh.length && expected.every((segment, i) => segment === fresh[i])
+  return isSame ? ahead.refs.get(key) : undefined
 }
 
 /** Segments of a partition that are to be named, behind those that its indexes name. */

@@ -16,7 +16,7 @@ import { findRepeatedGroup, refuseRepeatedGroups } from './refuse-repeats.ts'
 
 /** Stores the committed offsets of groups durably and returns their section of the manifest. */
 export async function writeGroups(
-  storage: Storage,
+  storage: Pick<Storage, 'create'>,
   { groups, left_out }: Pick<GroupsFile, 'groups' | 'left_out'>,
   { backupId, generation, run, takenAt, previous }: SectionTarget<GroupsSection>,
   signal: AbortSignal,

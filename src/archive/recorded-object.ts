@@ -24,7 +24,7 @@ export interface SectionTarget<Section> {
 
 /** Writes the document durably, unless the previous object is equal. It counts only once a manifest names it. */
 export async function writeRecorded(
-  storage: Storage,
+  storage: Pick<Storage, 'create'>,
   document: object,
   { newKey, previous }: { newKey: string; previous: RecordedObject | undefined },
   signal: AbortSignal,

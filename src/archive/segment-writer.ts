@@ -42,6 +42,8 @@ export interface BatchWriter {
   append(pieces: readonly Buffer[], facts: ChunkFacts, signal: AbortSignal): Promise<void>
   /** No more batches come. A segment is durable when this resolves, a piece when its pack is written. */
   hand(signal: AbortSignal): Promise<{ durable: Promise<Segment> }>
+  /** The entry that `hand` will answer with, when all batches are appended. Where it is not known before, there is no such method. */
+  foresee?(): Segment
   abort(): Promise<void>
 }
 
@@ -55,6 +57,7 @@ export class SegmentWriter implements BatchWriter {
   #facts: ChunkFacts | undefined
   #size = 0
   #plainSize = 0
+  #entry: Segment | undefined
 
   private constructor(key: string, compressed: boolean, writer: ObjectWriter) {
     this.#key = key
@@ -85,11 +88,14 @@ export class SegmentWriter implements BatchWriter {
   }
 
   async finish(signal: AbortSignal): Promise<Segment> {
-    const facts = this.#facts
-    if (!facts) throw new Error('a segment without batches is never opened')
+    const entry = this.foresee()
     await this.#writer.commit(signal)
-    const stored = { key: this.#key, size: this.#size, blake3: this.#hasher.finish(), plain_size: this.#plainSize }
-    return describeSegment(stored, this.#compressed ? this.#frames : undefined, facts)
+    return entry
+  }
+
+  foresee(): Segment {
+    this.#entry ??= this.#describe()
+    return this.#entry
   }
 
   async hand(signal: AbortSignal): Promise<{ durable: Promise<Segment> }> {
@@ -98,6 +104,13 @@ export class SegmentWriter implements BatchWriter {
 
   abort(): Promise<void> {
     return this.#writer.abort()
+  }
+
+  #describe(): Segment {
+    const facts = this.#facts
+    if (!facts) throw new Error('a segment without batches is never opened')
+    const stored = { key: this.#key, size: this.#size, blake3: this.#hasher.finish(), plain_size: this.#plainSize }
+    return describeSegment(stored, this.#compressed ? this.#frames : undefined, facts)
   }
 
   async #compressAll(batches: readonly Buffer[]): Promise<Buffer[]> {

@@ -40,7 +40,7 @@ const MAX_GROWTH = 64
 /**
  * Copies partitions of one broker over one connection. The next fetch is on its way while the last answer is stored, so
  * broker, network and store work at the same time. Partitions that need another leader, or another look at their bounds,
- * leave; a failure that concerns the connection or the store is thrown.
+ * leave; a failure that concerns the connection or the store is thrown. The last segments may still be on their way to the store when this resolves.
  */
 export async function copyLane(copies: readonly PartitionCopy[], parts: LaneParts, signal: AbortSignal): Promise<void> {
   const lane = new Lane(copies, parts, signal)
@@ -60,7 +60,6 @@ export async function copyLane(copies: readonly PartitionCopy[], parts: LanePart
       }
       await lane.settleOldest(parts.maxActive)
     }
-    await lane.settleOldest(0)
   } catch (error) {
     await pending?.then(
       fetched => fetched.release(),

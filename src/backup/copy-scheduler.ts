@@ -108,6 +108,8 @@ export class CopyScheduler {
     }
     await this.#guard(async () => {
       const error = await this.#tryLane(place, share, onLeave, signal)
+      // Last segments may still be on their way. One that cannot be stored stops the other lanes, too.
+      for (const copy of share) if (!copy.isHanded) copy.handed().catch(failure => stop.abort(failure))
       // What only waited its turn while others of its lane moved on has not stalled.
       if (share.some((copy, i) => copy.position !== before[i])) for (const copy of share) this.#progressAt.delete(copy)
       const left = error ? share.filter(copy => !copy.isDone && !gone.has(copy)) : []

@@ -46,6 +46,12 @@ export function draftSegments(
   return segments
 }
 
+/** As `draftSegments`, of a run that reads nothing again, once all that is on its way is durable; without lists of which that is not known. */
+export function expectedSegments({ copies }: Pick<Copies, 'copies'>): Map<string, readonly Segment[]> {
+  const known = copies.map(copy => [freshKey(copy.identity, copy.partition), copy.expected ?? []] as const)
+  return new Map(known.filter(([, segments]) => segments.length > 0))
+}
+
 /** After a commit: what its manifest names is not fresh any more. */
 export function settleCommitted(topics: readonly ManifestTopic[], { copies, rereads }: Copies): void {
   const named = new Map<string, ManifestPartition>()

@@ -60,6 +60,16 @@ export class DurableChain {
     return this.#applying
   }
 
+  async assertHanded(): Promise<void> {
+    await this.handed()
+    if (this.failure) throw this.failure
+  }
+
+  async assertApplied(): Promise<void> {
+    await this.applied()
+    if (this.failure) throw this.failure
+  }
+
   /**
    * Adds a step to an empty chain that is handed over already, and takes effect before `end` is called. A round has one for each of thousands of
    * partitions, so it has no promise unless someone waits for it.

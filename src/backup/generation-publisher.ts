@@ -1,5 +1,5 @@
 import type { PendingState } from '../archive/assert-undisturbed.ts'
-import { commitGeneration, type Draft } from '../archive/commit.ts'
+import { commitGeneration, type Draft, type IndexesAhead, writeIndexesAhead } from '../archive/commit.ts'
 import type { Manifest, Segment } from '../archive/manifest.ts'
 import { renewCopies } from '../archive/newest-copies.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -7,7 +7,7 @@ import { formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { BackupOptions } from './backup-options.ts'
 import { draftManifest, saysNothingNew, sectionKeys } from './draft-manifest.ts'
-import { draftSegments, settleCommitted } from './draft-topics.ts'
+import { type Copies, draftSegments, expectedSegments, settleCommitted } from './draft-topics.ts'
 import type { BackupParts, Prepared } from './round.ts'
 import { confirmLease, type Published, type Publisher } from './session.ts'
 
@@ -18,6 +18,9 @@ interface PublisherOptions {
   /** So long after the last generation, one that would say nothing new is not made. */
   quietMs?: number
 }
+
+/** Indexes that are written while the last segments are on their way. */
+const MAX_AHEAD = 256
 
 /** Publishes what is durable as the next generation of the backup. */
 export class GenerationPublisher implements Publisher {
@@ -32,6 +35,7 @@ export class GenerationPublisher implements Publisher {
   #newest: Manifest | undefined
   readonly #quietMs: number
   #attempt = 1
+  #ahead: IndexesAhead | undefined
 
   constructor(
     options: BackupOptions,
@@ -53,6 +57,18 @@ export class GenerationPublisher implements Publisher {
   get newest(): Manifest {
     if (this.#newest) return this.#newest
     throw new KafkaBackupError('INTERNAL', 'nothing is committed yet')
+  }
+
+  async prepare(state: Copies): Promise<void> {
+    const expected = expectedSegments(state)
+    // The indexes of many partitions take many requests, and waiting for the segments is little of that.
+    if (expected.size === 0 || expected.size > MAX_AHEAD) return
+    try {
+      const draft = this.#draft({ ...state, complete: true, warnings: [] }, expected)
+      this.#ahead = await writeIndexesAhead(this.#parts.storage, draft, this.#storeSignal)
+    } catch {
+      // What cannot be written now is written by the commit, whose failure counts.
+    }
   }
 
   async publish(state: Published, onProgress: OnProgress): Promise<string> {
@@ -77,22 +93,23 @@ export class GenerationPublisher implements Publisher {
     return `generation ${manifest.generation}`
   }
 
-  #pending(fresh: ReadonlyMap<string, readonly Segment[]>): PendingState {
-    const keys = [...[...fresh.values()].flat().map(({ key }) => key), ...sectionKeys(this.#prepared)]
+  #pending(fresh: ReadonlyMap<string, readonly Segment[]>, indexes: readonly string[]): PendingState {
+    const keys = [...[...fresh.values()].flat().map(({ key }) => key), ...indexes, ...sectionKeys(this.#prepared)]
     return { backupId: this.#options.backupId, previous: this.#newest, keys }
   }
 
-  #draft({ complete, warnings, ...state }: Published): Draft {
-    const freshSegments = draftSegments(this.carried, state)
+  #draft({ complete, warnings, ...state }: Published, freshSegments = draftSegments(this.carried, state)): Draft {
     const confirmSource = state.prepareConfirmation?.()
     const facts = { run: this.run, startedAt: this.#startedAt, newest: this.#newest }
     return {
       attempt: this.#attempt++,
       freshSegments,
       folderOf: this.#parts.encryption?.folderOf,
-      confirm: async () => {
+      ahead: this.#ahead,
+      confirm: async indexes => {
+        await this.#prepared.stored?.()
         await confirmSource?.()
-        await confirmLease(this.#parts, this.#pending(freshSegments), this.#storeSignal)
+        await confirmLease(this.#parts, this.#pending(freshSegments, indexes), this.#storeSignal)
       },
       manifest: draftManifest(this.#options, this.#prepared, this.#parts, facts, { complete, warnings, ...state }),
     }

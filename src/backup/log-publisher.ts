@@ -88,6 +88,7 @@ export class LogPublisher implements Publisher {
     const countOf = (list: string) => this.#log.state.lists.get(list)?.segments ?? 0
     const change = planChange({ before: this.#published, after: next, added, replaced, countOf })
     const confirm = async (merged: readonly string[]) => {
+      await this.#prepared.stored?.()
       await confirmSource?.()
       await confirmLease(this.#parts, this.#pending(added, merged), this.#storeSignal)
     }

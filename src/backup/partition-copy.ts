@@ -111,6 +111,11 @@ export class PartitionCopy implements PieceOwner {
     return !this.#writer && this.#chain.isHanded
   }
 
+  /** Why something that was stored does not become durable. */
+  get failure(): unknown {
+    return this.#chain.failure
+  }
+
   get isSettled(): boolean {
     return this.isHanded && this.#chain.isEmpty
   }
@@ -134,6 +139,10 @@ export class PartitionCopy implements PieceOwner {
   /** Segments that are durable but in no index yet. */
   get fresh(): readonly Segment[] {
     return this.#chain.fresh
+  }
+
+  get expected(): readonly Segment[] | undefined {
+    return this.#parts.packs || this.#writer ? undefined : this.#chain.expected
   }
 
   committed(partition: Pick<ManifestPartition, 'segments' | 'indexes'>): void {
@@ -214,15 +223,13 @@ export class PartitionCopy implements PieceOwner {
   }
 
   /** Waits until the store has what was finished; an open segment stays open. */
-  async handed(): Promise<void> {
-    await this.#chain.handed()
-    if (this.#chain.failure) throw this.#chain.failure
+  handed(): Promise<void> {
+    return this.#chain.assertHanded()
   }
 
   /** Waits for what was finished to be durable. Pieces are when their pack is written. */
-  async settled(): Promise<void> {
-    await this.#chain.applied()
-    if (this.#chain.failure) throw this.#chain.failure
+  settled(): Promise<void> {
+    return this.#chain.assertApplied()
   }
 
   /** Hands stored data to the store while copying continues. The next store call throws a failure. */
@@ -271,11 +278,8 @@ export class PartitionCopy implements PieceOwner {
   /** A segment with a failed write is never finished, because its contents are unknown. */
   async #write(chunk: Chunk, pieces: readonly Buffer[], facts: ChunkFacts): Promise<number> {
     try {
-      this.#writer ??= await openWriter(
-        this.#parts,
-        { ...this.details, backupId: this.#backupId, list: listOf(this) },
-        chunk,
-      )
+      const place = { ...this.details, backupId: this.#backupId, list: listOf(this) }
+      this.#writer ??= await openWriter(this.#parts, place, chunk)
       await this.#writer.append(pieces, facts, this.#parts.storeSignal)
       return this.#writer.plainSize
     } catch (error) {
@@ -288,12 +292,8 @@ export class PartitionCopy implements PieceOwner {
     const writer = this.#writer
     if (!writer) return
     this.#writer = undefined
-    const [lastEpoch, openAborted, lastBatch] = [this.lastEpoch, this.#openAborted, this.#lastBatch]
-    this.#chain.add({
-      hand: () => writer.hand(this.#parts.storeSignal),
-      apply: entry => this.#chain.append(entry, lastEpoch, openAborted, lastBatch),
-      discard: () => writer.abort(),
-    })
+    const last = { epoch: this.lastEpoch, openAborted: this.#openAborted, batch: this.#lastBatch }
+    this.#chain.finish(writer, last, this.#parts.storeSignal)
     for (const one of this.#converted ?? []) this.#chain.note(durable => withConverted(durable, one))
     this.#converted = undefined
   }

@@ -69,6 +69,8 @@ export interface Prepared {
   groups?: GroupsSection
   /** And of access rules. */
   access?: AccessSection
+  /** Resolves when the objects of these sections are durable; absent where they are. */
+  stored?: () => Promise<void>
   /** Sections of the generation before, if this round has not read them. */
   carried?: readonly SectionName[]
   /** When the settings of the topics were read, if not by this round. */
@@ -124,7 +126,7 @@ export async function runRound(
   const leaderless = leaderlessIn(prepared.observed)
   const beginRereads = () => session.beginRereads(leaderless.length === 0, tally.warnings)
   try {
-    await copyAll({ session, beginRereads }, prepared.observed, options, tallied, signal)
+    await copyAll({ session, beginRereads }, prepared, options, tallied, signal)
   } catch (error) {
     const saved = await saveWhatIsDurable(session, tally, error)
     throw saved && !signal.aborted ? partialError(saved, error) : error
@@ -147,7 +149,7 @@ function confirmation(cluster: Cluster) {
 
 async function copyAll(
   { session, beginRereads }: { session: BackupSession; beginRereads: () => Promise<void> },
-  observed: ObservedSource,
+  { observed, stored }: Pick<Prepared, 'observed' | 'stored'>,
   options: BackupOptions,
   { cluster, storage, clock, onProgress, buffers, lastRoundMs }: BackupParts,
   signal: AbortSignal,
@@ -159,23 +161,42 @@ async function copyAll(
   const scheduler = new CopyScheduler({ cluster, lanes, buffers, onProgress, rack, ...limiter })
   const stop = new AbortController()
   const scoped = AbortSignal.any([signal, stop.signal])
-  const committing = session.commitPeriodically(commitPeriodMs(options, lastRoundMs), scoped).catch(error => {
-    stop.abort(error)
-    throw error
-  })
-  // Its failure is thrown below, when the lanes have stopped; until then it must not end the process as unheard.
-  committing.catch(() => undefined)
+  const storing = stored && stopAtFailure(stored(), stop)
+  const withCommits = async (work: () => Promise<void>) => {
+    const ended = new AbortController()
+    const committingSignal = AbortSignal.any([scoped, ended.signal])
+    const periodMs = commitPeriodMs(options, lastRoundMs)
+    const committing = stopAtFailure(session.commitPeriodically(periodMs, committingSignal), stop)
+    // None is under way when the last segments are settled, whose indexes are written meanwhile.
+    await work().finally(() => {
+      ended.abort()
+      return committing
+    })
+  }
   try {
-    await scheduler.run(session.copies, scoped)
+    await withCommits(() => scheduler.run(session.copies, scoped))
     await session.settle(session.copies)
     if (session.rereads.length > 0) {
       await beginRereads()
-      await rereadLists(session, scheduler, { clock, ...rereadLimit(options) }, scoped)
+      await withCommits(() => rereadLists(session, scheduler, { clock, ...rereadLimit(options) }, scoped))
+      await session.settle(session.rereads)
     }
   } finally {
-    stop.abort(stop.signal.reason)
-    await committing
+    await storing?.catch(error => {
+      // An interruption is not a failure of what it interrupted.
+      if (!signal.aborted) throw error
+    })
   }
+}
+
+/** Its failure is thrown by who awaits it, when the lanes have stopped; until then it must not end the process as unheard. */
+function stopAtFailure(work: Promise<void>, stop: AbortController): Promise<void> {
+  const watched = work.catch(error => {
+    stop.abort(error)
+    throw error
+  })
+  watched.catch(() => undefined)
+  return watched
 }
 
 /** Of rounds that take longer than the interval. */
@@ -211,7 +232,6 @@ async function rereadLists(
   } finally {
     timer.abort()
   }
-  await session.settle(session.rereads)
 }
 
 function rereadLimit({ continuous, commitIntervalMs }: BackupOptions): { limitMs?: number } {

@@ -4,7 +4,7 @@ import type { BackupOptions } from './backup-options.ts'
 import { type BackupTarget, openTarget } from './open-target.ts'
 import { type BackupParts, prepareRound, type RoundReport, runRound } from './round.ts'
 import { StartOver } from './start-over.ts'
-import { takeSections } from './take-sections.ts'
+import { beginSections } from './take-sections.ts'
 import { type BackupChanges, changesSince } from './tally.ts'
 
 export interface BackupReport extends RoundReport {
@@ -42,8 +42,13 @@ async function runOnce(
   signal: AbortSignal,
 ): Promise<BackupReport> {
   const observed = await prepareRound(options, parts, previous, signal)
-  const prepared = await takeSections(observed, options.backupId, parts, signal)
-  const publisher = openPublisher(options, prepared)
-  const report = await runRound(options, prepared, parts, publisher, signal)
-  return { ...report, manifest: publisher.newest, changes: changesSince(previous, publisher.newest) }
+  const prepared = await beginSections(observed, options.backupId, parts, signal)
+  try {
+    const publisher = openPublisher(options, prepared)
+    const report = await runRound(options, prepared, parts, publisher, signal)
+    return { ...report, manifest: publisher.newest, changes: changesSince(previous, publisher.newest) }
+  } finally {
+    // A run that fails before its commit ends with no request under way.
+    await prepared.stored?.().catch(() => undefined)
+  }
 }

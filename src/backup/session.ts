@@ -20,6 +20,8 @@ export interface Publisher {
   readonly carried: ReadonlyMap<string, readonly Segment[]>
   /** Where small appends go; without it each is a segment. */
   readonly packs?: PackSet | undefined
+  /** Writes what `publish` will need once these copies are durable, as far as that is known. Nothing of it counts before; it never rejects. */
+  prepare?(copies: Copies): Promise<void>
   /** Answers with what it made, in words for a message. */
   publish(state: Published, onProgress: OnProgress): Promise<string>
 }
@@ -137,15 +139,25 @@ export class BackupSession implements Copies {
       const rolled = await Promise.all(open.map(copy => copy.roll()))
       await this.#publisher.packs?.flush()
       await Promise.all(rolled.map(({ durable }) => durable))
+      // What was read to its end is stored no more, so no store call throws its failure.
+      const failed = open.find(copy => copy.isDone && copy.failure !== undefined)
+      if (failed) throw failed.failure
       if (this.hasFresh) await this.commit(this.#isComplete, this.#warnings)
     }
   }
 
   /** Makes everything durable that these copies have stored. */
   async settle(copies: readonly PartitionCopy[]): Promise<void> {
-    await Promise.all(copies.filter(copy => !copy.isHanded).map(copy => copy.hand()))
-    await this.#publisher.packs?.flush()
-    for (const copy of copies) if (!copy.isSettled) await copy.settled()
+    const handed = Promise.all(copies.filter(copy => !copy.isHanded).map(copy => copy.hand()))
+    // While the last segments are on their way.
+    const prepared = this.rereads.length === 0 ? this.#publisher.prepare?.(this) : undefined
+    try {
+      await handed
+      await this.#publisher.packs?.flush()
+      for (const copy of copies) if (!copy.isSettled) await copy.settled()
+    } finally {
+      await prepared
+    }
   }
 
   /** As much of it as can be, after something has failed; what cannot be finished stays at its last segment. */

@@ -1,5 +1,6 @@
 import { writeAccess } from '../archive/access.ts'
 import { type AccessKind, type AccessSection, accessKinds } from '../archive/access-section.ts'
+import { BackgroundCreates } from '../archive/background-creates.ts'
 import { writeGroups } from '../archive/groups.ts'
 import type { GroupsSection } from '../archive/groups-section.ts'
 import type { Manifest } from '../archive/manifest.ts'
@@ -7,8 +8,13 @@ import { writeRegistry } from '../archive/write-registry.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { PartitionEnds } from '../kafka/offsets.ts'
 import { formatUtc } from '../lib/clock.ts'
+import type { Storage } from '../storage/storage.ts'
 import type { ObservedSource } from './observed-source.ts'
 import type { BackupParts, Prepared } from './round.ts'
+
+interface SectionStore {
+  storage: Pick<Storage, 'create'>
+}
 
 /** Everything in a backup but records: schemas, committed offsets of consumer groups, and access rules. */
 export async function takeSections(
@@ -17,9 +23,28 @@ export async function takeSections(
   parts: BackupParts,
   signal: AbortSignal,
 ): Promise<Prepared> {
+  const taken = await beginSections(prepared, backupId, parts, signal)
+  await taken.stored?.()
+  return taken
+}
+
+/** The same, while groups and access rules are still being stored: records are copied meanwhile. */
+export async function beginSections(
+  prepared: Prepared,
+  backupId: string,
+  parts: BackupParts,
+  signal: AbortSignal,
+): Promise<Prepared> {
   const withSchemas = await takeRegistry(prepared, backupId, parts, signal)
-  const withGroups = await takeGroups(withSchemas, backupId, parts, signal)
-  return takeAccess(withGroups, backupId, parts, signal)
+  const creates = new BackgroundCreates(parts.storage)
+  const later = { ...parts, storage: creates }
+  try {
+    const withGroups = await takeGroups(withSchemas, backupId, later, signal)
+    return { ...(await takeAccess(withGroups, backupId, later, signal)), stored: () => creates.settled() }
+  } catch (error) {
+    await creates.settled().catch(() => undefined)
+    throw error
+  }
 }
 
 /**
@@ -67,7 +92,7 @@ function warnOfEmptyRegistry(previous: Manifest | undefined): string[] {
 export async function takeGroups(
   prepared: Prepared,
   backupId: string,
-  parts: Pick<BackupParts, 'storage' | 'clock' | 'newRun' | 'readGroups' | 'onProgress'>,
+  parts: Pick<BackupParts, 'clock' | 'newRun' | 'readGroups' | 'onProgress'> & SectionStore,
   signal: AbortSignal,
 ): Promise<Prepared> {
   const { previous } = prepared
@@ -127,7 +152,7 @@ function warnOfLostGroups(groups: GroupsSection, previous: Manifest | undefined)
 export async function takeAccess(
   prepared: Prepared,
   backupId: string,
-  parts: Pick<BackupParts, 'storage' | 'clock' | 'newRun' | 'readAccess'>,
+  parts: Pick<BackupParts, 'clock' | 'newRun' | 'readAccess'> & SectionStore,
   signal: AbortSignal,
 ): Promise<Prepared> {
   const { previous, plan } = prepared

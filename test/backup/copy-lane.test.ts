@@ -89,6 +89,8 @@ function makeLane(copies: PartitionCopy[], answer: Answer, maxActive = 128): Lan
     run: async (signal = new AbortController().signal) => {
       const leavers: Leaver[] = []
       await copyLane(copies, { ...parts, onLeave: left => leavers.push(...left) }, signal)
+      // As a session does when all lanes have ended.
+      for (const copy of copies) await copy.settled()
       return leavers
     },
   }
