@@ -49,7 +49,7 @@ onProgress(event)
 console.log(JSON.stringify({ before, grown, after: usedBytes(), events, isHidden: globalThis.gc === undefined }))
 `
 
-test('a continuous run collects what a step has left behind before the next one', () => {
+test('a continuous run collects what a round has left behind before the next one', () => {
   const module = new URL('../../src/cli/commands/tune-collector.ts', import.meta.url).href
   const printed = execFileSync(process.execPath, ['--input-type=module', '-e', growing, module], { encoding: 'utf8' })
   const { before, grown, after, events, isHidden } = JSON.parse(printed)

@@ -1,16 +1,16 @@
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Hooks } from '../../jobs/parts.ts'
-import type { OnProgress, ProgressEvent } from '../../observe/progress.ts'
+import type { OnProgress } from '../../observe/progress.ts'
 
 /** In percent of what is in use after a collection. */
 const HEAP_GROWTH = 15
 /** For objects that may be short-lived. The runtime starts with a megabyte, and bin/kafka-backup.js keeps it from growing. */
 const NEW_SPACE_BYTES = 4 << 20
 const MAX_ATTEMPTS = 500
-/** Growth that a step of a round may leave behind: this part of what was in use, and no less than so many bytes. */
-const STEP_GROWTH = 0.25
-const MIN_STEP_BYTES = 12 << 20
+/** What a round may leave behind: this part of what was in use, and no less than so many bytes. */
+const ROUND_GROWTH = 0.25
+const MIN_ROUND_BYTES = 12 << 20
 
 /**
  * A run without end shares its machine with others, and its rounds allocate several times what it holds. Collected earlier, its heap stays
@@ -28,7 +28,7 @@ export function tuneCollector(hooks: Hooks): Hooks {
     for (let i = 0; i < 64; i++) survivors.push(new Array(128).fill(i))
   }
   setFlagsFromString('--semi-space-growth-factor=1')
-  const collect = collectBetweenSteps()
+  const collect = collectBetweenRounds()
   const onProgress: OnProgress = event => {
     hooks.onProgress(event)
     collect(event)
@@ -36,23 +36,20 @@ export function tuneCollector(hooks: Hooks): Hooks {
   return { ...hooks, onProgress }
 }
 
-/** What a round has just finished is garbage now, or what it is about to do allocates much in one go. */
-const stepEnds = new Set<ProgressEvent['type']>(['planned', 'bounds', 'round'])
-
 /**
- * The runtime collects while the program continues, and lets the heap grow by up to 32 MB more than it should meanwhile. Many partitions allocate as much
- * within one step, so the heap is collected before the next one.
+ * The runtime collects while the program continues, and lets the heap grow by up to 32 MB more than it should meanwhile. A round of many partitions
+ * allocates as much, and all of it is garbage at its end, so the heap is collected before the next one. Within a round little of it is.
  */
-function collectBetweenSteps(): OnProgress {
+function collectBetweenRounds(): OnProgress {
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
   setFlagsFromString('--no-expose-gc')
   let leastBytes = Number.POSITIVE_INFINITY
   return ({ type }) => {
-    if (!stepEnds.has(type)) return
+    if (type !== 'round') return
     const usedBytes = getHeapStatistics().used_heap_size
     leastBytes = Math.min(leastBytes, usedBytes)
-    if (usedBytes - leastBytes < Math.max(MIN_STEP_BYTES, STEP_GROWTH * leastBytes)) return
+    if (usedBytes - leastBytes < Math.max(MIN_ROUND_BYTES, ROUND_GROWTH * leastBytes)) return
     collect()
     leastBytes = getHeapStatistics().used_heap_size
   }
