@@ -99,7 +99,7 @@ export function problemOfReplaced(damage: KafkaBackupError, key: string, kept: s
 
 /**
  * An intact commit of another log is in the place of one: the next commit names another one before it. From the newest on, because only a commit
- * that is the right one can say this. Nothing says it of the newest.
+ * that is the right one can say this. Nothing vouches for the newest: it was exchanged where the one before it fits to those before.
  */
 function removeExchanged(
   generations: readonly number[],
@@ -109,8 +109,11 @@ function removeExchanged(
   for (const generation of generations.toReversed()) {
     const [own, next] = [commits.get(generation), commits.get(generation + 1)]
     if (!own || !next?.previous || own.hashes.includes(next.previous.blake3)) continue
-    bad.set(own.key, 'it is not the commit that the next one follows')
-    commits.delete(generation)
+    const isFitting = own.previous && commits.get(generation - 1)?.hashes.includes(own.previous.blake3)
+    const isNewest = isFitting && generation + 1 === generations.at(-1)
+    if (isNewest) bad.set(next.key, 'it does not follow the commit before it')
+    else bad.set(own.key, 'it is not the commit that the next one follows')
+    commits.delete(isNewest ? generation + 1 : generation)
   }
 }
 

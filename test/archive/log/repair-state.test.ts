@@ -465,6 +465,34 @@ describe('a repair', () => {
     assert.deepEqual([records, end_offset], [40, 40n])
   })
 
+  test('names the commit of another log in the place of one, and loses what that one has added', async () => {
+    for (const exchanged of [3, 4, 5]) {
+      const [storage, other] = [openMemoryStorage(), openMemoryStorage()]
+      const steps = [[{ list: 'a/0' }], [{ list: 'a/0' }], [{ list: 'a/0' }], [{ list: 'a/0' }], [{ list: 'a/0' }]]
+      await writeLog(storage, steps)
+      await writeLog(other, [[{ list: 'c/0' }], ...steps.slice(1)])
+      const key = commitKey('b', exchanged)
+      await storage.replace(key, await other.read(key, never), never)
+      const { problems, unreadable_generations } = await verifyBackup(
+        storage,
+        'b',
+        { deep: true, onProgress: () => undefined },
+        never,
+      )
+      assert.deepEqual(
+        problems.map(one => one.key),
+        [key],
+      )
+      assert.deepEqual(unreadable_generations, [{ from: exchanged, to: 5 }])
+      const { lost_commits, base } = await repair(storage)
+      assert.deepEqual([base, lost_commits], [exchanged - 1, [{ from: exchanged, to: exchanged }]])
+      const { records, gaps, end_offset } = await partitionOf(storage, 'a')
+      const expected =
+        exchanged === 5 ? [40, [], 40n] : [40, [[10n * BigInt(exchanged - 1), 10n * BigInt(exchanged)]], 50n]
+      assert.deepEqual([records, gaps.map(({ from, to }) => [from, to]), end_offset], expected)
+    }
+  })
+
   test('that is not needed names a damaged commit that retention has replaced', async () => {
     const storage = openMemoryStorage()
     await writeLog(storage, [[{ list: 'a/0' }], [{ list: 'a/0' }]])
