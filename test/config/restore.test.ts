@@ -35,7 +35,7 @@ describe('a restore that leaves out all it may', () => {
         commitIntervalMs: 5_000,
         batchBytes: 1_048_576,
         memoryBudgetBytes: 100_663_296,
-        connectionsPerBroker: 2,
+        connectionsPerBroker: 4,
       },
     })
   })

@@ -57,7 +57,7 @@ describe('the options of a restore', () => {
       commitIntervalMs: 5000,
       batchBytes: 1_048_576,
       memoryBudgetBytes: 100_663_296,
-      connectionsPerBroker: 2,
+      connectionsPerBroker: 4,
     })
   })
 
