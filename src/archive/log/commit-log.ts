@@ -1,6 +1,6 @@
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { type Chain, dueRollup, isCheckpointDue, withRollup } from './chain.ts'
+import { type Chain, type DueRollup, dueRollup, isCheckpointDue, withRollup } from './chain.ts'
 import { applyChange, type Change, emptyState, type State } from './change.ts'
 import type { PageOptions } from './checkpoint-pages.ts'
 import { LOG_VERSION, nameDocument, packDocument } from './document.ts'
@@ -8,7 +8,7 @@ import type { CheckpointRef, Commit, PageRef } from './documents.ts'
 import { HeldChanges } from './held-changes.ts'
 import { changeKey, commitKey, rollupKey } from './keys.ts'
 import { firstCommitOf, type OpenedGeneration, openGeneration, readChange, readCommit } from './open-generation.ts'
-import { type RollupReader, readRollupSources } from './read-rollup-sources.ts'
+import { readRollupSources } from './read-rollup-sources.ts'
 import { writeChange, writeOverflow } from './write-change.ts'
 import { sizeOf, writeCheckpoint } from './write-checkpoint.ts'
 
@@ -132,7 +132,7 @@ export class CommitLog {
     for (let due = dueRollup(this.#chain, newest); due; due = dueRollup(this.#chain, newest)) {
       const { from, to, level } = due
       const held = level === 1 ? this.#held.take(from, to) : undefined
-      const whole = held ?? (await readRollupSources(this.#reader(), due, signal))
+      const whole = held ?? (await this.#readSources(due, signal, onList))
       const writer = this.#newWriter()
       const keyOf = (number: number) => rollupKey(this.#backupId, from, to, writer, number)
       const target = { storage: this.#storage, backupId: this.#backupId, keyOf }
@@ -145,7 +145,7 @@ export class CommitLog {
   /** Of the newest generation. `onList` sees the segments of lists that have changed since the one before. */
   async checkpoint(signal: AbortSignal, onList?: PageOptions['onList']): Promise<CheckpointRef> {
     const [generation, state] = [this.#generation, this.#state]
-    const pending = this.#held.takeAll((this.#chain.checkpoint?.generation ?? 0) + 1, generation)
+    const pending = this.#held.takeAll(this.#firstBehindCheckpoint, generation)
     try {
       const commit = { backup_id: this.#backupId, generation }
       const ref = { key: commitKey(this.#backupId, generation) }
@@ -170,9 +170,23 @@ export class CommitLog {
     this.#held.add(generation, change)
   }
 
-  /** What another writer has committed before this one began has to be read. */
-  #reader(): RollupReader {
-    return { storage: this.#storage, backupId: this.#backupId, newest: this.#generation, last: this.#previous }
+  get #firstBehindCheckpoint(): number {
+    return (this.#chain.checkpoint?.generation ?? 0) + 1
+  }
+
+  /**
+   * What another writer has committed before this one began, and roll-ups. Where one is damaged, every later generation would need it, so a
+   * checkpoint of what this writer holds takes its place.
+   */
+  async #readSources(due: DueRollup, signal: AbortSignal, onList: PageOptions['onList']): Promise<Change> {
+    const reader = { storage: this.#storage, backupId: this.#backupId, newest: this.#generation, last: this.#previous }
+    try {
+      return await readRollupSources(reader, due, signal)
+    } catch (error) {
+      const isHeld = this.#held.hasAll(this.#firstBehindCheckpoint, this.#generation)
+      if (isHeld && hasCode(error, 'ARCHIVE_DAMAGED')) await this.checkpoint(signal, onList)
+      throw error
+    }
   }
 
   #conflict(generation: number, cause: unknown): KafkaBackupError {

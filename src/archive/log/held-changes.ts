@@ -52,11 +52,16 @@ export class HeldChanges {
     return found?.composed.change
   }
 
+  /** Whether `takeAll` has something to return. */
+  hasAll(from: number, to: number): boolean {
+    return this.#all?.from === from && this.#all.to === to
+  }
+
   /** Everything from a generation to the newest, for a checkpoint that the next commits follow. Undefined where it has to be read. */
   takeAll(from: number, to: number): Change | undefined {
-    const all = this.#all
+    const all = this.hasAll(from, to) ? this.#all : undefined
     this.restart(to + 1)
-    return all?.from === from && all.to === to ? all.composed.change : undefined
+    return all?.composed.change
   }
 }
 

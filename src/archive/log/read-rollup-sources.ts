@@ -5,7 +5,7 @@ import { ComposedChange } from './compose-changes.ts'
 import type { Commit } from './documents.ts'
 import { readOwnCommit, walkCommits, walkDocuments } from './open-generation.ts'
 
-export interface RollupReader {
+interface RollupReader {
   storage: Storage
   backupId: string
   /** The newest generation, and what its commit is. */

@@ -8,7 +8,7 @@ import { openGeneration } from '../../../src/archive/log/open-generation.ts'
 import { SegmentLists } from '../../../src/archive/log/segment-lists.ts'
 import { hasCode } from '../../../src/errors.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
-import { openMemoryStorage } from '../../fakes/memory-storage.ts'
+import { type MemoryStorage, openMemoryStorage } from '../../fakes/memory-storage.ts'
 import { type FullState, randomFrom, randomStep } from './random-state.ts'
 
 const { signal } = new AbortController()
@@ -119,6 +119,31 @@ test('a commit that was exchanged for one of the same number is found by the nex
     openGeneration(storage, 'b', 2, signal),
     /000000000001.json.zst is not the commit that the next one follows/,
   )
+})
+
+function secondRollup({ objects }: MemoryStorage): string {
+  const keys = [...objects.keys()].filter(key => key.startsWith('b/rollups/')).sort()
+  return keys[1] ?? assert.fail()
+}
+
+test('a roll-up that is damaged while its writer runs is named once, and later generations do without it', async () => {
+  const storage = openMemoryStorage()
+  const random = randomFrom(16)
+  const log = new CommitLog(storage, 'b', names())
+  const failures: unknown[] = []
+  let state = empty
+  for (let i = 1; i <= 70; i++) {
+    const { after, change } = randomStep(random, state)
+    await log.commit(facts, change, signal)
+    await log.tidy(signal).catch(error => failures.push(error))
+    state = after
+    if (i === 30) await storage.remove(secondRollup(storage), signal)
+  }
+  assert.deepEqual(
+    failures.map(error => hasCode(error, 'ARCHIVE_DAMAGED')),
+    [true],
+  )
+  await assertGeneration(storage, 70, state)
 })
 
 test('a commit that is missing or damaged hides the generations that need it, and no others', async () => {
