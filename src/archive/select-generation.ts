@@ -8,13 +8,13 @@ import {
   newestNumber,
   openBackup,
   readGeneration,
+  readManifest,
   scanGenerations,
   scanManifests,
 } from './catalog.ts'
 import { CommitTimes, countUntil } from './commit-times.ts'
-import { manifestKey } from './layout.ts'
 import { LOG_VERSION } from './log/document.ts'
-import { hasCommit } from './log/list-commits.ts'
+import { readOwnCommit } from './log/open-generation.ts'
 import type { Manifest } from './manifest.ts'
 
 /** Which state of a backup is meant; without either, the newest. */
@@ -46,14 +46,36 @@ export async function openSelected(
   }
 }
 
-/** Whether a generation that was read before is still there. */
+/**
+ * Whether a generation that was read before is still there, as it was read. A removal takes generations away before it looks for leases, but of a
+ * whole backup of version 2 only the newest one and the marker; and a commit in `kept/` names other documents than the one that it replaces.
+ */
 export async function isStillThere(
   storage: Storage,
-  { backup_id, generation, format_version }: Pick<Manifest, 'backup_id' | 'generation' | 'format_version'>,
+  { backup_id, run, ...read }: Pick<Manifest, 'backup_id' | 'generation' | 'format_version' | 'run'>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (format_version === LOG_VERSION) return hasCommit(storage, backup_id, generation, signal)
-  return (await storage.stat(manifestKey(backup_id, generation), signal)) !== undefined
+  const [{ manifests, mark }, found] = await Promise.all([
+    scanManifests(storage, backup_id, signal),
+    findRun(storage, backup_id, read, signal),
+  ])
+  return !mark && manifests.size > 0 && found === run
+}
+
+/** The run that has committed a generation: another one after the backup was deleted and created again. */
+async function findRun(
+  storage: Storage,
+  backupId: string,
+  { generation, format_version }: Pick<Manifest, 'generation' | 'format_version'>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    if (format_version !== LOG_VERSION) return (await readManifest(storage, backupId, generation, signal)).run
+    return (await readOwnCommit(storage, backupId, generation, signal)).commit.run
+  } catch (error) {
+    if (!hasCode(error, 'STORAGE_NOT_FOUND', 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
+    return undefined
+  }
 }
 
 async function notFound(storage: Storage, backupId: string, message: string, signal: AbortSignal, cause: unknown) {
