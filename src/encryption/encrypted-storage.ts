@@ -15,7 +15,7 @@ export interface EncryptedStorage extends Storage {
   /** The keys that a backup has; undefined where it is not encrypted. Makes none. */
   existingKeys(backupId: string, signal: AbortSignal): Promise<OpenKeys | undefined>
   /** Reads whether a backup has keys, although it may be known: another process may have made them since. */
-  readKeysAgain(backupId: string, signal: AbortSignal): Promise<void>
+  readKeysAgain(backupId: string, signal: AbortSignal): Promise<boolean>
   /** As `list`, with the sizes that the objects have in the store. */
   listStored(prefix: string, signal: AbortSignal): AsyncIterable<StoredObject>
 }

@@ -57,8 +57,8 @@ export class KeyState {
   }
 
   /** Finds out again whether a backup has keys. */
-  async readAgain(backupId: string, signal: AbortSignal): Promise<void> {
-    await this.#inTurn(backupId, () => this.#reread(backupId, signal))
+  async readAgain(backupId: string, signal: AbortSignal): Promise<boolean> {
+    return (await this.#inTurn(backupId, () => this.#reread(backupId, signal))) !== undefined
   }
 
   /** The keys of what was found encrypted. */

@@ -12,7 +12,7 @@ export class EarlyReadings {
   readonly #readsNewest: boolean
   readonly #stop = new AbortController()
   readonly #signal: AbortSignal
-  #hasBegun = false
+  #hasKeys: Promise<boolean> | undefined
   #newest: Promise<NewestState> | undefined
   readonly #underWay: Promise<unknown>[] = []
 
@@ -24,24 +24,35 @@ export class EarlyReadings {
   }
 
   begin(): void {
-    this.#hasBegun = true
-    const keys = this.#storage.readKeysAgain(this.#backupId, this.#signal)
-    this.#newest = this.#readsNewest ? this.#readNewest() : undefined
-    this.#underWay.push(Promise.allSettled([keys, this.#newest]))
+    if (!this.#readsNewest) return
+    this.#hasKeys = this.#readKeys()
+    this.#newest = this.#readNewest()
+    this.#underWay.push(Promise.allSettled([this.#hasKeys, this.#newest]))
   }
 
   /** When the run is alone. */
   async take(): Promise<Pick<BackupParts, 'encryption' | 'newest'>> {
-    if (!this.#hasBegun) this.begin()
-    const [keys, newest] = await Promise.allSettled([
-      // Made before anything is copied: shards that begin at the same time share one data key.
-      this.#storage.keysFor(this.#backupId, this.#signal),
-      // A prune that ended before it was seen may have removed what was being read.
-      this.#newest?.catch(() => this.#readNewest()),
-    ])
+    if (!this.#newest) this.begin()
+    // A prune that ended before it was seen may have removed what was being read.
+    const reading = this.#newest?.catch(() => this.#readNewest())
+    const [keys, newest] = await Promise.allSettled([this.#openKeys(reading), reading])
     if (keys.status === 'rejected') throw keys.reason
     if (newest.status === 'rejected') throw newest.reason
     return { encryption: keys.value, ...(newest.value && { newest: newest.value }) }
+  }
+
+  /**
+   * Made before anything is copied: shards that begin at the same time share one data key. The removal of a backup ends with the keys, and looks
+   * for leases between them and the generations: keys that were found next to a generation stay, and others are read again.
+   */
+  async #openKeys(newest: Promise<NewestState> | undefined): Promise<BackupParts['encryption']> {
+    const mayBeGone = (await this.#hasKeys?.catch(() => true)) ?? true
+    if (mayBeGone && !(await newest?.catch(() => undefined))?.manifest) await this.#readKeys()
+    return this.#storage.keysFor(this.#backupId, this.#signal)
+  }
+
+  #readKeys(): Promise<boolean> {
+    return this.#storage.readKeysAgain(this.#backupId, this.#signal)
   }
 
   #readNewest(): Promise<NewestState> {

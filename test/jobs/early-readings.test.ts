@@ -4,6 +4,7 @@ import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import { EarlyReadings } from '../../src/jobs/early-readings.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { keyOf, ownKeys } from '../encryption/samples.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { World } from '../retention/world.ts'
 
@@ -65,6 +66,37 @@ test('what could not be read while others were looked for is read again when the
   readings.begin()
   await new Promise(resolve => setImmediate(resolve))
   assert.equal((await readings.take()).newest?.manifest?.generation, 1)
+  await readings.close()
+})
+
+test('keys that a removal takes away after they were read are not written with', async () => {
+  const near = openMemoryStorage()
+  await withEncryption(near, ownKeys([keyOf(1)])).keysFor('b1', never)
+  const [key = ''] = near.objects.keys()
+  const before = near.objects.get(key)
+  const storage = withEncryption(near, ownKeys([keyOf(1)]))
+  const readings = new EarlyReadings(storage, 'b1', true, never)
+  readings.begin()
+  for (let i = 0; i < 20; i++) await new Promise(resolve => setImmediate(resolve))
+  // The removal had looked for leases before, and ends before the run looks for it.
+  near.objects.delete(key)
+  assert.ok((await readings.take()).encryption)
+  await storage.create('b1/manifests/00000001.json', Buffer.from('{}'), never)
+  const later = withEncryption(near, ownKeys([keyOf(1)]))
+  assert.equal((await later.read('b1/manifests/00000001.json', never)).toString(), '{}')
+  assert.notDeepEqual(near.objects.get(key), before)
+  await readings.close()
+})
+
+test('a run that does not begin with the newest state reads the keys when it is alone', async () => {
+  const near = openMemoryStorage()
+  const readings = new EarlyReadings(withEncryption(near, ownKeys([keyOf(1)])), 'b1', false, never)
+  readings.begin()
+  await withEncryption(near, ownKeys([keyOf(1)])).keysFor('b1', never)
+  const { encryption, newest } = await readings.take()
+  assert.ok(encryption)
+  assert.equal(newest, undefined)
+  assert.equal(near.objects.size, 1)
   await readings.close()
 })
 
