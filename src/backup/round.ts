@@ -181,10 +181,13 @@ async function copyAll(
       await withCommits(() => rereadLists(session, scheduler, { clock, ...rereadLimit(options) }, scoped))
       await session.settle(session.rereads)
     }
+  } catch (error) {
+    stop.abort(error)
+    throw error
   } finally {
     await storing?.catch(error => {
-      // An interruption is not a failure of what it interrupted.
-      if (!signal.aborted) throw error
+      // An interruption is not a failure of what it interrupted, and what fails after something else is not the reason.
+      if (!signal.aborted && stop.signal.reason === error) throw error
     })
   }
 }

@@ -181,6 +181,26 @@ describe('a backup to a store that is far away', () => {
     await assert.rejects(backUpFromTwo(storage, holdFetches), { code: 'STORAGE_FULL', message: 'full' })
   })
 
+  test('fails with what failed first, although the groups could not be stored either', async () => {
+    const near = openMemoryStorage()
+    const failed = Promise.withResolvers<void>()
+    const { storage } = gated(near, async key => {
+      if (/\/orders\/1\/.*\.log/.test(key)) {
+        failed.resolve()
+        throw new KafkaBackupError('STORAGE_FULL', 'full')
+      }
+      if (!GROUPS.test(key)) return
+      await failed.promise
+      await turns()
+      throw new KafkaBackupError('STORAGE_DENIED', 'groups are denied')
+    })
+    await assert.rejects(backUp(storage), { code: 'STORAGE_FULL', message: 'full' })
+    assert.deepEqual(
+      [...near.objects.keys()].filter(key => MANIFEST.test(key)),
+      [],
+    )
+  })
+
   test('commits on the way only before the last segments are settled, and leaves no index that no manifest names', async () => {
     const near = openMemoryStorage()
     const clock = new HandClock()
