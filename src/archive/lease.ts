@@ -44,7 +44,8 @@ export interface LeaseClaim {
   onUnleased?: (reason: string) => void
   /**
    * Called when a writer that works alone has written its lease, while it looks for others, and again if it then had to wait for one:
-   * what is read since the last call may only be changed by a writer that ends before it is seen, and then the commit is refused.
+   * what is read since the last call may only be changed by a writer that ends before it is seen, and then the commit is refused; or by a
+   * removal of the whole backup that looked for leases before: it has removed the generations then, but not the keys.
    */
   onWritten?: () => void
 }
