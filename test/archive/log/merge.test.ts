@@ -332,7 +332,8 @@ for (const into of [{ kind: 'segment' }, { kind: 'piece', level: 1 }] as const) 
       damaged.map(({ error }) => error.message),
       [],
     )
-    assert.equal(windows.length, 9)
+    // Segments are written four at a time: one that falls behind the others reads its window again.
+    assert.ok(into.kind === 'piece' ? windows.length === 9 : windows.length >= 9, `${windows.length} windows`)
     assert.ok(windows.every(({ length }) => length === 0))
     // One for each pack, and while pieces across the ends of two are read, the next ones.
     if (into.kind === 'piece') assert.ok(most <= 5, `${most} windows were in memory`)
