@@ -88,8 +88,9 @@ export async function salvageLists(
     const one = await checkList(place, { list, row }, salvaged, options, found.problems, signal)
     options.onProgress({ type: 'checked', objects: ++checked, bytes: 0, totalObjects: state.lists.size, totalBytes: 0 })
     const result = salvageOne(one, one.left, salvaged, options.foundAt)
-    if (result.lost.length > 0 && !isReread && state.topics.has(topic)) short.push(one)
-    else if (result.lost.length === 0 || !isReread) keepList(found, salvaged, place, one, result)
+    const isShort = result.lost.length > 0 || (isReread && salvaged.startUnknown.has(list))
+    if (isShort && !isReread && state.topics.has(topic)) short.push(one)
+    else if (!isShort || !isReread) keepList(found, salvaged, place, one, result)
     else found.droppedRereads++
   }
   const lists = new Set(short.map(({ list }) => list))

@@ -27,6 +27,8 @@ export interface Salvaged {
   read: (list: string, signal: AbortSignal) => Promise<readonly Segment[]>
   /** Of lists that have changed behind a lost commit. */
   openBefore: ReadonlyMap<string, OpenBefore>
+  /** Lists that began in a lost commit: what they had before their first segment is not known. */
+  startUnknown: ReadonlySet<string>
 }
 
 /**
@@ -63,9 +65,10 @@ export async function salvageLog(
     complete = read.commit.complete
     await salvage.add(await readChange(storage, read, signal), lostCommits.size === 0, signal)
   }
-  const { state, openBefore } = salvage
+  const { state, openBefore, startUnknown } = salvage
   const sorted = [...lostCommits].sort((a, b) => a - b)
-  return { base, lostCommits: sorted, complete, state, openBefore, read: (list, own) => salvage.read(list, own) }
+  const read: Salvaged['read'] = (list, own) => salvage.read(list, own)
+  return { base, lostCommits: sorted, complete, state, openBefore, startUnknown, read }
 }
 
 interface StoredBase {
@@ -86,7 +89,7 @@ class Salvage {
   /** Lists with segments of changes behind a lost commit: they are no longer those that ranges count. */
   readonly #recovered = new Set<string>()
   /** Lists that began in a lost commit: where is not known. */
-  readonly #startUnknown = new Set<string>()
+  readonly startUnknown = new Set<string>()
 
   constructor(storage: Storage, opened: OpenedGeneration, isStored: (key: string) => boolean) {
     this.#isStored = isStored
@@ -130,11 +133,11 @@ class Salvage {
     const applied = parts ? applyParts(segments, parts) : segments
     if (isNew || (isExact && applied)) {
       this.#segments.set(list, applied ?? [])
-      this.#startUnknown.delete(list)
+      this.startUnknown.delete(list)
       return applyRowChange(before ?? zeroRow, difference)
     }
-    if (!before) this.#startUnknown.add(list)
-    const isKnown = before && !this.#startUnknown.has(list)
+    if (!before) this.startUnknown.add(list)
+    const isKnown = before && !this.startUnknown.has(list)
     const isCounted = isKnown && !this.#recovered.has(list)
     const cut = isCounted ? cutBefore(segments, change, this.#isStored) : undefined
     if (parts) this.#recovered.add(list)

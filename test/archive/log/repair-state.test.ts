@@ -547,6 +547,20 @@ describe('a repair', () => {
     assert.equal((await repair(storage)).needed, false)
   })
 
+  test('drops a reread that began in a lost commit, because what it holds before its first segment is not known', async () => {
+    const storage = openMemoryStorage()
+    await writeLog(storage, [
+      [{ list: 'a/0', row: { compaction } }],
+      [{ list: 'a/0' }, { list: 'reread/a/0' }],
+      [{ list: 'a/0' }, { list: 'reread/a/0' }],
+    ])
+    await storage.remove(commitKey('b', 2), never)
+    await repair(storage)
+    const { reread, records } = await partitionOf(storage, 'a')
+    assert.deepEqual([reread, records], [undefined, 20])
+    assert.equal((await repair(storage)).needed, false)
+  })
+
   test('of a copy says that a copied generation is lost, though its commit can be read', async () => {
     const world = new World()
     const run = await LogRun.open(world, 'a')
