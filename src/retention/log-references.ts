@@ -1,14 +1,18 @@
 import { writerManifestOf } from '../archive/log/as-manifest.ts'
 import { type Change, isBaseRange } from '../archive/log/change.ts'
+import { findExchange } from '../archive/log/exchanged-commit.ts'
 import { parseLogKey } from '../archive/log/keys.ts'
 import {
   firstCommitOf,
+  numbersBetween,
   openGeneration,
+  type ReadCommit,
   readChange,
   readCheckpoint,
   readCommit,
   readOwnCommit,
   readParts,
+  walkCommits,
 } from '../archive/log/open-generation.ts'
 import { SegmentLists } from '../archive/log/segment-lists.ts'
 import { rangesOf } from '../archive/log/survey-log.ts'
@@ -99,6 +103,7 @@ async function addStretch(
   keys: Set<string>,
   signal: AbortSignal,
 ): Promise<void> {
+  await refuseExchanged(storage, await readCommit(storage, backupId, from, signal), signal)
   await addState(storage, backupId, from, keys, signal)
   let generation = to
   while (generation > from) {
@@ -143,11 +148,17 @@ async function* changesOf(
   signal: AbortSignal,
 ): AsyncGenerator<Change> {
   const read = await readOwnCommit(storage, backupId, generation, signal)
+  await refuseExchanged(storage, read, signal)
   yield await readChange(storage, read, signal)
-  for (let one = firstCommitOf(read.commit); one < generation; one++) {
-    yield await readChange(storage, await readOwnCommit(storage, backupId, one, signal), signal)
-  }
+  const between = numbersBetween(firstCommitOf(read.commit), generation)
+  yield* walkCommits(storage, backupId, between, read.commit.previous, signal)
   for (const { documents } of read.commit.rollups) yield* await readParts(storage, backupId, documents, signal)
+}
+
+/** What the commit of another log names says nothing of what later generations need. */
+async function refuseExchanged(storage: Storage, read: ReadCommit, signal: AbortSignal): Promise<void> {
+  const exchange = await findExchange(storage, read, signal)
+  if (exchange) throw exchange
 }
 
 /** Whether a file of a section was written for a generation behind the cut: one in between may name it. */
@@ -157,16 +168,16 @@ export function isSectionSince(backupId: string, key: string, cut: number): bool
   return match !== null && Number(match[1]) >= cut
 }
 
-/** The documents of the log that the cut, what follows it, and generations which are kept for longer do not need. */
+/** The documents of the log that the cut, what follows it, and generations which are kept for longer do not need. Those of the newest one never go. */
 export async function findOldDocuments(
   storage: Storage,
   backupId: string,
   objects: readonly StoredObject[],
-  { cut, kept }: { cut: LogCut; kept: readonly number[] },
+  { cut, kept, commits }: { cut: LogCut; kept: readonly number[]; commits: readonly number[] },
   signal: AbortSignal,
 ): Promise<StoredObject[]> {
   const old: StoredObject[] = []
-  const named = await documentsOf(storage, backupId, kept, signal)
+  const named = await documentsOf(storage, backupId, [...kept, ...commits.slice(-1)], signal)
   for (const object of objects) {
     const parsed = parseLogKey(backupId, object.key)
     if (!parsed || parsed.kind === 'kept') continue
@@ -204,7 +215,7 @@ async function documentsOf(
   const named = new Set<string>()
   for (const generation of generations) {
     const { commit } = await readCommit(storage, backupId, generation, signal)
-    for (const { key } of commit.parts) named.add(key)
+    for (const { key } of [...commit.parts, ...commit.rollups.flatMap(({ documents }) => documents)]) named.add(key)
     if (!commit.checkpoint) continue
     named.add(commit.checkpoint.key)
     const { checkpoint } = await readCheckpoint(storage, backupId, commit.checkpoint, signal)

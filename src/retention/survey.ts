@@ -8,6 +8,7 @@ import {
 import { listHolds } from '../archive/holds.ts'
 import { type FoundLease, isBelieved, readLiveLeases } from '../archive/lease.ts'
 import { writerManifestOf } from '../archive/log/as-manifest.ts'
+import { assertFollows } from '../archive/log/exchanged-commit.ts'
 import { listCommits } from '../archive/log/list-commits.ts'
 import { openGeneration, readCommit } from '../archive/log/open-generation.ts'
 import type { Manifest } from '../archive/manifest.ts'
@@ -131,7 +132,10 @@ async function newestOfLog(
   const commits = await listCommits(storage, backupId, signal)
   const number = commits.at(-1)
   if (number === undefined) return undefined
-  const newest = writerManifestOf(await openGeneration(storage, backupId, number, signal))
+  const found = await openGeneration(storage, backupId, number, signal)
+  // All that the newest generation does not name may go.
+  await assertFollows(storage, found, signal)
+  const newest = writerManifestOf(found)
   if (newest.complete) return { newest, newestComplete: newest, isLog: true }
   for (const generation of commits.reverse()) {
     if (!(await readCommit(storage, backupId, generation, signal)).commit.complete) continue

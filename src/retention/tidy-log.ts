@@ -81,6 +81,8 @@ async function readNamed(
   signal: AbortSignal,
 ): Promise<Set<string>> {
   const named = await readLogReferences(storage, backupId, { cut: cut.generation, commits }, signal)
+  // Whatever the commits in between say.
+  if (newest !== cut.generation) await addState(storage, backupId, newest, named, signal)
   for (const generation of kept) await addState(storage, backupId, generation, named, signal)
   const reader = new ReferenceReader(storage)
   for (const generation of manifests) {

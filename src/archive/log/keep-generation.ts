@@ -5,8 +5,9 @@ import { manifestOf } from './as-manifest.ts'
 import { writeState } from './copy-state.ts'
 import { LOG_VERSION, packDocument, withStableName } from './document.ts'
 import { type Commit, MAX_ORIGINALS } from './documents.ts'
+import { findExchange, hashOfOwn } from './exchanged-commit.ts'
 import { changeKey, keptKey } from './keys.ts'
-import { hashesOf, openCommit, openGeneration, readKeptCommit, readOwnCommit } from './open-generation.ts'
+import { hashesOf, openCommit, openGeneration, readKeptCommit } from './open-generation.ts'
 import { writeOverflow } from './write-change.ts'
 
 /**
@@ -20,9 +21,10 @@ export async function keepGeneration(
   signal: AbortSignal,
 ): Promise<void> {
   const opened = await openGeneration(storage, backupId, generation, signal)
+  const damage = opened.damage ?? (await findExchange(storage, opened, signal))
   // The object in its place is the only one that can be read, and nothing better can be written.
-  if (opened.damage && (await isKept(storage, backupId, generation, signal))) return
-  if (opened.damage) throw opened.damage
+  if (damage && (await isKept(storage, backupId, generation, signal))) return
+  if (damage) throw damage
   const manifest = manifestOf(storage, opened)
   const { tool_version, run, complete, created_at, started_at } = opened.commit
   const { start, written } = await withStableName(`kept ${opened.ref.blake3}`, async writer => {
@@ -86,25 +88,4 @@ export async function isKept(
     if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
     return false
   }
-}
-
-/** Of the commit, or of what the next one says of it; undefined where neither can be read. */
-async function hashOfOwn(
-  storage: Storage,
-  backupId: string,
-  generation: number,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const readers = [
-    async () => (await readOwnCommit(storage, backupId, generation, signal)).ref.blake3,
-    async () => (await readOwnCommit(storage, backupId, generation + 1, signal)).commit.previous?.blake3,
-  ]
-  for (const read of readers) {
-    try {
-      return await read()
-    } catch (error) {
-      if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
-    }
-  }
-  return undefined
 }

@@ -246,7 +246,7 @@ async function* oneByOne<T>(items: Iterable<T>): AsyncGenerator<T> {
 }
 
 /** One by one: how many there are is what the commit claims, and the first that is missing ends it. */
-function* numbersBetween(first: number, end: number): Generator<number> {
+export function* numbersBetween(first: number, end: number): Generator<number> {
   for (let number = first; number < end; number++) yield number
 }
 
