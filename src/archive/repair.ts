@@ -77,7 +77,7 @@ export async function planRepair(
   }
   const sizes = await listSizes(storage, backupId, signal)
   const found = await runPool(survey.bases, 1, async base => {
-    const salvaged = await salvageLog(storage, backupId, { ...survey, base, isStored: key => sizes.has(key) }, signal)
+    const salvaged = await salvageLog(storage, backupId, { ...survey, base, stored: sizes }, signal)
     const place = { storage, backupId, sizes, generations: { manifests, commits } }
     return { salvaged, ...(await salvageLists(place, salvaged, options, signal)) }
   })

@@ -38,19 +38,26 @@ export interface Salvaged {
 export async function salvageLog(
   storage: Storage,
   backupId: string,
-  { base: { generation: base, namedBy }, isStored, ...survey }: LogSurvey & StoredBase,
+  { base: { generation: base, namedBy }, stored, ...survey }: LogSurvey & StoredBase,
   signal: AbortSignal,
 ): Promise<Salvaged> {
   const isNamed = namedBy !== undefined
   const opened = isNamed
     ? await openChain(storage, await readCommit(storage, backupId, namedBy, signal), signal)
     : await openGeneration(storage, backupId, base, signal)
-  const salvage = new Salvage(storage, opened, isStored)
+  const last = survey.generations.at(-1) ?? 0
+  const changes = async function* () {
+    for (let generation = base + 1; generation <= last; generation++) {
+      if (!survey.isReadable(generation)) continue
+      yield readChange(storage, await readCommit(storage, backupId, generation, signal), signal)
+    }
+  }
+  const salvage = new Salvage(storage, opened, stored, changes)
   const lostCommits = new Set<number>()
   // One in `kept/` has the state of the commit whose place it takes, which the next one follows. Of a state that others name, no commit is known.
   let before = isNamed ? undefined : hashesOf(opened)
   let { complete } = opened.commit
-  for (let generation = base + 1; generation <= (survey.generations.at(-1) ?? 0); generation++) {
+  for (let generation = base + 1; generation <= last; generation++) {
     if (!survey.isReadable(generation)) {
       lostCommits.add(generation)
       continue
@@ -73,13 +80,16 @@ export async function salvageLog(
 
 interface StoredBase {
   base: SalvageBase
-  /** Whether the store has an object of this key. */
-  isStored: (key: string) => boolean
+  /** What the store has, by key. */
+  stored: ReadonlyMap<string, unknown>
 }
 
 class Salvage {
   readonly #base: SegmentLists
-  readonly #isStored: (key: string) => boolean
+  readonly #stored: StoredBase['stored']
+  /** Of the commits behind the base that can be read. */
+  readonly #changes: () => AsyncIterable<Change>
+  #hasUnnamed: boolean | undefined
   readonly #baseRows: State['lists']
   readonly #pending: Change
   #state: State
@@ -91,8 +101,14 @@ class Salvage {
   /** Lists that began in a lost commit: where is not known. */
   readonly startUnknown = new Set<string>()
 
-  constructor(storage: Storage, opened: OpenedGeneration, isStored: (key: string) => boolean) {
-    this.#isStored = isStored
+  constructor(
+    storage: Storage,
+    opened: OpenedGeneration,
+    stored: StoredBase['stored'],
+    changes: () => AsyncIterable<Change>,
+  ) {
+    this.#stored = stored
+    this.#changes = changes
     this.#base = new SegmentLists(storage, opened)
     this.#baseRows = opened.state.lists
     this.#pending = opened.pending
@@ -104,8 +120,10 @@ class Salvage {
   }
 
   async read(list: string, signal: AbortSignal): Promise<readonly Segment[]> {
-    const known = this.#segments.get(list)
-    if (known) return known
+    return this.#segments.get(list) ?? this.#readBase(list, signal)
+  }
+
+  async #readBase(list: string, signal: AbortSignal): Promise<readonly Segment[]> {
     try {
       return await this.#base.read(list, this.#baseRows.get(list), signal)
     } catch (error) {
@@ -139,7 +157,8 @@ class Salvage {
     if (!before) this.startUnknown.add(list)
     const isKnown = before && !this.startUnknown.has(list)
     const isCounted = isKnown && !this.#recovered.has(list)
-    const cut = isCounted ? cutBefore(segments, change, this.#isStored) : undefined
+    const found = isCounted ? cutBefore(segments, change, key => this.#stored.has(key)) : undefined
+    const cut = found === undefined || (await this.#findUnnamed(signal)) ? undefined : found
     if (parts) this.#recovered.add(list)
     const from = isKnown ? startAfter(cut ?? before.start_offset, change, segments) : undefined
     const all = [...segments, ...addedBy(change)]
@@ -155,12 +174,28 @@ class Salvage {
     const closed = open_aborted.filter(({ last_offset }) => last_offset !== null)
     return rowOf({ ...known, open_aborted: closed, ...difference.set }, cover)
   }
+
+  /** Whether the store has records that neither the base nor a readable commit names: a lost commit may have merged the beginning of a list into them. */
+  async #findUnnamed(signal: AbortSignal): Promise<boolean> {
+    if (this.#hasUnnamed !== undefined) return this.#hasUnnamed
+    const left = new Set([...this.#stored.keys()].filter(key => /\/packs\/|\.log(\.zst)?$/.test(key)))
+    for (const list of [...this.#baseRows.keys()].sort()) {
+      for (const { key } of await this.#readBase(list, signal)) left.delete(key)
+    }
+    for await (const { lists, passing } of this.#changes()) {
+      for (const key of passing.keys()) left.delete(key)
+      for (const change of lists.values()) for (const { key } of addedBy(change)) left.delete(key)
+    }
+    this.#hasUnnamed = left.size > 0
+    return this.#hasUnnamed
+  }
 }
 
 /**
  * Pure. Where a list begins that retention has cut in a lost commit; undefined where that is not known. A change counts the segments that it
  * finds: if these are fewer than before the lost commit, exactly so many at the beginning are gone from the store, and the first that the change leaves
- * is there, they were cut off. Merging would take one more segment away than it makes the list shorter.
+ * is there, they were cut off. Merging would take one more segment away than it makes the list shorter; but the last one that was merged may still be
+ * there, in a pack that other lists need.
  */
 function cutBefore(
   segments: readonly Segment[],
