@@ -36,6 +36,16 @@ export async function readNamed(storage: Pick<Storage, 'read'>, key: string, sig
   }
 }
 
+/** Undefined where the object that is read is damaged or of a newer version. */
+export async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading
+  } catch (error) {
+    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
+    return undefined
+  }
+}
+
 /** What is wrong, for a report that names the object `key` itself. */
 export function problemOf({ details, message }: KafkaBackupError, key: string): string {
   return details.key === key ? (details.problem ?? message) : message

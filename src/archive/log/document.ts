@@ -6,7 +6,7 @@ import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { formatJsonItems } from '../../lib/json.ts'
 import { freeMemory } from '../../lib/recycled-memory.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { damaged, readNamed } from '../damage.ts'
+import { damaged, readNamed, unlessDamaged } from '../damage.ts'
 import { hashOf } from '../hash.ts'
 import { type NamedObject, parseAs } from '../manifest.ts'
 
@@ -123,21 +123,12 @@ export async function createDocument(
     await storage.create(key, bytes, signal)
   } catch (error) {
     if (!hasCode(error, 'STORAGE_EXISTS')) throw error
-    const existing = await readExisting(storage, key, signal)
+    // One that cannot be decrypted has other content.
+    const existing = await unlessDamaged(storage.read(key, signal))
     if (!existing || !hasSameContent(existing, bytes)) throw error
     return nameDocument(key, existing)
   }
   return nameDocument(key, bytes)
-}
-
-/** Undefined for one that cannot be decrypted: its content is another one. */
-async function readExisting(storage: Storage, key: string, signal: AbortSignal): Promise<Buffer | undefined> {
-  try {
-    return await storage.read(key, signal)
-  } catch (error) {
-    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
-    return undefined
-  }
 }
 
 function hasSameContent(existing: Buffer, bytes: Buffer): boolean {

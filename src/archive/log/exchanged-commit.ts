@@ -1,6 +1,6 @@
-import { hasCode, type KafkaBackupError } from '../../errors.ts'
+import type { KafkaBackupError } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { damaged } from '../damage.ts'
+import { damaged, unlessDamaged } from '../damage.ts'
 import { hashesOf, type ReadCommit, readOwnCommit } from './open-generation.ts'
 
 const help = 'One of the two belongs to another log: `kafka-backup verify --deep` names the generations that it hides.'
@@ -44,16 +44,6 @@ export async function hashOfOwn(
   return (await readIntact(storage, backupId, generation + 1, signal))?.commit.previous?.blake3
 }
 
-async function readIntact(
-  storage: Storage,
-  backupId: string,
-  generation: number,
-  signal: AbortSignal,
-): Promise<ReadCommit | undefined> {
-  try {
-    return await readOwnCommit(storage, backupId, generation, signal)
-  } catch (error) {
-    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
-    return undefined
-  }
+function readIntact(storage: Storage, backupId: string, generation: number, signal: AbortSignal) {
+  return unlessDamaged(readOwnCommit(storage, backupId, generation, signal))
 }

@@ -87,19 +87,14 @@ export class PackWindows implements Pick<Storage, 'readRange'> {
     if (!window) return undefined
     const length = window.end - window.start
     // Its pieces share the memory, and readers of pieces give back what they have read.
-    const begun: ReadWindow = {
-      ...window,
-      bytes: this.#storage.readRange(key, window.start, length, signal),
-      read: undefined,
-      free: undefined,
-    }
-    begun.bytes = begun.bytes.then(read => {
+    const bytes = this.#storage.readRange(key, window.start, length, signal).then(read => {
       begun.read = read
       begun.free = keepUntilFreed(read)
       return read
     })
+    const begun: ReadWindow = { ...window, bytes, read: undefined, free: undefined }
     // Those who wait for the bytes meet the failure.
-    begun.bytes.catch(() => undefined)
+    bytes.catch(() => undefined)
     if (kept) this.#replaced.push(kept)
     this.#kept.set(key, begun)
     return begun
