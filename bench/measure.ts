@@ -74,7 +74,7 @@ export function measureSilenced(command: string): Promise<Measured> {
   return measureProcess('sh', ['-c', `exec ${command} > /dev/null`])
 }
 
-/** Writes out what earlier writers left in memory, several gigabytes: the kernel slows down who writes next, and the faster one most. */
+/** Writes out what earlier runs left in memory, several gigabytes, because it could slow down the next run. */
 export async function settleDisk(): Promise<void> {
   await mustRun('sync', [])
 }

@@ -192,7 +192,7 @@ async function copyAll(
   }
 }
 
-/** Its failure is thrown by who awaits it, when the lanes have stopped; until then it must not end the process as unheard. */
+/** The caller awaits it when the lanes have stopped, and meets its failure then; until then the failure must not end the process as unhandled. */
 function stopAtFailure(work: Promise<void>, stop: AbortController): Promise<void> {
   const watched = work.catch(error => {
     stop.abort(error)

@@ -62,7 +62,7 @@ export function keepMemory(bytes: Buffer): Buffer {
   return bytes
 }
 
-/** As `keepMemory`, for who knows when none of the others uses a part of it any more, and then calls the returned function. */
+/** As `keepMemory`, for a caller that knows when no one else uses a part of it any more, and then calls the returned function. */
 export function keepUntilFreed(bytes: Buffer): () => void {
   // Other memory may belong to someone else, too.
   return lent.delete(bytes.buffer) ? () => freeMemory(bytes) : () => undefined

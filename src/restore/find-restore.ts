@@ -65,7 +65,7 @@ export async function confirmChosen(
   const found = await early.catch(() => undefined)
   if (!found || 'problem' in found) return readChosen(storage, options, signal)
   const isThere = isStillThere(storage, found.manifest, signal)
-  // It is awaited by who relies on the state.
+  // `relyOnChosen` and the survey await it.
   isThere.catch(() => undefined)
   return { manifest: found.manifest, isThere }
 }

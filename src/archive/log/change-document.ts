@@ -183,7 +183,7 @@ export function decodeTopics({ topics, removed_topics }: z.output<typeof changeS
   return decodeChange({ ...(topics && { topics }), ...(removed_topics && { removed_topics }) }, at)
 }
 
-/** Without the segments of its lists, which are most of the memory: for who needs only the state after it. */
+/** Without the segments of its lists, which are most of the memory: for readers that need only the state after the change. */
 export function decodeRows(document: z.output<typeof changeSchema>, at: string): Change {
   const lists = document.lists?.map(
     ([list, isNew, offsets, sums, set, _parts, unset]): ListRowDocument =>

@@ -14,13 +14,13 @@ interface StateParts {
   confirm?: (() => Promise<void>) | undefined
   /** Behind a checkpoint of the newest generation, so that this one can be opened without what came before. */
   isCheckpoint?: boolean
-  /** Nothing is rolled up, for who has the segments of no list and follows a writer that does it. */
+  /** Do not roll up: the base has no segments of its lists, and the next writer rolls up. */
   isQuick?: boolean
   /** How many segments at the start of lists go, in version 2. */
   cut?: ReadonlyMap<string, number>
 }
 
-/** The newest state without the segments of any list, which of thousands of partitions take most of the memory. For a commit that `isQuick`. */
+/** The newest state without the segments of its lists, which take most of the memory where there are thousands of partitions. For a commit that `isQuick`. */
 export function newestRows(storage: Storage, backupId: string, signal: AbortSignal): Promise<NewestState> {
   return newestState(storage, backupId, signal, decodeRows)
 }
