@@ -11,20 +11,27 @@ declare global {
  * fit a double. A bigint is written as plain digits; an integer too large for a double is read back as a bigint.
  */
 export function formatJson(value: unknown, indent?: number): string {
+  const own = Object.getOwnPropertyDescriptor(BigInt.prototype, 'toJSON')
+  if (!own) {
+    try {
+      return JSON.stringify(value, undefined, indent)
+    } catch {
+      // It holds a bigint.
+    }
+  }
+  // Much faster than a function that is called for every value. A program that uses the library may have its own, which writes strings.
+  Object.defineProperty(BigInt.prototype, 'toJSON', { value: bigintToJson, configurable: true })
   try {
     return JSON.stringify(value, undefined, indent)
-  } catch {
-    // It holds a bigint, which takes several times as long.
-    return formatBigJson(value, indent)
+  } finally {
+    if (own) Object.defineProperty(BigInt.prototype, 'toJSON', own)
+    else Reflect.deleteProperty(BigInt.prototype, 'toJSON')
   }
 }
 
-function formatBigJson(value: unknown, indent?: number): string {
-  return JSON.stringify(
-    value,
-    (_key, item) => (typeof item === 'bigint' ? JSON.rawJSON(item.toString()) : item),
-    indent,
-  )
+function bigintToJson(this: bigint): unknown {
+  const number = Number(this)
+  return Number.isSafeInteger(number) ? number : JSON.rawJSON(this.toString())
 }
 
 /**

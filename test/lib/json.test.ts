@@ -127,3 +127,16 @@ test('JSON in texts for each item is the JSON of the whole', () => {
     [...formatJsonItems({ change: { lists: [document, document] } })].filter(text => text.length > 99).length === 2,
   )
 })
+
+test('a program that writes big integers as strings in its own JSON changes nothing, and keeps its way', () => {
+  const own = { value: () => 'a string', configurable: true }
+  Object.defineProperty(BigInt.prototype, 'toJSON', own)
+  try {
+    assert.equal(formatJson({ small: 5n, large: 2n ** 63n }), '{"small":5,"large":9223372036854775808}')
+    assert.equal(JSON.stringify(5n), '"a string"')
+  } finally {
+    Reflect.deleteProperty(BigInt.prototype, 'toJSON')
+  }
+  assert.equal(formatJson([5n]), '[5]')
+  assert.throws(() => JSON.stringify(5n), TypeError)
+})
