@@ -8,7 +8,7 @@ import type { DecodeChange } from './log/change-document.ts'
 import { commitNotFound, findNewestCommit, hasCommit, listCommits } from './log/list-commits.ts'
 import type { LogBase } from './log/log-writer.ts'
 import { isLogMarker } from './log/marker.ts'
-import { openGeneration } from './log/open-generation.ts'
+import { type OpenedGeneration, openGeneration } from './log/open-generation.ts'
 import { findLostMarker, kindOfNewest, type LostMarker } from './lost-marker.ts'
 import { type Manifest, parseManifest } from './manifest.ts'
 
@@ -139,9 +139,19 @@ export interface NewestState extends LogBase {
 }
 
 /** The newest committed state for one who continues it in the version that it has. Refuses an expired backup, and commits without their marker. */
-export async function newestState(
+export function newestState(
   storage: Storage,
   backupId: string,
+  signal: AbortSignal,
+  decode?: DecodeChange,
+): Promise<NewestState> {
+  return readNewest(storage, backupId, writerManifestOf, signal, decode)
+}
+
+async function readNewest(
+  storage: Storage,
+  backupId: string,
+  asManifest: (opened: OpenedGeneration) => Manifest,
   signal: AbortSignal,
   decode?: DecodeChange,
 ): Promise<NewestState> {
@@ -158,7 +168,7 @@ export async function newestState(
   }
   if (commit !== undefined) {
     const opened = await openGeneration(storage, backupId, commit, signal, decode)
-    return { manifest: writerManifestOf(opened), opened, isLog: true }
+    return { manifest: asManifest(opened), opened, isLog: true }
   }
   // The writer that began with version 2 has not committed anything: the state is still that of version 1.
   const manifest = before === undefined ? undefined : await readManifest(storage, backupId, before, signal)
@@ -166,8 +176,7 @@ export async function newestState(
 }
 
 async function openNewest(storage: Storage, backupId: string, signal: AbortSignal): Promise<Manifest | undefined> {
-  const { manifest, opened } = await newestState(storage, backupId, signal)
-  return opened ? manifestOf(storage, opened) : manifest
+  return (await readNewest(storage, backupId, opened => manifestOf(storage, opened), signal)).manifest
 }
 
 async function readLog(storage: Storage, backupId: string, generation: number, signal: AbortSignal): Promise<Manifest> {
