@@ -4,6 +4,7 @@ import type * as z from 'zod'
 import { readZstdFrame } from '../../batch/zstd-frame.ts'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { formatJsonItems } from '../../lib/json.ts'
+import { fieldRanges, type TextRange } from '../../lib/json-text.ts'
 import { freeMemory } from '../../lib/recycled-memory.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { damaged, readNamed, unlessDamaged } from '../damage.ts'
@@ -85,13 +86,20 @@ function decompress(bytes: Buffer, maxOutputLength: number): Buffer {
   return zstdDecompressSync(bytes, { maxOutputLength, chunkSize })
 }
 
-/** Refuses what is larger than a document may be, has another hash than it claims, or is not of the schema. */
-export async function unpackDocument<T>(schema: z.ZodType<T>, bytes: Buffer, key: string): Promise<T> {
+/** Refuses what is larger than a document may be, has another hash than it claims, or is not of the schema. `asText` may leave out what the caller does not need. */
+export async function unpackDocument<T>(
+  schema: z.ZodType<T>,
+  bytes: Buffer,
+  key: string,
+  asText: AsText = line => line.toString('utf8'),
+): Promise<T> {
   const line = unpackLine(bytes, key)
-  const text = line.toString('utf8')
+  const text = asText(line)
   freeMemory(line)
   return parseAs(schema, text, key, undefined, LOG_VERSION)
 }
+
+type AsText = (line: Buffer) => string
 
 /** The JSON of a document, which is not read yet. */
 export function unpackLine(bytes: Buffer, key: string): Buffer {
@@ -106,6 +114,24 @@ export function unpackLine(bytes: Buffer, key: string): Buffer {
   if (plain.toString('latin1', end) !== `\n${hashOf(line)}\n`)
     throw damaged(key, 'does not have the hash that it claims')
   return line
+}
+
+/** The text of a document, with an empty array for the lists of its change. Pure. */
+export function withoutLists(document: Buffer): string {
+  const lists = findLists(document)
+  if (!lists) return document.toString('utf8')
+  return `${document.toString('utf8', 0, lists.start)}[]${document.toString('utf8', lists.end)}`
+}
+
+function findLists(document: Buffer): TextRange | undefined {
+  try {
+    const change = fieldRanges(document).get('change')
+    return change && fieldRanges(document, change.start).get('lists')
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    // Parsing it finds the same.
+    return undefined
+  }
 }
 
 /**
@@ -170,8 +196,9 @@ export async function readDocument<T>(
   schema: z.ZodType<T>,
   ref: NamedObject,
   signal: AbortSignal,
+  asText?: AsText,
 ): Promise<T> {
-  return unpackDocument(schema, await readRecorded(storage, ref, signal), ref.key)
+  return unpackDocument(schema, await readRecorded(storage, ref, signal), ref.key, asText)
 }
 
 /** Its bytes. */

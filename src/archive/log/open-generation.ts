@@ -7,7 +7,7 @@ import { assertChain, assertNamed } from './assert-documents.ts'
 import { applyChange, type Change, ChangedState, emptyState, type State } from './change.ts'
 import { type DecodeChange, decodeChange, decodeTopics } from './change-document.ts'
 import { ComposedChange, composeAll } from './compose-changes.ts'
-import { nameDocument, readDocument, readRecorded, unpackDocument } from './document.ts'
+import { nameDocument, readDocument, readRecorded, unpackDocument, withoutLists } from './document.ts'
 import {
   type ChangePart,
   type Checkpoint,
@@ -207,8 +207,18 @@ export async function* walkDocuments(
 ): AsyncGenerator<Change> {
   const read = async (ref: NamedObject) => ({ ref, bytes: await readRecorded(storage, ref, signal) })
   for await (const { ref, bytes } of mapAhead(oneByOne(documents), CONCURRENCY, read)) {
-    yield decodePart(await unpackDocument(changePartSchema, bytes, ref.key), ref.key, backupId, decode)
+    yield decodePart(
+      await unpackDocument(changePartSchema, bytes, ref.key, asTextFor(decode)),
+      ref.key,
+      backupId,
+      decode,
+    )
   }
+}
+
+/** Lists, which are most of a document, are not parsed for one that leaves them out. */
+function asTextFor(decode: DecodeChange): typeof withoutLists | undefined {
+  return decode === decodeTopics ? withoutLists : undefined
 }
 
 /** Changes of commits, read like documents. Each is the one that the next one names as the one before it; `last` is what the last of them must be. */
@@ -258,7 +268,7 @@ export async function readCheckpoint(
   signal: AbortSignal,
   decode: DecodeChange = decodeChange,
 ): Promise<{ checkpoint: Checkpoint; state: State }> {
-  const checkpoint = await readDocument(storage, checkpointSchema, ref, signal)
+  const checkpoint = await readDocument(storage, checkpointSchema, ref, signal, asTextFor(decode))
   if (checkpoint.backup_id !== backupId || checkpoint.generation !== ref.generation) {
     throw damaged(ref.key, `belongs to generation ${checkpoint.generation} of backup \`${checkpoint.backup_id}\``)
   }
