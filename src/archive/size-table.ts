@@ -32,11 +32,11 @@ export class SizeTable {
 
   /** Where the hash is, or the free slot for it. */
   #slotOf(hash: number): number {
-    let at = hash % this.#hashes.length
-    for (;;) {
+    // Their number is a power of two.
+    const last = this.#hashes.length - 1
+    for (let at = upperBits(hash) & last; ; at = (at + 1) & last) {
       const found = this.#hashes[at] as number
       if (found === hash || Number.isNaN(found)) return at
-      at = (at + 1) % this.#hashes.length
     }
   }
 
@@ -47,6 +47,12 @@ export class SizeTable {
     this.#count = 0
     for (const [i, hash] of hashes.entries()) if (!Number.isNaN(hash)) this.#put(hash, sizes[i] ?? 0)
   }
+}
+
+const LOWER_BITS = 21
+
+function upperBits(hash: number): number {
+  return (hash / 2 ** LOWER_BITS) >>> 0
 }
 
 /** 53 bits from two lanes of 32; each character goes into both. */
@@ -60,5 +66,5 @@ function hashOf(key: string): number {
     b ^= b >>> 13
   }
   a ^= a >>> 16
-  return (b >>> 0) * 2 ** 21 + (Math.imul(a, 0x7feb352d) >>> 11)
+  return (b >>> 0) * 2 ** LOWER_BITS + (Math.imul(a, 0x7feb352d) >>> (32 - LOWER_BITS))
 }

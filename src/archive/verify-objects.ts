@@ -79,15 +79,16 @@ export async function tabulateSizes(storage: Storage, backupId: string, signal: 
 
 /** Pure. The segments that are gone, or have another size than their index says. */
 export function findMisfits(segments: readonly Segment[], sizes: { get(key: string): number | undefined }): Problem[] {
-  return segments.flatMap(({ key, size: own, piece }) => {
+  const misfits: Problem[] = []
+  for (const { key, size: own, piece } of segments) {
     const size = sizes.get(key)
     const expected = piece?.pack.size ?? own
     // Where the size is not known, reading the object shows what is wrong.
-    if (size === expected || Number.isNaN(size)) return []
-    return [
-      { key, problem: size === undefined ? 'the object is missing' : `it has ${size} bytes instead of ${expected}` },
-    ]
-  })
+    if (size === expected || Number.isNaN(size)) continue
+    const problem = size === undefined ? 'the object is missing' : `it has ${size} bytes instead of ${expected}`
+    misfits.push({ key, problem })
+  }
+  return misfits
 }
 
 /** Pure. Many partitions may need the same pack or page. */

@@ -13,37 +13,45 @@ const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
+/** Reads the value that begins there, and returns where it ends. */
+export type ReadValue = (start: number) => number
+
 /**
- * Where the items of the JSON array are that begins there. Throws a SyntaxError for a text that is cut off. The items are not read: of a large document,
- * a caller parses what it needs.
+ * Reads the JSON array that begins there item by item, and returns where it ends. Throws a SyntaxError for a text that is cut off. Of a large document, a
+ * caller parses what it needs.
  */
-export function* itemRanges(text: Buffer, at: number): Generator<TextRange> {
+export function readItems(text: Buffer, at: number, readItem: ReadValue): number {
   expect(text, at, OPEN_LIST)
-  let start = skipSpace(text, at + 1)
-  if (text[start] === CLOSE_LIST) return
+  let next = skipSpace(text, at + 1)
+  if (text[next] === CLOSE_LIST) return next + 1
   for (;;) {
-    const end = endOfValue(text, start)
-    yield { start, end }
-    const next = skipSpace(text, end)
-    if (text[next] === CLOSE_LIST) return
+    next = skipSpace(text, readItem(next))
+    if (text[next] === CLOSE_LIST) return next + 1
     expect(text, next, COMMA)
-    start = skipSpace(text, next + 1)
+    next = skipSpace(text, next + 1)
   }
 }
 
-/** The same for the values of an object, by their names. Of two with the same name the last one counts, as for `JSON.parse`. */
-export function fieldRanges(text: Buffer, at = 0): Map<string, TextRange> {
+/**
+ * Where the values of the JSON object are that begins there, by their names. Of two with the same name the last one counts, as for `JSON.parse`. Fields that
+ * have a reader are read by it.
+ */
+export function fieldRanges(
+  text: Buffer,
+  at = 0,
+  readers: Readonly<Record<string, ReadValue>> = {},
+): Map<string, TextRange> {
   const fields = new Map<string, TextRange>()
   expect(text, at, OPEN_OBJECT)
   let next = skipSpace(text, at + 1)
   while (text[next] !== CLOSE_OBJECT) {
     const nameEnd = endOfValue(text, next)
-    const name: unknown = JSON.parse(text.toString('utf8', next, nameEnd))
+    const name = String(JSON.parse(text.toString('utf8', next, nameEnd)))
     const colon = skipSpace(text, nameEnd)
     expect(text, colon, COLON)
     const start = skipSpace(text, colon + 1)
-    const end = endOfValue(text, start)
-    fields.set(String(name), { start, end })
+    const end = Object.hasOwn(readers, name) ? (readers[name] as ReadValue)(start) : endOfValue(text, start)
+    fields.set(name, { start, end })
     next = skipSpace(text, end)
     if (text[next] === CLOSE_OBJECT) break
     expect(text, next, COMMA)
@@ -53,7 +61,7 @@ export function fieldRanges(text: Buffer, at = 0): Map<string, TextRange> {
 }
 
 /** Brackets are counted, not matched: parsing the value finds those that do not fit. */
-function endOfValue(text: Buffer, start: number): number {
+export function endOfValue(text: Buffer, start: number): number {
   let depth = 0
   for (let at = start; at < text.length; at++) {
     const byte = text[at]

@@ -7,8 +7,12 @@ const systemFolder = 'lost+found'
 const maxKeyBytes = 1024
 const maxSegmentBytes = 255
 
+/** Nothing is wrong with such a key; most are of this kind. */
+const plainKey = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/
+
 /** Pure. Why some backend could not hold a key, could confuse it with another, or could be led outside the location by it. */
 export function findKeyFault(key: string): string | undefined {
+  if (key.length <= maxSegmentBytes && plainKey.test(key)) return undefined
   if (key === '') return 'it is empty'
   if (!key.isWellFormed()) return 'it is not valid Unicode'
   if (/[\p{Cc}\u2028\u2029]/u.test(key)) return 'it holds a control character'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { fieldRanges, itemRanges } from '../../src/lib/json-text.ts'
+import { endOfValue, fieldRanges, readItems, type TextRange } from '../../src/lib/json-text.ts'
 
 const values: unknown[] = [
   [],
@@ -20,12 +20,22 @@ function parse(text: Buffer, { start, end }: { start: number; end: number }): un
   return JSON.parse(text.toString('utf8', start, end))
 }
 
+function itemRanges(text: Buffer): TextRange[] {
+  const ranges: TextRange[] = []
+  readItems(text, 0, start => {
+    const end = endOfValue(text, start)
+    ranges.push({ start, end })
+    return end
+  })
+  return ranges
+}
+
 describe('places in a JSON text', () => {
   for (const indent of [undefined, 2, '\t']) {
     test(`are those of its items and fields, indented with ${JSON.stringify(indent)}`, () => {
       const list = Buffer.from(JSON.stringify(values, undefined, indent))
       assert.deepEqual(
-        [...itemRanges(list, 0)].map(range => parse(list, range)),
+        itemRanges(list).map(range => parse(list, range)),
         values,
       )
       const object = Buffer.from(JSON.stringify(nested, undefined, indent))
@@ -35,7 +45,7 @@ describe('places in a JSON text', () => {
   }
 
   test('an empty array and an empty object have none', () => {
-    assert.deepEqual([...itemRanges(Buffer.from('[ ]'), 0)], [])
+    assert.deepEqual(itemRanges(Buffer.from('[ ]')), [])
     assert.deepEqual([...fieldRanges(Buffer.from('{\n}'))], [])
   })
 
@@ -44,10 +54,30 @@ describe('places in a JSON text', () => {
     assert.deepEqual(parse(text, fieldRanges(text).get('a') ?? assert.fail()), 22)
   })
 
+  test('a field that has a reader is read by it, and goes on behind what it has read', () => {
+    const text = Buffer.from('{"before":1,"list":[{"a":"]"}, 2],"after":3}')
+    const items: unknown[] = []
+    const readItem = (start: number) => {
+      const end = endOfValue(text, start)
+      items.push(parse(text, { start, end }))
+      return end
+    }
+    const fields = fieldRanges(text, 0, { list: start => readItems(text, start, readItem) })
+    assert.deepEqual(items, [{ a: ']' }, 2])
+    assert.deepEqual(
+      [...fields].map(([name, range]) => [name, parse(text, range)]),
+      [
+        ['before', 1],
+        ['list', [{ a: ']' }, 2]],
+        ['after', 3],
+      ],
+    )
+  })
+
   test('a text that is cut off anywhere is refused', () => {
     const list = Buffer.from(JSON.stringify(values))
     for (let end = 0; end < list.length; end++) {
-      assert.throws(() => [...itemRanges(list.subarray(0, end), 0)], SyntaxError, `${end} bytes`)
+      assert.throws(() => itemRanges(list.subarray(0, end)), SyntaxError, `${end} bytes`)
     }
     const object = Buffer.from(JSON.stringify(nested))
     for (let end = 0; end < object.length; end++) {
@@ -56,7 +86,7 @@ describe('places in a JSON text', () => {
   })
 
   for (const text of ['5', '"[]"', '{}', '[1 2]', '[1}', '[[1}', '']) {
-    test(`no array: ${text}`, () => assert.throws(() => [...itemRanges(Buffer.from(text), 0)], SyntaxError))
+    test(`no array: ${text}`, () => assert.throws(() => itemRanges(Buffer.from(text)), SyntaxError))
   }
   for (const text of ['[]', '{"a" 1}', '{"a":1 "b":2}', '{"a":1]', '{5:1}', '{a:1}', '{,}']) {
     test(`no object: ${text}`, () => assert.throws(() => fieldRanges(Buffer.from(text)), SyntaxError))

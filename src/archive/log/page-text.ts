@@ -1,5 +1,5 @@
 import { parseJson } from '../../lib/json.ts'
-import { fieldRanges, itemRanges, type TextRange } from '../../lib/json-text.ts'
+import { endOfValue, fieldRanges, readItems } from '../../lib/json-text.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { damaged } from '../damage.ts'
 import { type PackRef, parseAs, type Segment } from '../manifest.ts'
@@ -44,28 +44,44 @@ function ownMemory(text: Buffer): Buffer {
 
 function openPage(text: Buffer, backupId: string, ref: PageRef): PageText {
   const { key } = ref
-  const lists = fieldRanges(text).get('lists')
-  const { start, end } = lists ?? { start: text.length, end: text.length }
-  const rest = `${text.toString('utf8', 0, start)}${lists ? '[]' : ''}${text.toString('utf8', end)}`
+  let lists: ListPlaces = { names: [], places: [] }
+  const readLists = (start: number) => {
+    lists = { names: [], places: [] }
+    return readItems(text, start, list => readList(text, list, lists, key))
+  }
+  const { start, end } = fieldRanges(text, 0, { lists: readLists }).get('lists') ?? {
+    start: text.length,
+    end: text.length,
+  }
+  const rest = `${text.toString('utf8', 0, start)}${start < end ? '[]' : ''}${text.toString('utf8', end)}`
   const page = parseAs(pageSchema, rest, key, undefined, LOG_VERSION)
   if (page.backup_id !== backupId) throw damaged(key, `belongs to backup \`${page.backup_id}\``)
-  const names: string[] = []
-  const places: number[] = []
-  for (const list of itemRanges(text, start)) {
-    const { name, rows } = openList(text, list, key)
-    names.push(name)
-    places.push(rows.start, rows.end)
-  }
-  assertListOrder(names, ref)
-  return { key, packs: page.packs, names, text, ranges: Uint32Array.from(places) }
+  assertListOrder(lists.names, ref)
+  return { key, packs: page.packs, names: lists.names, text, ranges: Uint32Array.from(lists.places) }
 }
 
-/** A list is an array of its name and its segments. */
-function openList(text: Buffer, { start }: TextRange, key: string): { name: string; rows: TextRange } {
-  const [first, rows, more] = itemRanges(text, start)
-  const name: unknown = first && JSON.parse(text.toString('utf8', first.start, first.end))
-  if (rows && !more && typeof name === 'string' && listKeyText.test(name)) return { name, rows }
-  throw damaged(key, 'is damaged: lists: is not a list with its segments')
+interface ListPlaces {
+  names: string[]
+  /** Of the segments of each: where they begin and end. */
+  places: number[]
+}
+
+/** A list is an array of its name and its segments. Returns where it ends. */
+function readList(text: Buffer, start: number, { names, places }: ListPlaces, key: string): number {
+  let name: unknown
+  let items = 0
+  const end = readItems(text, start, item => {
+    const itemEnd = endOfValue(text, item)
+    if (items === 0) name = JSON.parse(text.toString('utf8', item, itemEnd))
+    if (items === 1) places.push(item, itemEnd)
+    items++
+    return itemEnd
+  })
+  if (items !== 2 || typeof name !== 'string' || !listKeyText.test(name)) {
+    throw damaged(key, 'is damaged: lists: is not a list with its segments')
+  }
+  names.push(name)
+  return end
 }
 
 function assertListOrder(names: readonly string[], { key, first, last }: PageRef): void {
