@@ -58,6 +58,14 @@ describe('the buffer of a part', () => {
 })
 
 describe('the memory of parts', () => {
+  test('is kept for as many parts as it has room for', () => {
+    const memory = new PartMemory(100 * KiB, 1)
+    memory.join()
+    const used = [memory.take(100 * KiB), memory.take(100 * KiB)]
+    for (const buffer of used) memory.give(buffer)
+    assert.deepEqual(new Set([memory.take(100 * KiB), memory.take(100 * KiB)]), new Set(used))
+  })
+
   test('has room for one part of each writer and for those that are uploaded, and not for more while last parts wait', async () => {
     const memory = new PartMemory(100 * KiB, 2)
     const leave = [memory.join(), memory.join()]

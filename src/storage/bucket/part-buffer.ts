@@ -30,9 +30,13 @@ export class PartMemory {
     }
   }
 
+  get #maxParts(): number {
+    return this.#uploads + this.#writers
+  }
+
   /** Whether a writer may begin a part. If it has none, all that keeps it from that is on its way to the store. */
   get hasRoom(): boolean {
-    return this.#lentBytes + this.partBytes <= (this.#uploads + this.#writers) * this.partBytes
+    return this.#lentBytes + this.partBytes <= this.#maxParts * this.partBytes
   }
 
   async room(signal: AbortSignal): Promise<void> {
@@ -53,7 +57,7 @@ export class PartMemory {
 
   /** Not freed: a request that was broken off may still refer to it. */
   give(buffer: Buffer): void {
-    if (buffer.length === this.partBytes && this.#free.length < this.#uploads) this.#free.push(buffer)
+    if (buffer.length === this.partBytes && this.#free.length < this.#maxParts) this.#free.push(buffer)
     this.#returned(buffer.length)
   }
 
