@@ -1,3 +1,4 @@
+import { freeMemory } from '../lib/recycled-memory.ts'
 import type { ObjectWriter } from '../storage/storage.ts'
 import type { ObjectCipher } from './object-cipher.ts'
 import { FRAME_BYTES } from './object-header.ts'
@@ -33,7 +34,7 @@ export class SealedWriter implements ObjectWriter {
         const frames = this.#sealed
         this.#sealed = []
         await pending
-        pending = this.#inner.write(frames, signal)
+        pending = this.#handOn(frames, signal)
         // It is awaited with the next ones, or below.
         pending.catch(() => undefined)
       }
@@ -62,6 +63,12 @@ export class SealedWriter implements ObjectWriter {
 
   abort(): Promise<void> {
     return this.#inner.abort()
+  }
+
+  /** Frees the frames: left to the collector, they would make it search the heap for every few megabytes that are encrypted. */
+  async #handOn(frames: readonly Buffer[], signal: AbortSignal): Promise<void> {
+    await this.#inner.write(frames, signal)
+    for (const frame of frames) freeMemory(frame)
   }
 
   /** A frame is sealed once there is a byte behind it: until then it may be the last. Says how many bytes were taken. */

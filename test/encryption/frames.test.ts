@@ -7,6 +7,7 @@ import { ObjectCipher, openObject, sealObject } from '../../src/encryption/objec
 import { countFrames, FRAME_BYTES, HEADER_BYTES, plainSizeOf, TAG_BYTES } from '../../src/encryption/object-header.ts'
 import { hasCode } from '../../src/errors.ts'
 import { withObservation } from '../../src/storage/observed.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { keyOf, never, ownKeys } from './samples.ts'
 
@@ -133,3 +134,25 @@ test('an object opens only under its own key of the store, and only whole', () =
 function storedSizeOf(plainSize: number): number {
   return HEADER_BYTES + plainSize + TAG_BYTES * countFrames(plainSize)
 }
+
+test('frees the memory of frames that the store has taken, and of no others', async () => {
+  const handed: Uint8Array[] = []
+  let failure: Error | undefined
+  const write = async (chunks: readonly Uint8Array[]) => {
+    assert.ok(chunks.every(chunk => chunk.length > 0))
+    handed.push(...chunks)
+    if (failure) throw failure
+  }
+  const storage: Storage = {
+    ...openMemoryStorage(),
+    openWriter: async () => ({ write, commit: async () => undefined, abort: async () => undefined }),
+  }
+  const body = randomBytes(9 * FRAME_BYTES)
+  const writer = await withEncryption(storage, ownKeys([keyOf()])).openWriter('b1/a', never)
+  await writer.write([body], never)
+  assert.deepEqual([...new Set(handed.splice(0).map(chunk => chunk.length))], [HEADER_BYTES, 0, TAG_BYTES])
+  assert.equal(body.length, 9 * FRAME_BYTES)
+  failure = new Error('disk full')
+  await assert.rejects(writer.write([body], never), failure)
+  assert.deepEqual([...new Set(handed.map(chunk => chunk.length))], [FRAME_BYTES, TAG_BYTES])
+})
