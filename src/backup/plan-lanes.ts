@@ -23,6 +23,8 @@ const MIN_BUFFER_BYTES = 1 << 20
 const MAX_BUFFER_BYTES = 8 << 20
 /** Parts on their way to a bucket take memory in addition to the budget, and a bucket takes bytes more slowly than a folder. */
 const MAX_BUFFER_BYTES_TO_BUCKET = 2 << 20
+/** Of any bucket. A writer that holds less encrypts on its way to a folder: it holds one frame, and needs no small answers. */
+const MIN_PART_BYTES = 1 << 20
 /** An answer ends in the middle of a batch, which is then read again: small answers would waste most of a small rate. */
 const MIN_FETCH_BYTES = 1 << 20
 /** A request names at most this many partitions: enough that small ones are copied many at a time. */
@@ -40,7 +42,7 @@ export function planLanes(brokers: number, limits: LaneLimits): LanePlan {
   // Half of the budget for writers if the store needs memory for them.
   const forAnswers = limits.writerBytes > 0 ? limits.memoryBudgetBytes / 2 : limits.memoryBudgetBytes
   const share = Math.floor(forAnswers / (2 * lanes))
-  const maxBufferBytes = limits.writerBytes > 0 ? MAX_BUFFER_BYTES_TO_BUCKET : MAX_BUFFER_BYTES
+  const maxBufferBytes = limits.writerBytes >= MIN_PART_BYTES ? MAX_BUFFER_BYTES_TO_BUCKET : MAX_BUFFER_BYTES
   const bufferBytes = Math.min(maxBufferBytes, Math.max(MIN_BUFFER_BYTES, share))
   const buffers = Math.max(2, Math.min(2 * lanes, Math.floor(forAnswers / bufferBytes)))
   const remoteBuffers = limits.hasTiered ? Math.floor(buffers / 2) : 0

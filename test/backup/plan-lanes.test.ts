@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { planLanes } from '../../src/backup/plan-lanes.ts'
+import { SEALED_WRITER_BYTES } from '../../src/encryption/sealed-writer.ts'
 
 const MiB = 1 << 20
 
@@ -8,7 +9,7 @@ test('the buffers stay within the budget, or are two of the smallest, for any nu
   for (const brokers of [0, 1, 3, 50, 1000]) {
     for (const connectionsPerBroker of [1, 2, 16]) {
       for (const budgetMiB of [1, 32, 96, 100, 4096]) {
-        for (const writerBytes of [0, 16 * MiB]) {
+        for (const writerBytes of [0, MiB / 4, 16 * MiB]) {
           const limits = { memoryBudgetBytes: budgetMiB * MiB, connectionsPerBroker, writerBytes }
           const plan = planLanes(brokers, limits)
           const bytes = plan.buffers * plan.bufferBytes
@@ -41,6 +42,13 @@ test('a store whose writers hold memory gets half of the budget', () => {
   const plan = planLanes(1, { memoryBudgetBytes: 96 * MiB, connectionsPerBroker: 2, writerBytes: 8 * MiB })
   assert.ok(plan.buffers * plan.bufferBytes <= 48 * MiB)
   assert.equal(plan.maxActive, 3)
+})
+
+test('answers are as large with encryption as without it, and small on their way to a bucket', () => {
+  const fetchBytes = [0, SEALED_WRITER_BYTES, MiB, 5 * MiB + SEALED_WRITER_BYTES].map(
+    writerBytes => planLanes(1, { memoryBudgetBytes: 96 * MiB, connectionsPerBroker: 2, writerBytes }).fetchBytes,
+  )
+  assert.deepEqual(fetchBytes, [8 * MiB, 8 * MiB, 2 * MiB, 2 * MiB])
 })
 
 test('tiered topics take half of the buffers, and no memory more', () => {
