@@ -1,7 +1,9 @@
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdCompressSync } from 'node:zlib'
+import { ZstdEncoders } from '../batch/zstd-encoders.ts'
 import { ZstdWriter } from '../batch/zstd-writer.ts'
 import { runPool } from '../lib/pool.ts'
+import { freeMemory } from '../lib/recycled-memory.ts'
 import type { ObjectWriter, Storage } from '../storage/storage.ts'
 import { type Hasher, openHasher } from './hash.ts'
 import type { AbortedTransaction, Segment } from './manifest.ts'
@@ -85,6 +87,8 @@ export class SegmentWriter implements BatchWriter {
     for (const piece of pieces) this.#plainSize += piece.length
     this.#facts = this.#facts ? joinFacts(this.#facts, facts) : facts
     await writing
+    // Left to the collector, frames would make it search the heap for every few megabytes that are compressed.
+    if (this.#compressed) for (const frame of stored) freeMemory(frame)
   }
 
   async finish(signal: AbortSignal): Promise<Segment> {
@@ -193,10 +197,13 @@ function cutToFrames(piece: Buffer): Buffer[] {
   return Array.from({ length: count }, (_, i) => piece.subarray(i * MAX_FRAME_BYTES, (i + 1) * MAX_FRAME_BYTES))
 }
 
-/** With room for the worst case zstd works in one pass, straight from the piece into the frame. */
+const encoders = new ZstdEncoders(ZSTD_PARAMS)
+
+/** One frame, which is the caller's alone. */
 export async function compressPiece(piece: Buffer): Promise<Buffer> {
   const options = { chunkSize: piece.length + (piece.length >> 8) + 1024, params: ZSTD_PARAMS }
-  return piece.length <= SMALL_BYTES ? zstdCompressSync(piece, options) : compress(piece, options)
+  if (piece.length <= SMALL_BYTES) return zstdCompressSync(piece, options)
+  return (await encoders.compress(piece)) ?? compress(piece, options)
 }
 
 const zstd = new ZstdWriter()

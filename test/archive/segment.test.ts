@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
 import { openHasher } from '../../src/archive/hash.ts'
@@ -56,6 +57,26 @@ for (const compressed of [false, true]) {
     })
   })
 }
+
+test('a segment frees the frames that the store has taken, and leaves the batches alone', async () => {
+  const taken: Uint8Array[] = []
+  const write = async (chunks: readonly Uint8Array[]) => {
+    assert.ok(chunks.every(chunk => chunk.length > 0))
+    taken.push(...chunks)
+  }
+  const storage: Storage = {
+    ...openMemoryStorage(),
+    openWriter: async () => ({ write, commit: async () => undefined, abort: async () => undefined }),
+  }
+  const piece = randomBytes(1 << 20)
+  const sizes: number[] = []
+  for (const compressed of [true, false]) {
+    const writer = await SegmentWriter.open(storage, 'b/s', compressed, never)
+    await writer.append([piece], factsOf([encodeRun(0n, 10)]), never)
+    sizes.push(...taken.splice(0).map(chunk => chunk.length))
+  }
+  assert.deepEqual(sizes, [0, piece.length])
+})
 
 test('a segment larger than one read is read in order, with batches across the reads', async () => {
   const storage = openMemoryStorage()

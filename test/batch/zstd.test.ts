@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { ZstdEncoders } from '../../src/batch/zstd-encoders.ts'
 import { readZstdFrame } from '../../src/batch/zstd-frame.ts'
 import { ZstdReader } from '../../src/batch/zstd-reader.ts'
 import { ZstdWriter } from '../../src/batch/zstd-writer.ts'
@@ -126,5 +128,38 @@ describe('an encoder that is used for many batches', () => {
     const packed = writer.write(known)
     assert.ok(packed)
     assert.deepEqual(zstdDecompressSync(packed), known)
+  })
+})
+
+describe('encoders on other threads', () => {
+  const encoders = new ZstdEncoders({ [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 17 })
+
+  test('pack each of many pieces as one frame that unpacks to it, several at a time', async () => {
+    const pieces = Array.from({ length: 60 }, (_, i) => somePlain(i % 5 === 0 ? 2_000_000 : 100_000))
+    const again = pieces.map(piece => Buffer.from(piece))
+    for (let at = 0; at < pieces.length; at += 6) {
+      const some = pieces.slice(at, at + 6)
+      const frames = await Promise.all(some.map(piece => encoders.compress(piece)))
+      for (const [i, frame] of frames.entries()) {
+        assert.ok(frame && readZstdFrame(frame))
+        assert.ok(zstdDecompressSync(frame).equals(some[i] ?? known))
+      }
+      assert.equal(new Set(frames.map(frame => frame?.buffer)).size, some.length)
+    }
+    assert.deepEqual(pieces, again)
+  })
+
+  test('make the same frame of the same piece, whatever they packed before', async () => {
+    const piece = somePlain(2_000_000)
+    const first = await encoders.compress(piece)
+    await Promise.all(Array.from({ length: 8 }, () => encoders.compress(somePlain(500_000))))
+    assert.ok(first && (await encoders.compress(piece))?.equals(first))
+  })
+
+  test('pack bytes that do not compress up to the largest piece, and leave larger ones to the runtime', async () => {
+    const noise = randomBytes((2 << 20) + 1)
+    const frame = await encoders.compress(noise.subarray(1))
+    assert.ok(frame && zstdDecompressSync(frame).equals(noise.subarray(1)))
+    assert.equal(await encoders.compress(noise), undefined)
   })
 })
