@@ -11,27 +11,45 @@ declare global {
  * fit a double. A bigint is written as plain digits; an integer too large for a double is read back as a bigint.
  */
 export function formatJson(value: unknown, indent?: number): string {
-  const own = Object.getOwnPropertyDescriptor(BigInt.prototype, 'toJSON')
-  if (!own) {
-    try {
-      return JSON.stringify(value, undefined, indent)
-    } catch {
-      // It holds a bigint.
-    }
-  }
-  // Much faster than a function that is called for every value. A program that uses the library may have its own, which writes strings.
-  Object.defineProperty(BigInt.prototype, 'toJSON', { value: bigintToJson, configurable: true })
-  try {
-    return JSON.stringify(value, undefined, indent)
-  } finally {
-    if (own) Object.defineProperty(BigInt.prototype, 'toJSON', own)
-    else Reflect.deleteProperty(BigInt.prototype, 'toJSON')
-  }
+  return JSON.stringify(withoutBigints(value), undefined, indent)
 }
 
-function bigintToJson(this: bigint): unknown {
-  const number = Number(this)
-  return Number.isSafeInteger(number) ? number : JSON.rawJSON(this.toString())
+/**
+ * What JSON writes as digits instead of a bigint: a function that is called for every value would take several times as long. A program that uses the
+ * library may have its own `BigInt.prototype.toJSON`, which writes strings. What has none in it is not copied.
+ */
+function withoutBigints(value: unknown): unknown {
+  if (typeof value === 'bigint') return asJsonNumber(value)
+  if (!isNode(value)) return value
+  if (Array.isArray(value)) return itemsWithoutBigints(value)
+  const { toJSON } = value as { toJSON?: unknown }
+  if (typeof toJSON === 'function') return withoutBigints(toJSON.call(value))
+  if (JSON.isRawJSON(value)) return value
+  let copy: Record<string, unknown> | undefined
+  for (const name of Object.keys(value)) {
+    const item = (value as Record<string, unknown>)[name]
+    const other = withoutBigints(item)
+    if (other === item) continue
+    copy ??= { ...value }
+    copy[name] = other
+  }
+  return copy ?? value
+}
+
+function itemsWithoutBigints(items: readonly unknown[]): readonly unknown[] {
+  let copy: unknown[] | undefined
+  for (let i = 0; i < items.length; i++) {
+    const other = withoutBigints(items[i])
+    if (other === items[i]) continue
+    copy ??= [...items]
+    copy[i] = other
+  }
+  return copy ?? items
+}
+
+function asJsonNumber(value: bigint): unknown {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : JSON.rawJSON(value.toString())
 }
 
 /**
