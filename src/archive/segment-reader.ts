@@ -4,7 +4,7 @@ import { batchSizeAt, PREFIX_BYTES } from '../batch/header.ts'
 import { ZstdReader } from '../batch/zstd-reader.ts'
 import { hasCode, type KafkaBackupError } from '../errors.ts'
 import { ByteBudget } from '../lib/byte-budget.ts'
-import { giveBackMemory } from '../lib/recycled-memory.ts'
+import { giveBackMemory, lendMemory } from '../lib/recycled-memory.ts'
 import type { Storage } from '../storage/storage.ts'
 import { damagedInside } from './damage.ts'
 import { hashOf, openHasher, pieceHash } from './hash.ts'
@@ -99,7 +99,10 @@ function openSmallFrame(stored: Buffer, segment: Segment): Buffer {
   const quick = zstd.read(stored)
   if (quick) return quick
   try {
-    return zstdDecompressSync(stored, { maxOutputLength: Math.max(1, plainBytes), chunkSize: Math.max(64, plainBytes) })
+    return zstdDecompressSync(stored, {
+      maxOutputLength: Math.max(1, plainBytes),
+      chunkSize: Math.max(64, plainBytes + 1),
+    })
   } catch (error) {
     throw damaged(segment, 'a zstd frame cannot be decoded', error)
   }
@@ -174,13 +177,17 @@ async function readExactly(
 async function openFrame(stored: Buffer, plainBytes: number, segment: Segment): Promise<Buffer> {
   let plain: Buffer
   try {
-    // In one piece: many small ones, and joining them, would cost more than unpacking.
-    plain = await decompress(stored, { maxOutputLength: Math.max(1, plainBytes), chunkSize: Math.max(64, plainBytes) })
+    // In one piece: many small ones, and joining them, would cost more than unpacking. A piece that is filled to its last byte makes the
+    // runtime allocate another one of the same size.
+    plain = await decompress(stored, {
+      maxOutputLength: Math.max(1, plainBytes),
+      chunkSize: Math.max(64, plainBytes + 1),
+    })
   } catch (error) {
     throw damaged(segment, 'a zstd frame cannot be decoded', error)
   }
   if (plain.length !== plainBytes) throw damaged(segment, 'a zstd frame has another size than recorded')
-  return plain
+  return lendMemory(plain)
 }
 
 /** How much of the next piece ends the batch that `rest` begins with. */

@@ -42,15 +42,33 @@ export function takeMemory(bytes: number): Buffer {
   return Buffer.from(memory, 0, bytes)
 }
 
+/** For memory that the caller has from elsewhere and no one else uses, such as a result of the runtime: who receives it can give it back. */
+export function lendMemory(bytes: Buffer): Buffer {
+  // Small buffers share memory.
+  if (bytes.buffer.byteLength > Buffer.poolSize) lent.add(bytes.buffer)
+  return bytes
+}
+
 /**
- * For who has received bytes of `takeMemory` alone, and keeps no part of them. Memory from elsewhere, and what was given back
- * already, is left alone.
+ * For who has received lent bytes alone, and keeps no part of them: they are used again, or freed at once. Memory that was not lent, and what was
+ * given back already, is left alone.
  */
-export function giveBackMemory({ buffer }: Buffer): void {
-  if (!lent.delete(buffer) || freeBytes + buffer.byteLength > MAX_FREE_BYTES) return
-  if (buffer instanceof SharedArrayBuffer !== sharers > 0) return
+export function giveBackMemory(bytes: Buffer): void {
+  const { buffer } = bytes
+  if (!lent.delete(buffer)) return
+  if (!isReusable(buffer) || freeBytes + buffer.byteLength > MAX_FREE_BYTES) {
+    freeMemory(bytes)
+    return
+  }
   free.push(buffer)
   freeBytes += buffer.byteLength
+}
+
+/** Whether `takeMemory` would return it. */
+function isReusable(buffer: ArrayBufferLike): boolean {
+  const { byteLength } = buffer
+  const hasSize = byteLength >= MIN_BYTES && byteLength <= MAX_BYTES && Number.isInteger(Math.log2(byteLength))
+  return hasSize && buffer instanceof SharedArrayBuffer === sharers > 0
 }
 
 /**

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { giveBackMemory, keepMemory, keepUntilFreed, shareMemory, takeMemory } from '../../src/lib/recycled-memory.ts'
+import {
+  giveBackMemory,
+  keepMemory,
+  keepUntilFreed,
+  lendMemory,
+  shareMemory,
+  takeMemory,
+} from '../../src/lib/recycled-memory.ts'
 
 const MIB = 1 << 20
 
@@ -36,6 +43,18 @@ test('small and very large memory, and more than 32 MiB of it, is not kept', () 
   for (const one of many) giveBackMemory(one)
   const again = new Set(Array.from({ length: 10 }, () => takeMemory(4 * MIB).buffer))
   assert.equal(many.filter(({ buffer }) => again.has(buffer)).length, 8)
+})
+
+test('memory from elsewhere that was lent is used again when it is given back, or freed where no one could use it', () => {
+  const fitting = lendMemory(Buffer.allocUnsafeSlow(MIB))
+  giveBackMemory(fitting)
+  assert.equal(takeMemory(MIB).buffer, fitting.buffer)
+  const odd = lendMemory(Buffer.allocUnsafeSlow(MIB + 1))
+  giveBackMemory(odd.subarray(10, 20))
+  assert.equal(odd.length, 0)
+  const pooled = lendMemory(Buffer.from('shares its memory with others'))
+  giveBackMemory(pooled)
+  assert.equal(String(pooled), 'shares its memory with others')
 })
 
 test('what someone keeps is lent to no one, although a reader of a part of it gives it back', () => {
