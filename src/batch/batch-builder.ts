@@ -1,5 +1,6 @@
+import { giveBackMemory, takeMemory } from '../lib/recycled-memory.ts'
 import { compress } from './compression.ts'
-import { frameBatch } from './frame-batch.ts'
+import { type BatchFacts, frameBatch, writeFrame } from './frame-batch.ts'
 import { type Codec, codecNames, HEADER_BYTES, readHeader } from './header.ts'
 import { type EncodedRecord, RecordCursor, timestampOf } from './record-cursor.ts'
 import { varintBytes, varlongBytes, writeVarint, writeVarlong } from './varint.ts'
@@ -12,8 +13,8 @@ interface OffsetRun {
 
 /** The records of a batch to be: offsets from 0 on without holes, times relative to the first. */
 interface PlainBatch {
-  /** A view of the builder's memory, good until its next record. */
-  plain: Buffer
+  /** The records, with room for the header of a batch before them, in memory that is lent to who takes the batch. */
+  framed: Buffer
   recordCount: number
   runs: OffsetRun[]
   firstTimestamp: bigint
@@ -24,15 +25,15 @@ interface PlainBatch {
 const MAX_PLAIN_BYTES = 32 << 20
 /** Up to here a loop is faster than the call of a copy. */
 const SHORT_COPY_BYTES = 24
-/** The longest length, attributes, time and offset of a record. */
-const MAX_HEAD_BYTES = 5 + 1 + 10 + 5
 
 /** Gathers records of several batches in the plain bytes of one. */
 export class BatchBuilder {
   count = 0
   readonly #limitBytes: number
-  #bytes: Buffer
-  #position = 0
+  readonly #expectedBytes: number
+  /** From `HEADER_BYTES` on. */
+  #bytes: Buffer = Buffer.alloc(0)
+  #position = HEADER_BYTES
   /** What the records so far weigh, compared with the limit. */
   #weight = 0
   #firstTime = 0
@@ -47,7 +48,7 @@ export class BatchBuilder {
   /** Room is made for what is expected; more is made when it is needed. */
   constructor(limitBytes: number, expectedBytes: number) {
     this.#limitBytes = limitBytes
-    this.#bytes = Buffer.allocUnsafe(Math.max(0, Math.min(limitBytes, expectedBytes)) + MAX_HEAD_BYTES)
+    this.#expectedBytes = Math.max(0, Math.min(limitBytes, expectedBytes))
   }
 
   /**
@@ -62,10 +63,11 @@ export class BatchBuilder {
     const deltaBytes = wideDelta === undefined ? varintBytes(delta) : varlongBytes(wideDelta)
     const tailBytes = record.tailEnd - record.tailStart
     const length = 1 + deltaBytes + varintBytes(this.count) + tailBytes
-    const weighs = (length + varintBytes(length)) * weight
+    const recordBytes = varintBytes(length) + length
+    const weighs = recordBytes * weight
     if (!isFirst && (!this.#hasRoom(weighs, length) || (wideDelta !== undefined && !isInt64(wideDelta)))) return false
 
-    this.#reserve(MAX_HEAD_BYTES + tailBytes)
+    this.#reserve(recordBytes)
     let at = writeVarint(this.#bytes, this.#position, length)
     this.#bytes[at++] = record.attributes
     at = wideDelta === undefined ? writeVarint(this.#bytes, at, delta) : writeVarlong(this.#bytes, at, wideDelta)
@@ -82,18 +84,19 @@ export class BatchBuilder {
   take(): PlainBatch {
     const maxTime = this.#maxTime === Number.NEGATIVE_INFINITY ? undefined : BigInt(this.#maxTime)
     const batch = {
-      plain: this.#bytes.subarray(0, this.#position),
+      framed: this.#bytes.subarray(0, this.#position),
       recordCount: this.count,
       runs: this.#runs,
       firstTimestamp: this.#firstTimestamp,
       maxTimestamp: later(maxTime, this.#maxWideTime),
     }
     this.count = 0
+    this.#bytes = Buffer.alloc(0)
     return batch
   }
 
   #begin(record: EncodedRecord): void {
-    this.#position = 0
+    this.#position = HEADER_BYTES
     this.#weight = 0
     this.#firstTime = record.time
     this.#firstTimestamp = timestampOf(record)
@@ -110,8 +113,9 @@ export class BatchBuilder {
   #reserve(bytes: number): void {
     const needed = this.#position + bytes
     if (needed <= this.#bytes.length) return
-    const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length))
-    this.#bytes.copy(larger, 0, 0, this.#position)
+    const larger = takeMemory(Math.max(needed, 2 * this.#bytes.length, HEADER_BYTES + this.#expectedBytes))
+    if (this.#position > HEADER_BYTES) this.#bytes.copy(larger, HEADER_BYTES, HEADER_BYTES, this.#position)
+    giveBackMemory(this.#bytes)
     this.#bytes = larger
   }
 
@@ -170,32 +174,43 @@ export interface RebuiltBatch {
  * halved until it fits.
  */
 export function sealBatch(batch: PlainBatch, codec: Codec, maxBytes: number): RebuiltBatch[] {
-  const bytes = encodeBatch(batch, codec)
+  if (codec !== 'none') {
+    const packed = frameBatch(factsOf(batch, codec), compress(codec, batch.framed.subarray(HEADER_BYTES)))
+    const isOversize = packed.length > maxBytes
+    if (!isOversize || (batch.recordCount === 1 && batch.framed.length > maxBytes)) {
+      giveBackMemory(batch.framed)
+      return [rebuilt(batch, packed, isOversize)]
+    }
+  }
+  const bytes = encodePlain(batch)
   if (bytes.length <= maxBytes) return [rebuilt(batch, bytes, false)]
-  if (HEADER_BYTES + batch.plain.length <= maxBytes) return [rebuilt(batch, encodeBatch(batch, 'none'), false)]
   if (batch.recordCount === 1) return [rebuilt(batch, bytes, true)]
-  return halve(batch).flatMap(half => sealBatch(half, codec, maxBytes))
+  const halves = halve(batch, bytes)
+  giveBackMemory(bytes)
+  return halves.flatMap(half => sealBatch(half, codec, maxBytes))
 }
 
-function rebuilt({ plain, ...facts }: PlainBatch, bytes: Buffer, isOversize: boolean): RebuiltBatch {
+function rebuilt({ framed, ...facts }: PlainBatch, bytes: Buffer, isOversize: boolean): RebuiltBatch {
   return { bytes, ...facts, isOversize }
 }
 
-function encodeBatch(batch: PlainBatch, codec: Codec): Buffer {
-  const body = compress(codec, batch.plain)
-  const { firstTimestamp, maxTimestamp, recordCount: records } = batch
-  const attributes = codecNames.indexOf(codec)
-  const facts = { baseOffset: 0n, attributes, lastOffsetDelta: records - 1, firstTimestamp, maxTimestamp, records }
-  return frameBatch(facts, body)
+/** Where the records lie: they are not copied. */
+function encodePlain(batch: PlainBatch): Buffer {
+  writeFrame(factsOf(batch, 'none'), batch.framed)
+  return batch.framed
 }
 
-/** The records once more, in two batches of about the same number, or more where their times lie too far apart. */
-function halve(batch: PlainBatch): PlainBatch[] {
-  const whole = encodeBatch(batch, 'none')
+function factsOf({ firstTimestamp, maxTimestamp, recordCount: records }: PlainBatch, codec: Codec): BatchFacts {
+  const attributes = codecNames.indexOf(codec)
+  return { baseOffset: 0n, attributes, lastOffsetDelta: records - 1, firstTimestamp, maxTimestamp, records }
+}
+
+/** The records of the encoded batch once more, in two batches of about the same number, or more where their times lie too far apart. */
+function halve(batch: PlainBatch, whole: Buffer): PlainBatch[] {
   const cursor = new RecordCursor()
   cursor.open(whole, readHeader(whole, 0))
   const half = batch.recordCount >> 1
-  const begin = () => new BatchBuilder(Number.POSITIVE_INFINITY, batch.plain.length >> 1)
+  const begin = () => new BatchBuilder(Number.POSITIVE_INFINITY, whole.length >> 1)
   const halves: PlainBatch[] = []
   let builder = begin()
   const next = () => {

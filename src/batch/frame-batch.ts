@@ -1,7 +1,7 @@
 import { computeCrc } from './crc.ts'
 import { HEADER_BYTES } from './header.ts'
 
-interface BatchFacts {
+export interface BatchFacts {
   baseOffset: bigint
   /** Codec and flags. */
   attributes: number
@@ -14,6 +14,13 @@ interface BatchFacts {
 /** A batch of format v2 around encoded records: without a producer, and of no leader epoch. */
 export function frameBatch(facts: BatchFacts, body: Buffer): Buffer {
   const bytes = Buffer.allocUnsafe(HEADER_BYTES + body.length)
+  body.copy(bytes, HEADER_BYTES)
+  writeFrame(facts, bytes)
+  return bytes
+}
+
+/** The same where the records lie already, behind room for the header. */
+export function writeFrame(facts: BatchFacts, bytes: Buffer): void {
   bytes.writeBigInt64BE(facts.baseOffset, 0)
   bytes.writeInt32BE(bytes.length - 12, 8)
   bytes.writeInt32BE(-1, 12)
@@ -26,7 +33,5 @@ export function frameBatch(facts: BatchFacts, body: Buffer): Buffer {
   bytes.writeInt16BE(-1, 51)
   bytes.writeInt32BE(-1, 53)
   bytes.writeInt32BE(facts.records, 57)
-  body.copy(bytes, HEADER_BYTES)
   bytes.writeUInt32BE(computeCrc(bytes), 17)
-  return bytes
 }

@@ -1,6 +1,7 @@
 import type { RebuiltBatch } from '../batch/batch-builder.ts'
 import type { SourceBatch } from '../batch/compression.ts'
 import { KafkaBackupError } from '../errors.ts'
+import { giveBackMemory } from '../lib/recycled-memory.ts'
 import type { IdCounts } from './id-counts.ts'
 
 /** A batch that is ready to be stamped and sent. */
@@ -49,6 +50,8 @@ interface BatchSource {
   name: string
   sourcePartition: number
   maxBytes: number
+  /** A batch is needed no more when the next one is asked for, since it is stored: its memory can be used again. */
+  givesBack?: true
 }
 
 /** The counts are reported with the last one. */
@@ -61,6 +64,7 @@ export function* asOutgoing(
   for (const batch of batches) {
     const outgoing = asRebuilt(batch, options, conversion)
     yield counts && batch === batches.at(-1) ? { ...outgoing, ids: counts } : outgoing
+    if (options.givesBack) giveBackMemory(batch.bytes)
   }
 }
 

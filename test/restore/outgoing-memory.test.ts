@@ -106,6 +106,27 @@ describe('the memory of batches that go out', () => {
     assert.deepEqual([await read(), await read()], [[6], [6]])
   })
 
+  test('of merged batches is used again when the next one is asked for, and not before', async () => {
+    const memory = openMemoryStorage()
+    const value = randomBytes(10_000)
+    const small = Array.from({ length: 1000 }, (_, i) => encodeBatch({ baseOffset: BigInt(i), records: [{ value }] }))
+    const segments = [await storeSegment(memory, 'k/merged', small, true)]
+    const used = new Set<ArrayBufferLike>()
+    let [records, batches] = [0, 0]
+    const options = { ...range, segments, end: 1000n, batchBytes: 512 << 10, givesBack: true as const }
+    for await (const { bytes, recordCount, runs } of readOutgoing(memory, options, never)) {
+      for (let turns = 0; turns < 5; turns++) await turn()
+      used.add(bytes.buffer)
+      const found = recordsOf(bytes)
+      assert.deepEqual([found.length, runs], [recordCount, [{ sourceOffset: BigInt(records), count: recordCount }]])
+      assert.ok(found.every(one => one.value?.equals(value)))
+      records += recordCount
+      batches++
+    }
+    assert.equal(records, 1000)
+    assert.ok(batches > 10 && used.size < batches / 2, `${used.size} buffers for ${batches} batches`)
+  })
+
   test('stays with who keeps the batches', async () => {
     const { storage, batches, options } = await openSegments()
     const kept: Buffer[] = []
