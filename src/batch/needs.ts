@@ -28,7 +28,7 @@ export interface BatchLimits {
 }
 
 /** With `empty` and `outside` nothing is left of the batch; it need not be opened to know that. */
-type RebuildReason = 'empty' | 'outside' | 'holes' | 'log-append-time' | 'oversize' | 'cut'
+export type RebuildReason = 'empty' | 'outside' | 'holes' | 'log-append-time' | 'oversize' | 'cut'
 
 /**
  * Why the batch cannot be sent as it is; undefined when it can. Only its header is looked at. A broker refuses a new
@@ -47,7 +47,7 @@ export function needsRebuild(header: BatchHeader, limits: BatchLimits): RebuildR
 
 /** Whether every offset of the batch's range has a record. */
 export function isDense(header: BatchHeader): boolean {
-  return BigInt(header.recordCount) === header.lastOffset - header.baseOffset + 1n
+  return header.recordCount === Number(header.lastOffset - header.baseOffset) + 1
 }
 
 /** Where all records of the batch lie; `open` when only they can tell. */

@@ -35,14 +35,21 @@ export interface RebuildOptions {
  * value, headers and visible time: in a LogAppendTime source that is the batch's maximum, and is written into each.
  * Empty batches leave nothing behind, nor do control batches, because their records are not data.
  */
-export function rebuildBatches(sources: readonly SourceBatch[], options: RebuildOptions): RebuiltBatch[] {
-  const storedBytes = sources.reduce((sum, { header }) => sum + header.sizeBytes, 0)
-  const rebuilder = new Rebuilder(options, storedBytes)
+export function rebuildBatches(
+  sources: Iterable<SourceBatch>,
+  options: RebuildOptions,
+  expectedBytes = 0,
+): RebuiltBatch[] {
+  const rebuilder = new Rebuilder(options, expectedBytes)
   const { fromOffset: start, endOffset: end } = options
   const range = { ...(start !== undefined && { start }), ...(end !== undefined && { end }) }
-  const rebuilt = sources.flatMap(source => rebuilder.add(source, range))
+  const rebuilt: RebuiltBatch[] = []
+  for (const source of sources) rebuilt.push(...rebuilder.add(source, range))
   return [...rebuilt, ...rebuilder.flush()]
 }
+
+/** What most sources complete. */
+const NONE: readonly RebuiltBatch[] = []
 
 /** The same for sources that come little by little: what is left of one waits for the next until a batch is full. */
 export class Rebuilder {
@@ -61,9 +68,9 @@ export class Rebuilder {
   }
 
   /** The batches that are full with the records of this one that lie in the range. The source is not needed any more. */
-  add({ bytes, header }: SourceBatch, range: OffsetRange = {}): RebuiltBatch[] {
-    if (header.recordCount === 0 || isControl(header.attributes)) return []
-    const rebuilt: RebuiltBatch[] = []
+  add({ bytes, header }: SourceBatch, range: OffsetRange = {}): readonly RebuiltBatch[] {
+    if (header.recordCount === 0 || isControl(header.attributes)) return NONE
+    let rebuilt = NONE
     const builder = this.#builder
     const plainBytes = this.#cursor.open(bytes, header)
     this.#filter.open(header, range)
@@ -75,7 +82,7 @@ export class Rebuilder {
       if (!this.#answers(this.#options.takes)) continue
       const record = this.#editor ? this.#editor.apply() : this.#cursor
       if (record === undefined || builder.append(record, weight)) continue
-      rebuilt.push(...this.flush())
+      rebuilt = [...rebuilt, ...this.flush()]
       weight = this.#weigh(header, plainBytes)
       builder.append(record, weight)
     }

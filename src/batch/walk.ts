@@ -9,17 +9,23 @@ export function walkBatches(buffer: Buffer, start: number, end: number): BatchHe
   const headers: BatchHeader[] = []
   let position = start
   for (;;) {
-    const sizeBytes = batchSizeAt(buffer, position, end)
+    const sizeBytes = wholeSizeAt(buffer, position, end)
     if (sizeBytes === undefined) return headers
-    const magic = magicAt(buffer, position)
-    if (magic !== 2) throw wrongMagic(magic, buffer.readBigInt64BE(position))
-    if (sizeBytes < HEADER_BYTES) {
-      throw new KafkaBackupError('BATCH_INVALID', `a record batch claims a length of ${sizeBytes} bytes`)
-    }
-    if (position + sizeBytes > end) return headers
     headers.push(readHeader(buffer, position))
     position += sizeBytes
   }
+}
+
+/** Bytes of the batch at this position, header included; undefined if it is not there as a whole. */
+export function wholeSizeAt(buffer: Buffer, position: number, end: number): number | undefined {
+  const sizeBytes = batchSizeAt(buffer, position, end)
+  if (sizeBytes === undefined) return undefined
+  const magic = magicAt(buffer, position)
+  if (magic !== 2) throw wrongMagic(magic, buffer.readBigInt64BE(position))
+  if (sizeBytes < HEADER_BYTES) {
+    throw new KafkaBackupError('BATCH_INVALID', `a record batch claims a length of ${sizeBytes} bytes`)
+  }
+  return position + sizeBytes > end ? undefined : sizeBytes
 }
 
 function wrongMagic(magic: number, baseOffset: bigint): KafkaBackupError {

@@ -1,4 +1,5 @@
 import type { AbortedTransaction, Segment } from '../archive/manifest.ts'
+import type { BatchList } from '../batch/batch-list.ts'
 import type { SourceBatch } from '../batch/compression.ts'
 import type { BatchHeader, Codec } from '../batch/header.ts'
 import { type BatchLimits, hasBound, needsRebuild, type TimeWindow } from '../batch/needs.ts'
@@ -126,14 +127,13 @@ async function* readSegments(
 async function* convertPieces(pieces: AsyncIterable<Piece>, options: OutgoingOptions): AsyncGenerator<OutgoingBlock> {
   for await (const piece of pieces) {
     yield convertPiece(piece, options)
-    if (options.givesBack) giveBackMemory(piece.bytes)
+    if (options.givesBack) giveBackMemory(piece.batches.bytes)
   }
 }
 
 function* convertPiece(piece: Piece, options: OutgoingOptions): Generator<Outgoing> {
   for (const group of planGroups(piece, options)) {
-    const [only] = group.sources
-    if (only && group.staysAsStored) yield asStored(only, options)
+    if (group.kept) yield asStored(group.kept, options)
     else yield* convert(group, options)
   }
 }
@@ -152,24 +152,26 @@ async function* patchGroups(
 
 /** Batches that become one, or one that stays as it is. */
 interface Group {
-  sources: readonly SourceBatch[]
-  /** It is a single one that no reason speaks against, but the ids in its records. */
-  staysAsStored: boolean
+  piece: Piece
+  batches: BatchList
+  storedBytes: number
+  /** The only one, if it can be sent as it is but for the ids in its records. */
+  kept?: SourceBatch
   patched?: PatchedBatch
   /** Of the last one in a piece: the bytes of the piece. */
   endOf?: Buffer
 }
 
 /** All batches of the group, and those before it, are needed no more. */
-function giveBack({ sources, patched, endOf }: Group): void {
-  if (patched?.isChanged && patched.batch.bytes !== sources[0]?.bytes) freeMemory(patched.batch.bytes)
+function giveBack({ batches, patched, endOf }: Group): void {
+  if (patched?.isChanged && patched.batch.bytes !== batches.bytes) freeMemory(patched.batch.bytes)
   if (endOf) giveBackMemory(endOf)
 }
 
 async function* readGroups(pieces: AsyncIterable<Piece>, options: OutgoingOptions): AsyncGenerator<Group> {
   for await (const piece of pieces) {
     const groups = [...planGroups(piece, options)]
-    for (const group of groups) yield group === groups.at(-1) ? { ...group, endOf: piece.bytes } : group
+    for (const group of groups) yield group === groups.at(-1) ? { ...group, endOf: piece.batches.bytes } : group
   }
 }
 
@@ -177,25 +179,23 @@ async function* readGroups(pieces: AsyncIterable<Piece>, options: OutgoingOption
 function patched(groups: AsyncIterable<Group>, options: OutgoingOptions, patching: Patching): AsyncIterable<Group> {
   const { ids, codec = 'keep' } = options
   return mapAhead(groups, PATCHES_AT_ONCE, async group => {
-    const [only] = group.sources
-    if (!only || !ids || !group.staysAsStored) return group
-    return { ...group, patched: await patching.patch(only, ids, codec) }
+    if (!ids || !group.kept) return group
+    return { ...group, patched: await patching.patch(group.kept, ids, codec) }
   })
 }
 
-function* convert({ sources, staysAsStored, patched }: Group, options: OutgoingOptions): Generator<Outgoing> {
+function* convert(group: Group, options: OutgoingOptions): Generator<Outgoing> {
+  const { batches, storedBytes, kept, patched } = group
   const { start, end, timeWindow, maxBytes, batchBytes, codec = 'keep', edit, ids } = options
   const range = { fromOffset: start, endOffset: end, timeWindow }
   const fixed: RebuildOptions = { maxBytes, targetBytes: batchBytes, codec, ...range, ...(edit && { edit }) }
-  const [only] = sources
-  if (only && staysAsStored) {
-    yield* alone(only, patched, options, fixed)
+  if (kept) {
+    yield* alone(kept, patched, options, fixed)
     return
   }
-  const rebuilt = rebuildBatches(sources, { ...fixed, ...(ids && { patch: ids.patch }) })
+  const rebuilt = rebuildBatches(batches.sources(), { ...fixed, ...(ids && { patch: ids.patch }) }, storedBytes)
   const counts = ids?.takeCounts()
-  const headers = sources.map(({ header }) => header)
-  yield* asOutgoing(rebuilt, options, conversionOf(headers, options, counts), counts)
+  yield* asOutgoing(rebuilt, options, conversionOf(group, options, counts), counts)
 }
 
 /** A batch that can be sent as it was stored, or patched; unless it became too large when it was recompressed. */
@@ -207,7 +207,7 @@ function* alone(
 ): Generator<Outgoing> {
   const { batch, counts, isChanged } = patched ?? { batch: stored, counts: undefined, isChanged: false }
   if (batch.header.sizeBytes > options.maxBytes) {
-    yield* asOutgoing(rebuildBatches([batch], fixed), options, 'oversize', counts)
+    yield* asOutgoing(rebuildBatches([batch], fixed, batch.header.sizeBytes), options, 'oversize', counts)
     return
   }
   const outgoing = asStored(batch, options)
@@ -215,13 +215,13 @@ function* alone(
 }
 
 /** Which batches become one, and which stay as they are. */
-function* planGroups({ bytes, headers, earliest }: Piece, options: OutgoingOptions): Generator<Group> {
-  const limits = limitsOf(options)
-  for (const { start, count } of planMerges(headers, mergeLimits(options.batchBytes))) {
-    const sources = headers.slice(start, start + count).map(header => ({ bytes, header }))
-    const only = count === 1 ? headers[start] : undefined
-    const isWhole = only !== undefined && !options.edit && only.lastOffset < options.end
-    yield { sources, staysAsStored: isWhole && staysAsStored(only, limits, earliest.get(only)) }
+function* planGroups(piece: Piece, options: OutgoingOptions): Generator<Group> {
+  for (const { start, count, storedBytes } of planMerges(piece.batches.headers(), mergeLimits(options.batchBytes))) {
+    const batches = piece.batches.slice(start, start + count)
+    const only = count === 1 ? batches.at(0) : undefined
+    const isKept = only !== undefined && !options.edit && only.lastOffset < options.end
+    const kept = isKept && staysAsStored(only, piece, options) ? { bytes: batches.bytes, header: only } : undefined
+    yield { piece, batches, storedBytes, ...(kept && { kept }) }
   }
 }
 
@@ -230,8 +230,11 @@ function mergeLimits(batchBytes: number): MergeLimits {
   return { targetBytes: batchBytes, smallBytes, smallPackedBytes: Math.min(SMALL_PACKED_BYTES, smallBytes) }
 }
 
-function staysAsStored(header: BatchHeader, limits: BatchLimits, knownMin: bigint | undefined): boolean {
-  return needsRebuild(header, knownMin === undefined ? limits : { ...limits, knownMin }) === undefined
+function staysAsStored(header: BatchHeader, { reasons, earliest }: Piece, options: OutgoingOptions): boolean {
+  const reason = reasons.get(header.position)
+  const knownMin = earliest.get(header.position)
+  if (reason !== 'cut' || knownMin === undefined) return reason === undefined
+  return needsRebuild(header, { ...limitsOf(options), knownMin }) === undefined
 }
 
 /** Takes the records that are wanted out of batch after batch, and makes full ones of them. */
@@ -247,9 +250,9 @@ function openGathering(options: OutgoingOptions): Rebuilder {
   return new Rebuilder({ ...fixed, ...(selects && { selects }), ...changes }, batchBytes)
 }
 
-function* gather(gathering: Rebuilder, { bytes, headers }: Piece, options: OutgoingOptions): Generator<Outgoing> {
-  for (const header of headers) {
-    const full = gathering.add({ bytes, header }, options)
+function* gather(gathering: Rebuilder, { batches }: Piece, options: OutgoingOptions): Generator<Outgoing> {
+  for (const source of batches.sources()) {
+    const full = gathering.add(source, options)
     if (full.length > 0) yield* asOutgoing(full, options, gatheredBy(options), options.ids?.takeCounts())
   }
 }
@@ -262,17 +265,12 @@ function limitsOf({ start, timeWindow, maxBytes }: OutgoingOptions): BatchLimits
   return { maxBytes, fromOffset: start, ...(hasBound(timeWindow) && { timeWindow }) }
 }
 
-function conversionOf(
-  headers: readonly BatchHeader[],
-  options: OutgoingOptions,
-  counts: IdCounts | undefined,
-): Conversion {
-  const limits = limitsOf(options)
-  const needs = new Set(headers.map(header => needsRebuild(header, limits)))
+function conversionOf({ piece, batches }: Group, options: OutgoingOptions, counts: IdCounts | undefined): Conversion {
+  const needs = new Set(piece.reasons.size > 0 ? batches.positions.map(position => piece.reasons.get(position)) : [])
   if (needs.has('holes')) return 'holes'
   if (needs.has('log-append-time')) return 'log_append_time'
   if (needs.has('oversize')) return 'oversize'
-  if (needs.has('cut') || headers.some(({ lastOffset }) => lastOffset >= options.end)) return 'cut'
+  if (needs.has('cut') || (batches.at(-1)?.lastOffset ?? -1n) >= options.end) return 'cut'
   if (options.edit) return 'headers'
   return counts && counts.key.rewritten + counts.value.rewritten > 0 ? 'schema_ids' : 'merged'
 }

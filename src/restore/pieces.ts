@@ -1,23 +1,22 @@
-import { damagedInside } from '../archive/damage.ts'
 import type { AbortedTransaction, Segment } from '../archive/manifest.ts'
 import { rangesOf } from '../archive/segment-chunks.ts'
 import { readSegment } from '../archive/segment-reader.ts'
-import { hasValidCrc } from '../batch/crc.ts'
+import { BatchList } from '../batch/batch-list.ts'
 import { type BatchHeader, isControl, isTransactional } from '../batch/header.ts'
-import { type BatchLimits, needsRebuild } from '../batch/needs.ts'
+import { type BatchLimits, needsRebuild, type RebuildReason } from '../batch/needs.ts'
 import { leastTime } from '../batch/record-cursor.ts'
-import { walkBatches } from '../batch/walk.ts'
-import type { KafkaBackupError } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import { RangesAhead, RequestLimit } from '../lib/ranges-ahead.ts'
 import type { Storage } from '../storage/storage.ts'
+import { checkBatches } from './check-batches.ts'
 
 /** Some batches of a segment, checked, of which something may be wanted. */
 export interface Piece {
-  bytes: Buffer
-  headers: readonly BatchHeader[]
-  /** The earliest time of the records, of batches that were looked into. */
-  earliest: ReadonlyMap<BatchHeader, bigint>
+  batches: BatchList
+  /** Why batches cannot be sent as they are, by their positions, of those that cannot. */
+  reasons: ReadonlyMap<number, RebuildReason>
+  /** The earliest time of the records, of batches that were looked into, by their positions. */
+  earliest: ReadonlyMap<number, bigint>
 }
 
 interface Wanted {
@@ -54,14 +53,16 @@ export async function* readPieces(
 ): AsyncGenerator<Piece> {
   let next = 0n
   for await (const bytes of readSegment(storage, segment, signal)) {
-    const all = walkSegment(bytes, segment, next)
-    next = (all.at(-1)?.lastOffset ?? next - 1n) + 1n
-    const headers = all.filter(header => {
-      if (header.lastOffset < start || header.baseOffset >= end || !isVisible(header, aborted)) return false
+    const positions: number[] = []
+    const reasons = new Map<number, RebuildReason>()
+    next = checkBatches(bytes, segment, next, header => {
+      if (header.lastOffset < start || header.baseOffset >= end || !isVisible(header, aborted)) return
       const reason = needsRebuild(header, limits)
-      return reason !== 'empty' && reason !== 'outside'
+      if (reason === 'empty' || reason === 'outside') return
+      positions.push(header.position)
+      if (reason) reasons.set(header.position, reason)
     })
-    yield { bytes, headers, earliest: new Map() }
+    yield { batches: new BatchList(bytes, positions), reasons, earliest: new Map() }
   }
 }
 
@@ -76,38 +77,23 @@ export async function* examinePieces(
   signal: AbortSignal,
 ): AsyncGenerator<Piece> {
   for await (const piece of readPieces(storage, segment, wanted, signal)) {
-    // Without a window no time matters.
-    const open = wanted.limits.timeWindow ? piece.headers.filter(header => mayStay(header, wanted.limits)) : []
-    const times = await runPool(open, LOOKS_AT_ONCE, header => leastTime(piece.bytes, header))
-    const known = open.flatMap((header, i) => {
-      const time = times[i]
-      return typeof time === 'bigint' ? [[header, time] as const] : []
-    })
-    yield { ...piece, earliest: new Map(known) }
+    yield wanted.limits.timeWindow ? { ...piece, earliest: await findEarliest(piece, wanted.limits) } : piece
   }
+}
+
+async function findEarliest({ batches, reasons }: Piece, limits: BatchLimits): Promise<Map<number, bigint>> {
+  const open = [...batches].filter(header => reasons.get(header.position) === 'cut' && mayStay(header, limits))
+  const earliest = new Map<number, bigint>()
+  await runPool(open, LOOKS_AT_ONCE, async header => {
+    const time = await leastTime(batches.bytes, header)
+    if (time !== null) earliest.set(header.position, time)
+  })
+  return earliest
 }
 
 /** Its first record lies in the window, and so may the others. */
 function mayStay(header: BatchHeader, limits: BatchLimits): boolean {
-  if (needsRebuild(header, limits) !== 'cut') return false
   return needsRebuild(header, { ...limits, knownMin: header.baseTimestamp }) === undefined
-}
-
-/**
- * The batches of a piece, which must follow each other. Offsets lie outside a batch's checksum: one that is wrong would
- * have its batch left out, and a wrong position stored, from which a later run would continue after the segment is repaired.
- */
-export function walkSegment(bytes: Buffer, segment: Segment, from: bigint): BatchHeader[] {
-  const headers = walkBatches(bytes, 0, bytes.length)
-  let next = from
-  for (const header of headers) {
-    if (!hasValidCrc(bytes, header.position, header.sizeBytes)) throw damaged(segment, header, 'has a wrong CRC-32C')
-    const { baseOffset, lastOffset } = header
-    const isInside = lastOffset >= segment.start_offset && lastOffset < segment.end_offset
-    if (baseOffset < next || !isInside) throw damaged(segment, header, 'cannot be there')
-    next = lastOffset + 1n
-  }
-  return headers
 }
 
 /** Markers, and what was rolled back, were never seen by anybody. */
@@ -139,8 +125,4 @@ export function indexAborted(aborted: readonly AbortedTransaction[]): AbortedInd
       : a.first_offset < b.first_offset
   const sorted = aborted.toSorted((a, b) => (isBefore(a, b) ? -1 : isBefore(b, a) ? 1 : 0))
   return Map.groupBy(sorted, ({ producer_id }) => producer_id)
-}
-
-function damaged({ key }: Segment, { baseOffset }: BatchHeader, why: string): KafkaBackupError {
-  return damagedInside(key, `the batch at offset ${baseOffset} ${why}`, { details: { offset: baseOffset } })
 }

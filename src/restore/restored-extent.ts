@@ -89,10 +89,10 @@ async function readTimes(
   const aborted = indexAborted([...all.flatMap(one => one.aborted ?? []), ...source.open_aborted])
   const limits = { maxBytes: Number.POSITIVE_INFINITY, fromOffset: start, timeWindow }
   let { oldest, newest } = noTimes
-  for await (const { bytes, headers } of readPieces(storage, segment, { start, end, aborted, limits }, signal)) {
+  for await (const { batches } of readPieces(storage, segment, { start, end, aborted, limits }, signal)) {
     // One batch at a time: those of a piece together may become many times its size.
-    for (const header of headers) {
-      for (const { offset, timestamp } of timesIn(bytes, header, { start, end, timeWindow })) {
+    for (const header of batches) {
+      for (const { offset, timestamp } of timesIn(batches.bytes, header, { start, end, timeWindow })) {
         const isWanted = offset >= start && offset < end && timestamp >= 0n && isWithin(timestamp, timeWindow)
         if (!isWanted) continue
         oldest = earlier(oldest, timestamp)

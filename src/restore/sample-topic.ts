@@ -100,10 +100,10 @@ async function sampleSegment(
   const limits = { maxBytes: Number.POSITIVE_INFINITY, fromOffset: start, timeWindow }
   const isWanted = ({ offset, timestamp }: KafkaRecord) =>
     offset >= start && offset < end && isWithin(timestamp, timeWindow)
-  for await (const { bytes, headers } of readPieces(storage, segment, { start, end, aborted, limits }, signal)) {
-    const batches = spread(headers, 3)
-    const records = batches.flatMap(header =>
-      spread(decodeRecords(bytes, header).filter(isWanted), Math.max(2, Math.ceil(most / batches.length))),
+  for await (const { batches } of readPieces(storage, segment, { start, end, aborted, limits }, signal)) {
+    const headers = spread([...batches], 3)
+    const records = headers.flatMap(header =>
+      spread(decodeRecords(batches.bytes, header).filter(isWanted), Math.max(2, Math.ceil(most / headers.length))),
     )
     if (records.length > 0) return records
   }

@@ -1,0 +1,45 @@
+import { damagedInside } from '../archive/damage.ts'
+import type { Segment } from '../archive/manifest.ts'
+import { hasValidCrc } from '../batch/crc.ts'
+import { type BatchHeader, readHeader } from '../batch/header.ts'
+import { HeaderCursor } from '../batch/header-cursor.ts'
+import { wholeSizeAt } from '../batch/walk.ts'
+import type { KafkaBackupError } from '../errors.ts'
+
+/**
+ * The batches of a piece, which must follow each other. Offsets lie outside a batch's checksum: one that is wrong would
+ * have its batch left out, and a wrong position stored, from which a later run would continue after the segment is repaired.
+ */
+export function walkSegment(bytes: Buffer, segment: Segment, from: bigint): BatchHeader[] {
+  const headers: BatchHeader[] = []
+  checkBatches(bytes, segment, from, ({ position }) => headers.push(readHeader(bytes, position)))
+  return headers
+}
+
+/** The same, for a caller that does not keep headers: `onBatch` gets one object for all of them. Returns the offset that follows the last batch. */
+export function checkBatches(
+  bytes: Buffer,
+  segment: Segment,
+  from: bigint,
+  onBatch: (header: BatchHeader) => void,
+): bigint {
+  const header = new HeaderCursor(bytes)
+  let next = from
+  let position = 0
+  for (;;) {
+    const sizeBytes = wholeSizeAt(bytes, position, bytes.length)
+    if (sizeBytes === undefined) return next
+    header.moveTo(position)
+    if (!hasValidCrc(bytes, position, sizeBytes)) throw damaged(segment, header, 'has a wrong CRC-32C')
+    const { baseOffset, lastOffset } = header
+    const isInside = lastOffset >= segment.start_offset && lastOffset < segment.end_offset
+    if (baseOffset < next || !isInside) throw damaged(segment, header, 'cannot be there')
+    next = lastOffset + 1n
+    position += sizeBytes
+    onBatch(header)
+  }
+}
+
+function damaged({ key }: Segment, { baseOffset }: BatchHeader, why: string): KafkaBackupError {
+  return damagedInside(key, `the batch at offset ${baseOffset} ${why}`, { details: { offset: baseOffset } })
+}
