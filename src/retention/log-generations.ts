@@ -45,6 +45,8 @@ export async function removeGenerations(
   const facts = { storeNowMs: lease.storeNow(), graceMs: policy.graceMs }
   const all = new Map([...manifests, ...kept, ...commits])
   const stays = await findKept(context, all, newestComplete?.generation, signal)
+  // It may be one that was kept, if its commit and all behind it are lost.
+  stays.add(newest.generation)
   // Those that were kept have been followed long ago; what keeps them was stored later.
   const timed = new Map([...manifests, ...commits])
   const superseded = new Set(planSuperseded(timed, stays, facts))

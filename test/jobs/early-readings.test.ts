@@ -41,7 +41,7 @@ test('what was begun last is taken, and what was begun is not read twice', async
   readings.begin()
   const { newest, encryption } = await readings.take()
   assert.deepEqual([newest?.manifest?.generation, encryption], [2, undefined])
-  const each = ['b1/keys/', 'b1/manifests/']
+  const each = ['b1/keys/', 'b1/kept/', 'b1/manifests/']
   assert.deepEqual(lists.sort(), [...each, ...each].sort())
   await readings.close()
 })
@@ -51,7 +51,7 @@ test('a run without a lease reads when it needs it, and fails with what could no
     if (prefix === 'b1/manifests/') throw new KafkaBackupError('STORAGE_DENIED', 'no')
   })
   await assert.rejects(readings.take(), { code: 'STORAGE_DENIED' })
-  assert.deepEqual(lists.sort(), ['b1/keys/', 'b1/manifests/', 'b1/manifests/'])
+  assert.deepEqual(lists.sort(), ['b1/kept/', 'b1/kept/', 'b1/keys/', 'b1/manifests/', 'b1/manifests/'])
   await readings.close()
 })
 
@@ -115,5 +115,5 @@ test('closing ends what is still being read', async () => {
   readings.begin()
   await new Promise(resolve => setImmediate(resolve))
   await readings.close()
-  assert.equal(ended, 2)
+  assert.equal(ended, 3)
 })

@@ -2,38 +2,45 @@ import { KafkaBackupError } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { commitKey, commitsPrefix, keptKey, keptPrefix, parseCommitKey, parseKeptKey } from './keys.ts'
 
-/** The newest generation that was committed; undefined without one. Two listings, however many generations there are. */
+/** The newest generation that was committed, or is kept; undefined without one. Three listings, however many generations there are. */
 export async function findNewestCommit(
   storage: Storage,
   backupId: string,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  for (const folder of (await commitFolders(storage, backupId, signal)).reverse()) {
-    const newest = (await commitsIn(storage, backupId, folder, signal)).at(-1)
-    if (newest !== undefined) return newest
-  }
-  return undefined
+  return (await listCommits(storage, backupId, signal, 1)).at(-1)
 }
 
-/** The generations that are committed, oldest first: at least the newest `count` of them, from as few listings as that takes. */
+/**
+ * The generations that are committed, oldest first: at least the newest `count` of them, from as few listings as that takes. A generation that
+ * is kept is the newest one if its commit and all behind it are lost: none with its number, or a lower one, may follow it.
+ */
 export async function listCommits(
   storage: Storage,
   backupId: string,
   signal: AbortSignal,
   count = Number.POSITIVE_INFINITY,
 ): Promise<number[]> {
+  // At the same time: a store may be far away.
+  const [folders, kept] = await Promise.all([
+    commitFolders(storage, backupId, signal),
+    keptGenerations(storage, backupId, signal),
+  ])
   let generations: number[] = []
-  for (const folder of (await commitFolders(storage, backupId, signal)).reverse()) {
+  for (const folder of folders.reverse()) {
     if (generations.length >= count) break
     generations = (await commitsIn(storage, backupId, folder, signal)).concat(generations)
   }
-  if (generations.length >= count) return generations
-  const kept = new Set(generations)
+  return [...new Set([...kept, ...generations])].sort((a, b) => a - b)
+}
+
+async function keptGenerations(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
+  const generations: number[] = []
   for await (const { key } of storage.list(keptPrefix(backupId), signal)) {
     const generation = parseKeptKey(backupId, key)
-    if (generation !== undefined) kept.add(generation)
+    if (generation !== undefined) generations.push(generation)
   }
-  return [...kept].sort((a, b) => a - b)
+  return generations
 }
 
 async function commitFolders(storage: Storage, backupId: string, signal: AbortSignal): Promise<string[]> {

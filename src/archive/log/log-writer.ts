@@ -4,7 +4,7 @@ import { manifestFrom, stateOf } from './as-manifest.ts'
 import { type Change, emptyState, type State } from './change.ts'
 import { type CommitFacts, CommitLog, startOf } from './commit-log.ts'
 import { DamagedSources, warningsOf } from './damaged-sources.ts'
-import { commitKey } from './keys.ts'
+import { commitKey, parseCommitKey } from './keys.ts'
 import { ListTails } from './list-tails.ts'
 import { MergingLog } from './merging-log.ts'
 import type { OpenedGeneration } from './open-generation.ts'
@@ -54,6 +54,8 @@ export class LogWriter {
     const writer = new LogWriter(storage, options, base)
     const merging = writer.#merging
     if (merging && opened) await readTails(storage, opened, writer.#tails, merging.watchLists(), signal)
+    // It was read from `kept/`: without a checkpoint, later generations would need its commit, which is damaged or lost.
+    if (opened && parseCommitKey(opened.ref.key) === undefined) await writer.checkpoint(signal)
     return writer
   }
 

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { listGenerations } from '../../src/archive/catalog.ts'
+import { keepGeneration } from '../../src/archive/log/keep-generation.ts'
+import { commitKey, keptKey } from '../../src/archive/log/keys.ts'
+import { planRepair } from '../../src/archive/repair.ts'
+import { verifyBackup } from '../../src/archive/verify.ts'
+import { never } from '../archive/sample-archive.ts'
+import { LogRun, readAllGenerations } from './log-world.ts'
+import { HOUR, World } from './world.ts'
+
+const quiet = () => undefined
+
+/** Generation 9 of 12 is kept, and all commits behind it are lost. */
+async function keptNewest(): Promise<World> {
+  const world = new World()
+  await (await LogRun.open(world, 'a')).rounds(12, HOUR / 6)
+  await keepGeneration(world.storage, 'a', 9, never)
+  for (const lost of [10, 11, 12]) world.storage.objects.delete(commitKey('a', lost))
+  return world
+}
+
+const damages: Record<string, (world: World) => void> = {
+  'is damaged': ({ storage: { objects } }) => {
+    objects.set(commitKey('a', 9), Buffer.from('damaged'))
+  },
+  'is lost, too': ({ storage: { objects } }) => {
+    objects.delete(commitKey('a', 9))
+  },
+  'is lost with all before it': world => {
+    for (const key of world.keys('a/commits/')) world.storage.objects.delete(key)
+  },
+}
+
+describe('a kept generation is the newest state that is left, and its own commit', () => {
+  for (const [damage, apply] of Object.entries(damages)) {
+    test(`${damage}: the next runs continue it with generations that can be opened, in their order`, async () => {
+      const world = await keptNewest()
+      apply(world)
+      const before = await listGenerations(world.storage, 'a', never)
+      await (await LogRun.open(world, 'a')).rounds(1, HOUR / 6)
+      await (await LogRun.open(world, 'a')).rounds(10, HOUR / 6)
+      const after = await readAllGenerations(world.storage, 'a')
+      assert.deepEqual([...after.keys()], [...before, ...Array.from({ length: 11 }, (_, i) => 10 + i)])
+      assert.deepEqual(
+        Array.from({ length: 12 }, (_, i) => after.get(9 + i)),
+        Array.from({ length: 12 }, (_, i) => 20 * (9 + i)),
+      )
+    })
+  }
+
+  test('is damaged: verify and repair name it with the object that takes its place, and nothing has to be repaired', async () => {
+    const world = await keptNewest()
+    damages['is damaged']?.(world)
+    await (await LogRun.open(world, 'a')).rounds(10, HOUR / 6)
+    const replaced = new RegExp(`readable through ${keptKey('a', 9)}`)
+    const { problems, warnings } = await verifyBackup(world.storage, 'a', { deep: true, onProgress: quiet }, never)
+    assert.deepEqual(problems, [])
+    assert.match(warnings.find(one => one.startsWith(`${commitKey('a', 9)}: it `)) ?? '', replaced)
+    const options = { deep: true, onProgress: quiet, foundAt: '' }
+    const { report } = await planRepair(world.storage, 'a', options, never)
+    assert.deepEqual([report.needed, report.unreadable], [false, []])
+    assert.deepEqual(
+      report.problems.map(({ key }) => key),
+      [commitKey('a', 9)],
+    )
+    assert.match(report.problems[0]?.problem ?? '', replaced)
+  })
+
+  test('is damaged: a prune removes it, and the generation stays readable while it is held', async () => {
+    const world = await keptNewest()
+    damages['is damaged']?.(world)
+    await world.storage.create('a/holds/000000000009.json', Buffer.from('{}'), never)
+    await (await LogRun.open(world, 'a')).rounds(12, HOUR)
+    const { notes } = await world.pruneOne({ graceMs: 2 * HOUR })
+    assert.deepEqual(notes, [])
+    assert.equal(world.storage.objects.has(commitKey('a', 9)), false)
+    const left = await readAllGenerations(world.storage, 'a')
+    assert.deepEqual([left.get(9), Math.max(...left.keys())], [180, [...left.keys()].at(-1)])
+  })
+
+  for (const damage of Object.keys(damages)) {
+    test(`${damage}: a prune does not remove the generation, though it is neither complete nor held`, async () => {
+      const world = new World()
+      const run = await LogRun.open(world, 'a')
+      await run.rounds(8, HOUR)
+      await run.round(false)
+      await keepGeneration(world.storage, 'a', 9, never)
+      damages[damage]?.(world)
+      world.clock.pass(100 * HOUR)
+      await world.prune({ graceMs: 2 * HOUR })
+      assert.equal((await readAllGenerations(world.storage, 'a')).get(9), 180)
+    })
+  }
+})
