@@ -2,7 +2,7 @@ import { hasCode } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readGeneration, type ScannedGenerations, scanGenerations } from './catalog.ts'
 import { incarnationKey } from './incarnation.ts'
-import { openTopics } from './log/open-generation.ts'
+import { openTopics } from './log/open-topics.ts'
 
 /** A state that a restore can select. */
 export interface RestorablePoint {

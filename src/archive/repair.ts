@@ -86,7 +86,8 @@ export async function planRepair(
   const state = { ...salvaged.state, lists: rowsOf(lists) }
   // A run that finished a damaged reread would put it in the place of records that are intact.
   const isShort = lost.length + fromOlder.length + salvaged.lostCommits.length + best.droppedRereads > 0
-  const isDamaged = isShort || survey.unreadable.includes(newest)
+  // The next prune would remove the commits that are read in the place of a damaged roll-up.
+  const isDamaged = isShort || survey.unreadable.includes(newest) || survey.throughCommits.includes(newest)
   const report: RepairReport = {
     ...facts,
     ...nothingToDo,

@@ -1,13 +1,17 @@
 import { hasCode } from '../errors.ts'
+import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { lostMarkerOf, scanGenerations } from './catalog.ts'
-import { LOG_VERSION } from './log/document.ts'
+import { problemOf } from './damage.ts'
+import { LOG_VERSION, readRecorded } from './log/document.ts'
 import { commitKey } from './log/keys.ts'
 import { readCommit } from './log/open-generation.ts'
-import { problemOfReplaced, rangesOf, surveyLog } from './log/survey-log.ts'
+import { problemOfReplaced, problemOfRollup, rangesOf, surveyLog } from './log/survey-log.ts'
 import type { Manifest } from './manifest.ts'
 import { type GenerationChoice, openSelected } from './select-generation.ts'
 import type { Problem } from './verify-objects.ts'
+
+const CONCURRENCY = 8
 
 /** What is wrong with the documents of version 2, and the generations that cannot be opened because of it. */
 export interface LogFindings {
@@ -54,8 +58,12 @@ export async function openOrJudge(
   const help = 'no run continues the backup without its marker; `kafka-backup repair` writes it again'
   try {
     const manifest = await openSelected(storage, backupId, lost ? { generation: lost.newest } : choice, signal)
-    const warnings = isChosen ? await warnOfReplaced(storage, manifest, signal) : []
-    return { manifest, problems, warnings: lost?.isRepairable ? [...warnings, help] : warnings }
+    const { warnings, problems: rollups } = await findReplaced(storage, manifest, signal)
+    return {
+      manifest,
+      problems: [...problems, ...rollups],
+      warnings: lost?.isRepairable ? [...warnings, help] : warnings,
+    }
   } catch (error) {
     if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
     const found = await verifyLog(storage, backupId, signal)
@@ -64,14 +72,21 @@ export async function openOrJudge(
   }
 }
 
-/** Where the commit of a generation is damaged, and the one in `kept/` takes its place. */
-async function warnOfReplaced(
+/** What a reader does without: a commit, where the one in `kept/` takes its place, and roll-ups, where the commits that they were made of do. */
+async function findReplaced(
   storage: Storage,
   { backup_id, generation, format_version }: Manifest,
   signal: AbortSignal,
-): Promise<string[]> {
-  if (format_version < LOG_VERSION) return []
-  const { damage, ref } = await readCommit(storage, backup_id, generation, signal)
+): Promise<{ problems: Problem[]; warnings: string[] }> {
+  if (format_version < LOG_VERSION) return { problems: [], warnings: [] }
+  const { commit, damage, ref } = await readCommit(storage, backup_id, generation, signal)
   const key = commitKey(backup_id, generation)
-  return damage ? [`${key}: ${problemOfReplaced(damage, key, ref.key)}`] : []
+  const documents = commit.rollups.flatMap(one => one.documents)
+  const found = await runPool(documents, CONCURRENCY, async one => {
+    const error = await readRecorded(storage, one, signal).catch((cause: unknown) => cause)
+    if (Buffer.isBuffer(error)) return []
+    if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
+    return [{ key: one.key, problem: problemOfRollup(problemOf(error, one.key)) }]
+  })
+  return { problems: found.flat(), warnings: damage ? [`${key}: ${problemOfReplaced(damage, key, ref.key)}`] : [] }
 }

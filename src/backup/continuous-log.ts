@@ -72,8 +72,7 @@ export class ContinuousLog {
       if (await this.writer.tidy(signal)) this.#onCheckpoint()
     } catch (error) {
       if (signal.aborted) return
-      const { message } = toKafkaBackupError(error)
-      this.#onProgress({ type: 'warning', message: `small pieces of the backup could not be merged: ${message}` })
+      this.#onProgress({ type: 'warning', message: toKafkaBackupError(error).message })
     }
   }
 }

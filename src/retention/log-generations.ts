@@ -5,6 +5,7 @@ import { rangesOf } from '../archive/log/survey-log.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { hasCode } from '../errors.ts'
 import type { StoredObject } from '../storage/storage.ts'
+import { assertRollups } from './assert-rollups.ts'
 import { findKept } from './kept-generations.ts'
 import { addState, findCut, type LogCut, readLogReferences } from './log-references.ts'
 import { planSuperseded } from './plan-objects.ts'
@@ -44,9 +45,8 @@ export async function removeGenerations(
   const { manifests, commits, kept } = await generationsOf(context, objects, newest.generation, signal)
   const facts = { storeNowMs: lease.storeNow(), graceMs: policy.graceMs }
   const all = new Map([...manifests, ...kept, ...commits])
-  const stays = await findKept(context, all, newestComplete?.generation, signal)
-  // It may be one that was kept, if its commit and all behind it are lost.
-  stays.add(newest.generation)
+  // The newest may be one that was kept, if its commit and all behind it are lost.
+  const stays = (await findKept(context, all, newestComplete?.generation, signal)).add(newest.generation)
   // Those that were kept have been followed long ago; what keeps them was stored later.
   const timed = new Map([...manifests, ...commits])
   const superseded = new Set(planSuperseded(timed, stays, facts))
@@ -57,6 +57,7 @@ export async function removeGenerations(
   const found = await findCut(parts.storage, backupId, objects, firstRecent, signal)
   const cut = found ?? { generation: oldest, checkpoint: 0 }
   const before = numbers.filter(one => one < cut.generation)
+  await assertRollups(parts.storage, backupId, { cut: cut.generation, commits: numbers }, signal)
   const toKeep = before.filter(one => stays.has(one))
   await keep(context, toKeep, kept, signal)
   const old = {

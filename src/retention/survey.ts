@@ -133,6 +133,8 @@ async function newestOfLog(
   const number = commits.at(-1)
   if (number === undefined) return undefined
   const found = await openGeneration(storage, backupId, number, signal)
+  // It needs commits that a prune would take for covered by the roll-up. The next run writes a checkpoint.
+  if (found.lostRollup) throw found.lostRollup
   // All that the newest generation does not name may go.
   await assertFollows(storage, found, signal)
   const newest = writerManifestOf(found)

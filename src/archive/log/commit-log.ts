@@ -176,16 +176,19 @@ export class CommitLog {
 
   /**
    * What another writer has committed before this one began, and roll-ups. Where one is damaged, every later generation would need it, so a
-   * checkpoint of what this writer holds takes its place.
+   * checkpoint takes its place: of what this writer holds, or of the commits that a roll-up was made of.
    */
   async #readSources(due: DueRollup, signal: AbortSignal, onList: PageOptions['onList']): Promise<Change> {
     const reader = { storage: this.#storage, backupId: this.#backupId, newest: this.#generation, last: this.#previous }
     try {
       return await readRollupSources(reader, due, signal)
     } catch (error) {
+      if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
       const isHeld = this.#held.hasAll(this.#firstBehindCheckpoint, this.#generation)
-      if (isHeld && hasCode(error, 'ARCHIVE_DAMAGED')) await this.checkpoint(signal, onList)
-      throw error
+      if (!isHeld && due.sources.length === 0) throw error
+      await this.checkpoint(signal, onList)
+      const message = `${error.message}; a checkpoint takes its place, so that later generations do not need it`
+      throw new KafkaBackupError('ARCHIVE_DAMAGED', message, { cause: error, details: error.details })
     }
   }
 

@@ -1,3 +1,4 @@
+import { KafkaBackupError, toKafkaBackupError } from '../../errors.ts'
 import { append } from '../../lib/largest.ts'
 import type { Segment } from '../manifest.ts'
 import { type Change, type ListChange, type ListPart, noChange } from './change.ts'
@@ -72,10 +73,13 @@ export class MergingLog {
   /** Merges what is due, rolls up and writes checkpoints. For the time between two commits. */
   async tidy(signal: AbortSignal): Promise<void> {
     try {
-      await this.#mergeDue(signal)
+      await namingStep('small pieces of the backup could not be merged', this.#mergeDue(signal))
     } finally {
       // Readers must not have to read ever more commits because merging fails.
-      if (!signal.aborted) await this.#log.tidy(signal, this.watchLists())
+      if (!signal.aborted) {
+        const rolling = this.#log.tidy(signal, this.watchLists())
+        await namingStep('the newest commits of the backup could not be rolled up', rolling)
+      }
     }
   }
 
@@ -162,6 +166,15 @@ export class MergingLog {
 
   #count(list: string): number {
     return this.#log.state.lists.get(list)?.segments ?? 0
+  }
+}
+
+async function namingStep(what: string, step: Promise<void>): Promise<void> {
+  try {
+    await step
+  } catch (error) {
+    const { code, message, help, details } = toKafkaBackupError(error)
+    throw new KafkaBackupError(code, `${what}: ${message}`, { cause: error, help, details })
   }
 }
 

@@ -34,6 +34,8 @@ export interface OpenedGeneration extends ReadCommit {
   checkpoint: Checkpoint | undefined
   /** Everything behind the checkpoint as one change. */
   pending: Change
+  /** What is wrong with a roll-up that the commit names, where the commits that it was made of were read instead. */
+  lostRollup?: KafkaBackupError
 }
 
 /** The commit of a generation, without what it names. Where retention has removed it and keeps the generation, another one takes its place. */
@@ -142,16 +144,41 @@ export async function openGeneration(
   return openCommit(storage, await readCommit(storage, backupId, generation, signal), signal, decode)
 }
 
-/** The generation of a commit. */
+/** The generation of a commit. Where a roll-up is damaged, the commits from its first one on are read instead, as long as all of them are there. */
 export async function openCommit(
   storage: Storage,
   read: ReadCommit,
   signal: AbortSignal,
   decode: DecodeChange = decodeChange,
 ): Promise<OpenedGeneration> {
+  let { rollups } = read.commit
+  let lostRollup: KafkaBackupError | undefined
+  for (;;) {
+    try {
+      const opened = await openBehind(storage, read, rollups, signal, decode)
+      return lostRollup ? { ...opened, lostRollup } : opened
+    } catch (error) {
+      if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
+      const at = rollups.findIndex(one => one.documents.some(({ key }) => key === error.details.key))
+      if (at < 0) throw lostRollup ?? error
+      lostRollup = error
+      rollups = rollups.slice(0, at)
+    }
+  }
+}
+
+/** With these roll-ups, and all commits behind the last of them. */
+async function openBehind(
+  storage: Storage,
+  read: ReadCommit,
+  rollups: Commit['rollups'],
+  signal: AbortSignal,
+  decode: DecodeChange,
+): Promise<OpenedGeneration> {
   const { backup_id, generation, previous } = read.commit
-  const { base, whole } = await readChain(storage, read, signal, decode)
-  const between = numbersBetween(firstCommitOf(read.commit), generation)
+  const chain = { ...read.commit, rollups }
+  const { base, whole } = await readChain(storage, chain, signal, decode)
+  const between = numbersBetween(firstCommitOf(chain), generation)
   for await (const change of walkCommits(storage, backup_id, between, previous, signal, decode)) whole.add(change)
   whole.add(await readChange(storage, read, signal, decode))
   return openedOf(read, base, whole)
@@ -159,7 +186,7 @@ export async function openCommit(
 
 /** The state of the generation before `firstCommitOf`, which the documents that a commit names hold: no commit is needed. */
 export async function openChain(storage: Storage, read: ReadCommit, signal: AbortSignal): Promise<OpenedGeneration> {
-  const { base, whole } = await readChain(storage, read, signal, decodeChange)
+  const { base, whole } = await readChain(storage, read.commit, signal, decodeChange)
   return openedOf(read, base, whole)
 }
 
@@ -167,7 +194,7 @@ type Base = Awaited<ReturnType<typeof readCheckpoint>> | undefined
 
 async function readChain(
   storage: Storage,
-  { commit: { backup_id, checkpoint, rollups } }: ReadCommit,
+  { backup_id, checkpoint, rollups }: Commit,
   signal: AbortSignal,
   decode: DecodeChange,
 ): Promise<{ base: Base; whole: ComposedChange }> {
@@ -181,17 +208,6 @@ async function readChain(
 function openedOf(read: ReadCommit, base: Base, { change: pending }: ComposedChange): OpenedGeneration {
   const state = applyChange(base?.state ?? emptyState, pending)
   return { ...read, state, checkpoint: base?.checkpoint, pending }
-}
-
-/** The topics of a generation, without its lists: of many partitions, these are most of the memory. */
-export async function openTopics(
-  storage: Storage,
-  backupId: string,
-  generation: number,
-  signal: AbortSignal,
-): Promise<{ commit: Commit; topics: State['topics'] }> {
-  const { commit, state } = await openGeneration(storage, backupId, generation, signal, decodeTopics)
-  return { commit, topics: state.topics }
 }
 
 /**

@@ -35,6 +35,8 @@ export interface LogSurvey {
   generations: readonly number[]
   /** Those that cannot be opened, or whose segments cannot all be listed. */
   unreadable: number[]
+  /** Those that can be opened, while a roll-up that they name is damaged: the commits that it was made of are read instead. */
+  throughCommits: number[]
   problems: LogProblem[]
   /** Damaged commits that no generation needs: their own generation can be read from `kept/`. */
   replaced: LogProblem[]
@@ -69,7 +71,9 @@ export async function surveyLog(
   })
   removeExchanged(generations, commits, bad)
   const lacking = await surveyDocuments(storage, backupId, [...commits.values()], bad, signal)
-  const closed = new Set(generations.filter(one => !canOpen(one, commits, bad, backupId)))
+  const judged = new Map(generations.map(one => [one, judgeOpening(one, commits, bad, backupId)]))
+  const closed = new Set(generations.filter(one => judged.get(one) === 'closed'))
+  const throughCommits = generations.filter(one => judged.get(one) === 'through commits')
   const lacksPage = (one: number) => lacking.has(commits.get(one)?.checkpoint?.key ?? '')
   const unreadable = generations.filter(one => closed.has(one) || lacksPage(one))
   const whole = generations.findLast(one => !closed.has(one) && !lacksPage(one))
@@ -87,8 +91,25 @@ export async function surveyLog(
     if (isReadable && !bad.has(key)) replaced.push({ key, problem })
     else bad.set(key, problem)
   }
-  const problems = [...bad].map(([key, problem]) => ({ key, problem }))
-  return { generations, unreadable, problems, replaced, isReadable: one => isIntact(one, commits, bad), bases }
+  const healed = rollupsOf(throughCommits, commits)
+  const needed = rollupsOf(closed, commits)
+  const problems = [...bad].map(([key, problem]) => {
+    if (!healed.has(key) || needed.has(key)) return { key, problem }
+    return { key, problem: problemOfRollup(problem) }
+  })
+  const isReadable = (one: number) => isIntact(one, commits, bad)
+  return { generations, unreadable, throughCommits, problems, replaced, isReadable, bases }
+}
+
+/** Of a damaged roll-up. */
+export function problemOfRollup(problem: string): string {
+  return `${problem}; the commits that it was made of are read instead, as long as they are there`
+}
+
+/** The documents of all roll-ups that generations name. */
+function rollupsOf(generations: Iterable<number>, commits: ReadonlyMap<number, KnownCommit>): Set<string> {
+  const named = [...generations].flatMap(one => commits.get(one)?.rollups ?? [])
+  return new Set(named.flatMap(({ documents }) => documents.map(({ key }) => key)))
 }
 
 /** Of a damaged commit that retention has begun to replace. */
@@ -132,7 +153,7 @@ function newestNamed(
 }
 
 /** What a reader needs besides commits. */
-function documentsOf({ checkpoint, rollups }: KnownCommit): NamedObject[] {
+function documentsOf({ checkpoint, rollups }: Pick<Commit, 'checkpoint' | 'rollups'>): NamedObject[] {
   return [...(checkpoint ? [checkpoint] : []), ...rollups.flatMap(({ documents }) => documents)]
 }
 
@@ -191,28 +212,32 @@ function isIntact(
 }
 
 /** Whether everything can be read that opening the generation takes. Notes commits that are missing, or are others. */
-function canOpen(
+function judgeOpening(
   generation: number,
   commits: ReadonlyMap<number, KnownCommit>,
   bad: Map<string, string>,
   backupId: string,
-): boolean {
+): 'closed' | 'open' | 'through commits' {
   const own = commits.get(generation)
-  if (!own || !isIntact(generation, commits, bad)) return false
-  let isFine = documentsOf(own).every(({ key }) => !bad.has(key))
+  if (!own || !isIntact(generation, commits, bad)) return 'closed'
+  const lost = own.rollups.findIndex(({ documents }) => documents.some(({ key }) => bad.has(key)))
+  const chain = lost < 0 ? own : { ...own, rollups: own.rollups.slice(0, lost) }
+  let isFine = documentsOf(chain).every(({ key }) => !bad.has(key))
   let expected = own.previous
-  for (let before = generation - 1; before >= firstCommitOf(own); before--) {
+  for (let before = generation - 1; before >= firstCommitOf(chain); before--) {
     const commit = commits.get(before)
     const key = commitKey(backupId, before)
     if (commit?.key !== key || commit.hashes.at(-1) !== expected?.blake3) {
       const isOther = commit?.key === key
-      if (!bad.has(key)) bad.set(key, isOther ? 'it is not the commit that the next one follows' : 'it is missing')
-      return false
+      const problem = isOther ? 'it is not the commit that the next one follows' : 'it is missing'
+      // Those that a roll-up covers may be gone, and nothing is wrong with that.
+      if (!bad.has(key) && before >= firstCommitOf(own)) bad.set(key, problem)
+      return 'closed'
     }
     isFine &&= isIntact(before, commits, bad)
     expected = commit.previous
   }
-  return isFine
+  return !isFine ? 'closed' : lost < 0 ? 'open' : 'through commits'
 }
 
 /** Pure. Numbers that follow one another as ranges, both ends included. */
