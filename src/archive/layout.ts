@@ -218,3 +218,9 @@ const LAST_WRITER = 99_999_999
 export function prunedMarkKey(backupId: string): string {
   return `${manifestsPrefix(backupId)}pruned.json`
 }
+
+/** The topic that the key of a segment names; undefined for another object, and where names are hidden. */
+export function topicOfKey(key: string): string | undefined {
+  const [, folder = ''] = /^[^/]+\/kafka\/([^/]+)\/[0-9]+\/[0-9]{20}\.[^/]+\.log(?:\.zst)?$/.exec(key) ?? []
+  return folder === '' || /^[0-9a-f]{32}$/.test(folder) ? undefined : folder
+}

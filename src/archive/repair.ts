@@ -11,7 +11,13 @@ import { type Salvaged, salvageLog } from './log/salvage-log.ts'
 import { type LogSurvey, rangesOf, surveyLog } from './log/survey-log.ts'
 import type { LostMarker } from './lost-marker.ts'
 import type { Segment } from './manifest.ts'
-import { type LostOffsets, type OffsetRange, type SalvagedLists, salvageLists } from './salvage-lists.ts'
+import {
+  findUnnamedTopics,
+  type LostOffsets,
+  type OffsetRange,
+  type SalvagedLists,
+  salvageLists,
+} from './salvage-lists.ts'
 import { listSizes, type Problem, uniqueProblems } from './verify-objects.ts'
 
 export interface RepairOptions {
@@ -38,6 +44,8 @@ export interface RepairReport {
   /** Commits whose changes are lost. */
   lost_commits: { from: number; to: number }[]
   lost: LostOffsets[]
+  /** Topics with segments in the store that neither the repaired state nor `lost` has; only where commits are lost, which may have begun with them. */
+  unnamed_topics: string[]
   /** Offsets whose newest objects are lost, and that the repair takes from objects of older generations. */
   from_older: OffsetRange[]
   problems: Problem[]
@@ -98,6 +106,7 @@ export async function planRepair(
     unreadable: rangesOf(survey.unreadable),
     lost_commits: rangesOf(salvaged.lostCommits),
     lost: lost.sort(byPartition),
+    unnamed_topics: salvaged.lostCommits.length > 0 ? findUnnamedTopics(sizes.keys(), state, lost) : [],
     from_older: fromOlder.sort(byPartition),
     problems: problemsOf(survey, [...markerProblems(lostMarker), ...problems]),
   }
@@ -117,6 +126,7 @@ const nothingToDo = {
   unreadable: [],
   lost_commits: [],
   lost: [],
+  unnamed_topics: [],
   from_older: [],
   problems: [],
 }

@@ -3,7 +3,9 @@ import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { ScannedGenerations } from './catalog.ts'
+import { topicOfKey } from './layout.ts'
 import { ownerOf } from './log/as-manifest.ts'
+import type { State } from './log/change.ts'
 import { readOlderSegments } from './log/older-segments.ts'
 import { coverOf, type LostRange, type SalvagedList, salvageList, withoutRanges } from './log/salvage.ts'
 import type { Salvaged } from './log/salvage-log.ts'
@@ -34,6 +36,8 @@ export interface LostOffsets extends OffsetRange {
   at_end: boolean
   /** Their objects are gone from the beginning of the partition, and a commit is lost: retention may have cut them off. */
   may_be_cut_off?: true
+  /** 32 hex digits. Only a lost commit has named the topic, and no readable object has its name: `topic` is the ID, too. */
+  topic_id?: string
 }
 
 export interface SalvagedLists {
@@ -150,7 +154,7 @@ function keepList(
   one: SalvagedList,
 ): void {
   const { topic, partition } = ownerOf(list)
-  const { name = topic } = state.topics.get(topic) ?? {}
+  const name = state.topics.get(topic)?.name ?? segments.map(({ key }) => topicOfKey(key)).find(isNamed)
   const { start_offset, end_offset } = one.row
   const isStored = ({ from, to }: LostRange) =>
     segments.some(({ key, ...at }) => at.start_offset < to && at.end_offset > from && sizes.has(key))
@@ -161,8 +165,28 @@ function keepList(
   for (const range of lost) {
     const { from, to, isEnd } = range
     const cut = mayBeCut(range) && { may_be_cut_off: true as const }
-    found.lost.push({ topic: name, partition, from, to, at_end: isEnd, ...cut })
+    const [id = topic] = topic.split('.')
+    const named = name === undefined ? { topic: id, topic_id: id } : { topic: name }
+    found.lost.push({ ...named, partition, from, to, at_end: isEnd, ...cut })
   }
+}
+
+function isNamed(name: string | undefined): name is string {
+  return name !== undefined
+}
+
+/**
+ * Pure. Topics with segments in the store that neither a repaired state nor what is lost names: a lost commit may have begun with them. Those that were removed
+ * from the backup before are among them until a prune removes their segments.
+ */
+export function findUnnamedTopics(
+  keys: Iterable<string>,
+  { topics }: Pick<State, 'topics'>,
+  lost: readonly LostOffsets[],
+): string[] {
+  const known = new Set([...[...topics.values()].map(({ name }) => name), ...lost.map(({ topic }) => topic)])
+  const found = new Set([...keys].map(topicOfKey).filter(isNamed))
+  return [...found].filter(name => !known.has(name)).sort()
 }
 
 /** Fills what a list has lost with what older documents name. */

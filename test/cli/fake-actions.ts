@@ -333,6 +333,7 @@ export const repairReport: RepairReport = {
   unreadable: [{ from: 41, to: 41 }],
   lost_commits: [{ from: 40, to: 40 }],
   lost: [{ topic: 'orders', partition: 0, from: 100n, to: 120n, at_end: false }],
+  unnamed_topics: [],
   from_older: [{ topic: 'orders', partition: 1, from: 40n, to: 80n }],
   problems: [{ key: 'orders/commits/000000000/000000000040.json.zst', problem: 'it is missing' }],
   deep: false,

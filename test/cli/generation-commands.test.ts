@@ -197,6 +197,17 @@ describe('repair', () => {
     }
   })
 
+  test('names topics that only a lost commit has named by their segments, or by their ID as the tools of Kafka show it', async () => {
+    const id = 'ef7b57cd85c2486587d5e5979e414325'
+    const lost = [{ topic: id, topic_id: id, partition: 0, from: 0n, to: 9n, at_end: true }]
+    const unnamed = ['payments', 'a', 'b', 'c', 'd', 'e']
+    const repairAt = async () => ({ ...repairReport, lost, unnamed_topics: unnamed })
+    const { out } = await run(['repair', ...one, '--dry-run'], { repairAt })
+    const flat = out.replace(/\s+/g, ' ')
+    assert.match(flat, /no readable commit names, as a lost one may have: payments, a, b, c, d and 1 more topic/)
+    assert.match(flat, /ID 73tXzYXCSGWH1eWXnkFDJQ 0 0 9 the next run copies it/)
+  })
+
   test('shows what is lost with --dry-run, and ends with 3 where a repair is needed', async () => {
     const { code, out, calls } = await run(['repair', ...one, '--deep', '--dry-run'])
     assert.equal(code, 3)

@@ -72,6 +72,7 @@ function show(session: Session, report: RepairReport): number {
 
 function formatRepair(report: RepairReport, style: OutputStyle): string[] {
   const { needed, unreadable, problems, lost, lost_commits: commits, from_older: older } = report
+  const { unnamed_topics: unnamed } = report
   const facts = [
     ...(unreadable.length > 0 ? [`generations that cannot be read: ${formatRanges(unreadable)}`] : []),
     ...(needed && report.generation !== undefined ? [`based on generation ${report.base}`] : []),
@@ -79,6 +80,9 @@ function formatRepair(report: RepairReport, style: OutputStyle): string[] {
       ? [
           `lost commits: ${formatRanges(commits)}; the next run copies what only they had added, if the source still has it`,
         ]
+      : []),
+    ...(unnamed.length > 0
+      ? [`topics with stored records that no readable commit names, as a lost one may have: ${formatNames(unnamed)}`]
       : []),
     ...(needed && older.length > 0 ? [`taken from older generations: ${formatOffsets(older)}`] : []),
   ]
@@ -90,7 +94,7 @@ function formatRepair(report: RepairReport, style: OutputStyle): string[] {
   ]
 }
 
-/** Ranges that a line names. */
+/** Ranges or topics that a line names. */
 const MAX_NAMED = 5
 
 function formatOffsets(ranges: readonly OffsetRange[]): string {
@@ -99,6 +103,11 @@ function formatOffsets(ranges: readonly OffsetRange[]): string {
     .map(one => `${printable(one.topic)}/${one.partition} from offset ${one.from} to ${one.to}`)
   const more = ranges.length > MAX_NAMED ? ` and ${plural(ranges.length - MAX_NAMED, 'more range')}` : ''
   return `${named.join(', ')}${more}`
+}
+
+function formatNames(names: readonly string[]): string {
+  const more = names.length > MAX_NAMED ? ` and ${plural(names.length - MAX_NAMED, 'more topic')}` : ''
+  return `${names.slice(0, MAX_NAMED).map(printable).join(', ')}${more}`
 }
 
 function verdictOf(report: RepairReport): string {
@@ -123,6 +132,11 @@ function lossOf({ lost, lost_commits }: RepairReport): string {
   return losses.join(', ') || 'nothing is lost'
 }
 
+/** An ID as the tools of Kafka show it, to find the topic at the source. */
+function nameOf({ topic, topic_id }: LostOffsets): string {
+  return topic_id === undefined ? topic : `ID ${Buffer.from(topic_id, 'hex').toString('base64url')}`
+}
+
 function becomesOf({ at_end, may_be_cut_off }: LostOffsets): string {
   const becomes = at_end ? 'the next run copies it if the source has it' : 'a gap'
   return may_be_cut_off ? `${becomes}; retention may have cut it off in a lost commit` : becomes
@@ -132,7 +146,7 @@ function formatLost(lost: readonly LostOffsets[], style: OutputStyle): string[] 
   if (lost.length === 0) return []
   const rows = formatTable<LostOffsets>(
     [
-      { title: 'TOPIC', cell: one => one.topic, shrinks: true },
+      { title: 'TOPIC', cell: nameOf, shrinks: true },
       { title: 'PARTITION', cell: one => String(one.partition) },
       { title: 'FROM', cell: one => String(one.from) },
       { title: 'TO', cell: one => String(one.to) },

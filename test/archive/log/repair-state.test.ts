@@ -33,7 +33,11 @@ interface Step {
 }
 
 /** One commit for each array of steps; without checkpoints. The segments by the name of list and number. */
-async function writeLog(storage: Storage, commits: readonly (readonly Step[])[]): Promise<Map<string, Segment>> {
+async function writeLog(
+  storage: Storage,
+  commits: readonly (readonly Step[])[],
+  folderOf = (topic: string) => topic,
+): Promise<Map<string, Segment>> {
   let names = 0
   const newRun = () => (names++).toString(16).padStart(8, '0')
   const options = { backupId: 'b', newRun, nowMs: () => Date.parse(now) }
@@ -46,7 +50,8 @@ async function writeLog(storage: Storage, commits: readonly (readonly Step[])[])
       const [id = ''] = list.replace('reread/', '').split('/')
       const before = log.state.lists.get(list) ?? zeroRow
       const from = before.end_offset
-      const key = `b/kafka/topic-${id}/${list.split('/').at(-1)}/${String(from).padStart(20, '0')}.${newRun()}.log`
+      const folder = `b/kafka/${folderOf(`topic-${id}`)}/${list.split('/').at(-1)}`
+      const key = `${folder}/${String(from).padStart(20, '0')}.${newRun()}.log`
       const plainSegment = await storeSegment(storage, key, [encodeRun(from, 10)], false)
       const segment = { ...plainSegment, ...(aborted && { aborted }) }
       stored.set(`${list}#${before.segments}`, segment)
@@ -277,7 +282,25 @@ describe('a repair', () => {
     await storage.remove(commitKey('b', 2), never)
     const { lost } = await repair(storage)
     const ofList = lost.filter(({ topic }) => topic !== 'topic-a')
-    assert.deepEqual(ofList, [{ topic: 'd', partition: 0, from: 10n, to: 20n, at_end: true }])
+    assert.deepEqual(ofList, [{ topic: 'topic-d', partition: 0, from: 10n, to: 20n, at_end: true }])
+  })
+
+  test('names the topic of such a list by its ID where names are hidden', async () => {
+    const storage = openMemoryStorage()
+    await writeLog(storage, [[{ list: 'a/0' }], [{ list: 'd/0' }], [{ list: 'd/0' }]], () => 'c0ffee'.padEnd(32, '0'))
+    await storage.remove(commitKey('b', 2), never)
+    const { lost, unnamed_topics } = await repair(storage)
+    assert.deepEqual(lost, [{ topic: 'd', topic_id: 'd', partition: 0, from: 10n, to: 20n, at_end: true }])
+    assert.deepEqual(unnamed_topics, [])
+  })
+
+  test('names topics that only a lost commit may have named by what the store has of them', async () => {
+    const storage = openMemoryStorage()
+    await writeLog(storage, [[{ list: 'a/0' }], [{ list: 'd/0' }], [{ list: 'a/0' }]])
+    assert.deepEqual((await repair(storage)).unnamed_topics, [])
+    await storage.remove(commitKey('b', 2), never)
+    const { lost, lost_commits, unnamed_topics } = await repair(storage)
+    assert.deepEqual([lost, lost_commits, unnamed_topics], [[], [{ from: 2, to: 2 }], ['topic-d']])
   })
 
   test('does not list what retention has cut off behind a lost commit, neither as readable nor as lost', async () => {
