@@ -3,13 +3,12 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
-import { type ConsumedRecord, type GroupRead, openDriver, type SeedRecord } from '../servers/driver.ts'
-import { startKafka } from '../servers/kafka.ts'
+import type { ConsumedRecord, GroupRead, SeedRecord } from '../servers/driver.ts'
 import { startS3 } from '../servers/versitygw.ts'
 import { withFolder } from './backup-job.ts'
 import { root, run } from './run-cli.ts'
 import { openRegistry, register, stockRegistry } from './schema-world.ts'
-import { useKafka } from './use-kafka.ts'
+import { openKafka, useKafka } from './use-kafka.ts'
 
 interface Order {
   id: number
@@ -69,8 +68,8 @@ describe('docs/disaster-recovery.md', () => {
 
 /** Backs up a cluster with its registry, and takes both away. */
 async function loseCluster(shell: Shell): Promise<Lost> {
-  await using source = await startKafka()
-  await using driver = await openDriver(source)
+  await using source = await openKafka()
+  const { driver } = source
   await using registry = await openRegistry()
   const { url } = registry.server
   const schema = {
@@ -95,7 +94,7 @@ async function loseCluster(shell: Shell): Promise<Lost> {
   const job = {
     mode: 'backup',
     backup_id: 'orders',
-    source: { bootstrap_servers: source.bootstrapServers, topics: { include: ['*'] } },
+    source: { bootstrap_servers: source.server.bootstrapServers, topics: { include: ['*'] } },
     storage: { backend: 's3', bucket: 'my-backups', prefix: 'kafka' },
     enterprise: { schema_registry: { enabled: true, url } },
   }

@@ -17,6 +17,20 @@ export function useKafka(): UsedKafka<SharedKafkaServer> {
   return lender === undefined ? useOwnKafka() : use(() => borrowKafka(lender))
 }
 
+/** The same for a part of a test, which empties or stops it in the end. */
+export async function openKafka(): Promise<UsedKafka<SharedKafkaServer> & AsyncDisposable> {
+  const lender = process.env.KAFKA_LENDER
+  if (lender !== undefined) {
+    const kafka = await borrowKafka(lender)
+    return { ...kafka, [Symbol.asyncDispose]: () => kafka.driver.close() }
+  }
+  await using stack = new AsyncDisposableStack()
+  const server = stack.use(await startKafka())
+  const driver = stack.use(await openDriver(server))
+  const opened = stack.move()
+  return { server, driver, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
 /** The same with settings of its own, or with brokers that the tests stop and start. */
 export function useOwnKafka(options: KafkaOptions = {}): UsedKafka<KafkaServer> {
   const kafka = use<KafkaServer>(async () => {
