@@ -12,6 +12,7 @@ import { openLocation } from '../open-location.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { hashChain } from '../oracle/records.ts'
 import { backUp, type JobSpec, makeJob, withFolder } from './backup-job.ts'
+import { describeGroups } from './groups-of-three-brokers.ts'
 import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -82,6 +83,8 @@ describe('three brokers', () => {
       await moved
       await assertExact(path)
     }))
+
+  describeGroups(kafka)
 
   test('survive a broker that is killed during the run', () =>
     withFolder(async path => {
