@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises'
-import { createSecureContext, type SecureContext } from 'node:tls'
+import type { SecureContext } from 'node:tls'
 import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { nodeTls } from '../../lib/node-http.ts'
 import { readText } from './secret.ts'
 import type { TlsFiles } from './security-options.ts'
 
@@ -53,7 +54,7 @@ async function loadContext(files: TlsFiles): Promise<SecureContext> {
     files.clientCert === undefined ? undefined : await readPem(files.clientCert, 'client certificate', 'CERTIFICATE')
   const key = files.clientKey === undefined ? undefined : await readPem(files.clientKey, 'client key', 'PRIVATE KEY')
   try {
-    return createSecureContext({
+    return nodeTls.createSecureContext({
       minVersion: 'TLSv1.2',
       ...(ca !== undefined && { ca }),
       ...(cert !== undefined && { cert }),

@@ -1,6 +1,7 @@
 import { connect, isIP, type OnReadOpts, type Socket } from 'node:net'
-import { type SecureContext, connect as tlsConnect } from 'node:tls'
+import type { SecureContext } from 'node:tls'
 import type { KafkaBackupError } from '../../errors.ts'
+import { nodeTls } from '../../lib/node-http.ts'
 import { type ConnectionPhase, classifySocketError, classifyTlsError, hungUp } from './connection-error.ts'
 import type { Endpoint } from './endpoint.ts'
 
@@ -16,7 +17,7 @@ export interface TlsSettings {
 export function openSocket(endpoint: Endpoint, tls: TlsSettings | undefined, onread: OnReadOpts): Socket {
   const options = { ...endpoint, noDelay: true, keepAlive: true, onread }
   if (tls === undefined) return connect(options)
-  return tlsConnect({
+  return nodeTls.connect({
     ...options,
     secureContext: tls.context,
     // Said here, so that no environment variable turns it off.
