@@ -8,7 +8,7 @@ import type { BatchHeader } from './header.ts'
 export class HeaderCursor implements BatchHeader {
   readonly #bytes: Buffer
   #position = 0
-  #baseOffset = 0n
+  #baseOffset: bigint | undefined
   #lastOffset: bigint | undefined
 
   constructor(bytes: Buffer) {
@@ -17,7 +17,7 @@ export class HeaderCursor implements BatchHeader {
 
   moveTo(position: number): this {
     this.#position = position
-    this.#baseOffset = readInt64(this.#bytes, position)
+    this.#baseOffset = undefined
     this.#lastOffset = undefined
     return this
   }
@@ -31,11 +31,12 @@ export class HeaderCursor implements BatchHeader {
   }
 
   get baseOffset(): bigint {
+    this.#baseOffset ??= readInt64(this.#bytes, this.#position)
     return this.#baseOffset
   }
 
   get lastOffset(): bigint {
-    this.#lastOffset ??= this.#baseOffset + BigInt(this.#bytes.readInt32BE(this.#position + 23))
+    this.#lastOffset ??= this.baseOffset + BigInt(this.#bytes.readInt32BE(this.#position + 23))
     return this.#lastOffset
   }
 
