@@ -1,5 +1,6 @@
 import { damaged } from '../archive/damage.ts'
 import { KafkaBackupError } from '../errors.ts'
+import { freeMemory, giveBackMemory } from '../lib/recycled-memory.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { ObjectCipher } from './object-cipher.ts'
 import { FRAME_BYTES, frameOf, frameStart, HEADER_BYTES, plainSizeOf, TAG_BYTES } from './object-header.ts'
@@ -41,7 +42,10 @@ export class SealedReader {
       return cut([cached.plain], start - first * FRAME_BYTES, length)
     }
     const frames = await this.#readFrames(key, cached ? first + 1 : first, start + length, known, signal)
-    return cut(cached ? [cached.plain, ...frames] : frames, start - first * FRAME_BYTES, length)
+    const range = cut(cached ? [cached.plain, ...frames] : frames, start - first * FRAME_BYTES, length)
+    // As a writer does. The last one is kept for the next range.
+    for (const frame of frames.slice(0, -1)) freeMemory(frame)
+    return range
   }
 
   /** Its objects may be written again. */
@@ -75,6 +79,7 @@ export class SealedReader {
     const plain = frames.at(-1)
     if (plain) object.frame = { index: last, plain }
     this.#keep(key, object)
+    giveBackMemory(stored)
     return frames
   }
 

@@ -51,6 +51,16 @@ describe('ranges of encrypted objects', () => {
     }
   })
 
+  test('are exact where many of the same object are read at the same time', async () => {
+    const storage = withEncryption(openMemoryStorage(), ownKeys([keyOf()]))
+    await storage.create('b1/a', body, never)
+    const starts = Array.from({ length: 60 }, (_, i) => (i * 70_001) % (body.length - 600_000))
+    const ranges = await Promise.all(starts.map(start => storage.readRange('b1/a', start, 600_000, never)))
+    for (const [i, start] of starts.entries()) {
+      assert.ok(ranges[i]?.equals(body.subarray(start, start + 600_000)), String(start))
+    }
+  })
+
   test('of all sizes around the end of a frame are exact', async () => {
     const storage = withEncryption(openMemoryStorage(), ownKeys([keyOf()]))
     for (const size of edges) {
