@@ -47,12 +47,15 @@ export class Restores {
     const path = await this.#backUp(topic)
     const theirs: number[] = []
     const ours: Restored[] = []
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round <= ROUNDS; round++) {
       await settleDisk()
       const run = await this.#restore(path, topic)
-      ours.push(run)
       await settleDisk()
-      theirs.push(await this.#produce(run.records, props))
+      const recordsPerSecond = await this.#produce(run.records, props)
+      // In the first one the broker still compiles the code that both need.
+      if (round === 0) continue
+      ours.push(run)
+      theirs.push(recordsPerSecond)
     }
     const wallMs = median(ours.map(run => run.wallMs))
     const [{ records = 0, bytes = 0 } = {}] = ours
