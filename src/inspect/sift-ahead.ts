@@ -33,7 +33,7 @@ export class SiftAhead {
 
   /** The pieces in their order. An error of the source is thrown after those before it. */
   async *over<P extends SiftedPiece>(source: AsyncGenerator<P>): AsyncGenerator<{ piece: P; verdicts: Verdicts }> {
-    const ahead: { piece: P; verdicts: Promise<Verdicts> }[] = []
+    const ahead: { piece: P; size: number; verdicts: Promise<Verdicts> }[] = []
     const { width, busyBytes } = this.#sifting
     let aheadBytes = 0
     let end: { error?: unknown } | undefined
@@ -41,8 +41,10 @@ export class SiftAhead {
       const { done, value: piece } = await source.next()
       if (done) end = {}
       else {
-        ahead.push({ piece, verdicts: this.#sift(piece) })
-        aheadBytes += piece.bytes.length
+        // Noted, because bytes that the caller has freed have no length.
+        const size = piece.bytes.length
+        ahead.push({ piece, size, verdicts: this.#sift(piece) })
+        aheadBytes += size
       }
     }
     try {
@@ -55,7 +57,7 @@ export class SiftAhead {
         const next = ahead.shift()
         if (!next) break
         yield { piece: next.piece, verdicts: await next.verdicts }
-        aheadBytes -= next.piece.bytes.length
+        aheadBytes -= next.size
       }
     } finally {
       await source.return(undefined)

@@ -18,6 +18,7 @@ import { encodeBatch } from '../fakes/batches.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 
 const LARGE = 1 << 30
+const MIB = 1 << 20
 const SEGMENTS = 40
 const RECORDS = 50
 
@@ -38,8 +39,8 @@ function segments(): Buffer[][] {
 }
 
 /** Returns a search for the text, with or without threads. `onFound` is called after each record. */
-async function openSearch(storage: Storage, stored: Buffer[][]) {
-  const { topics } = await storePartitions(storage, [stored], false)
+async function openSearch(storage: Storage, stored: Buffer[][], compressed = false) {
+  const { topics } = await storePartitions(storage, [stored], compressed)
   const [topic = assert.fail()] = topics
   const [partition = assert.fail()] = topic.partitions
   return async (ahead: SiftAhead | undefined, onFound: () => Promise<void> = async () => undefined) => {
@@ -128,4 +129,17 @@ test('a search finds the same in memory that it shares with its threads, compres
     assert.ok(shared.length > 1, `${shared.length} of ${memories.length} pieces were shared`)
     assert.ok(shared.length < memories.length, 'the batch between two pieces is copied')
   }
+})
+
+test('a search finds the same in compressed segments, whose memory is freed when it was searched', async () => {
+  const stored = Array.from({ length: 12 }, (_, number) => [
+    encodeBatch({ baseOffset: BigInt(2 * number), records: [{ value: Buffer.alloc(MIB) }] }),
+    encodeBatch({ baseOffset: BigInt(2 * number + 1), records: [{ value: Buffer.from('needle') }] }),
+  ])
+  const search = await openSearch(openMemoryStorage(), stored, true)
+  const expected = await search(undefined)
+  assert.equal(expected.found.length, 12)
+  const sifting = openSifting(needles, 0)
+  assert.ok(sifting.busyBytes < 12 * MIB)
+  assert.deepEqual(await search(new SiftAhead(sifting)), expected)
 })

@@ -4,6 +4,7 @@ import type { BatchHeader } from '../../src/batch/header.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import type { Verdict } from '../../src/inspect/sieve.ts'
 import { SiftAhead, type SiftedPiece } from '../../src/inspect/sift-ahead.ts'
+import { freeMemory } from '../../src/lib/recycled-memory.ts'
 import { encodeBatch } from '../fakes/batches.ts'
 
 const LARGE = 1 << 30
@@ -86,6 +87,16 @@ describe('pieces that are sifted ahead', () => {
     await pieces.next()
     assert.deepEqual(log, ['read 0', 'read 1'])
     await pieces.return(undefined)
+  })
+
+  test('come to the last one where the memory of each is freed before the next is asked for', async () => {
+    const seen: number[] = []
+    const ahead = new SiftAhead({ ...atOnce, busyBytes: 200_000 })
+    for await (const { piece } of ahead.over(source(9, [], 100_000))) {
+      seen.push(piece.number)
+      freeMemory(piece.bytes)
+    }
+    assert.deepEqual(seen, [0, 1, 2, 3, 4, 5, 6, 7, 8])
   })
 
   test('come before the error that ends their source', async () => {
