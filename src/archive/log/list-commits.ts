@@ -8,7 +8,12 @@ export async function findNewestCommit(
   backupId: string,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  return (await listCommits(storage, backupId, signal, 1)).at(-1)
+  // At the same time: a store may be far away, and no prune moves the newest commit to `kept/`.
+  const [commits, kept] = await Promise.all([
+    newestCommits(storage, backupId, 1, signal),
+    keptGenerations(storage, backupId, signal),
+  ])
+  return inOrder(commits, kept).at(-1)
 }
 
 /**
@@ -21,17 +26,28 @@ export async function listCommits(
   signal: AbortSignal,
   count = Number.POSITIVE_INFINITY,
 ): Promise<number[]> {
-  // At the same time: a store may be far away.
-  const [folders, kept] = await Promise.all([
-    commitFolders(storage, backupId, signal),
-    keptGenerations(storage, backupId, signal),
-  ])
+  const commits = await newestCommits(storage, backupId, count, signal)
+  // Afterwards: a prune creates the one in `kept/` before it removes the commit, so a generation that it moves meanwhile is in one of the listings.
+  return inOrder(commits, await keptGenerations(storage, backupId, signal))
+}
+
+function inOrder(commits: readonly number[], kept: readonly number[]): number[] {
+  return [...new Set([...kept, ...commits])].sort((a, b) => a - b)
+}
+
+/** Without those in `kept/`. */
+async function newestCommits(
+  storage: Storage,
+  backupId: string,
+  count: number,
+  signal: AbortSignal,
+): Promise<number[]> {
   let generations: number[] = []
-  for (const folder of folders.reverse()) {
+  for (const folder of (await commitFolders(storage, backupId, signal)).reverse()) {
     if (generations.length >= count) break
     generations = (await commitsIn(storage, backupId, folder, signal)).concat(generations)
   }
-  return [...new Set([...kept, ...generations])].sort((a, b) => a - b)
+  return generations
 }
 
 async function keptGenerations(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {

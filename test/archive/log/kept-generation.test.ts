@@ -3,8 +3,10 @@ import { test } from 'node:test'
 import { emptyState, noChange } from '../../../src/archive/log/change.ts'
 import { CommitLog } from '../../../src/archive/log/commit-log.ts'
 import { keepGeneration } from '../../../src/archive/log/keep-generation.ts'
-import { commitKey, keptKey } from '../../../src/archive/log/keys.ts'
+import { commitKey, commitsPrefix, keptKey } from '../../../src/archive/log/keys.ts'
+import { listCommits } from '../../../src/archive/log/list-commits.ts'
 import { openGeneration } from '../../../src/archive/log/open-generation.ts'
+import type { Storage } from '../../../src/storage/storage.ts'
 import { openMemoryStorage } from '../../fakes/memory-storage.ts'
 
 const { signal } = new AbortController()
@@ -36,4 +38,24 @@ test('a damaged commit is read from what retention has begun to keep in its plac
     code: 'ARCHIVE_DAMAGED',
     message: new RegExp(commit),
   })
+})
+
+test('a generation that a prune moves while generations are listed is listed', async () => {
+  const near = openMemoryStorage()
+  const log = new CommitLog(near, 'b', () => `w${near.objects.size}`)
+  for (let i = 0; i < 12; i++) await log.commit(facts, { ...noChange, head: { warnings: [`${i + 1}`] } }, signal)
+  const list: Storage['list'] = async function* (prefix, own) {
+    if (prefix.startsWith(commitsPrefix('b'))) {
+      // Everything else that was asked for at the same time is answered before this.
+      await new Promise(resolve => setImmediate(resolve))
+      await keepGeneration(near, 'b', 9, signal)
+      await near.remove(commitKey('b', 9), signal)
+    }
+    yield* near.list(prefix, own)
+  }
+  const listed = await listCommits({ ...near, list }, 'b', signal)
+  assert.deepEqual(
+    listed,
+    Array.from({ length: 12 }, (_, i) => i + 1),
+  )
 })
