@@ -67,6 +67,25 @@ describe('a kept generation is the newest state that is left, and its own commit
     assert.match(report.problems[0]?.problem ?? '', replaced)
   })
 
+  test('comes back from a version of the bucket: it is the one that the next generation follows', async () => {
+    for (const rounds of [1, 3]) {
+      const world = await keptNewest()
+      const { objects } = world.storage
+      const commit = objects.get(commitKey('a', 9)) ?? assert.fail()
+      damages['is damaged']?.(world)
+      await (await LogRun.open(world, 'a')).rounds(rounds, HOUR)
+      objects.set(commitKey('a', 9), commit)
+      const { problems } = await verifyBackup(world.storage, 'a', { deep: true, onProgress: quiet }, never)
+      assert.deepEqual(problems, [])
+      const options = { deep: true, onProgress: quiet, foundAt: '' }
+      const { report } = await planRepair(world.storage, 'a', options, never)
+      assert.deepEqual([report.needed, report.unreadable, report.lost_commits], [false, [], []])
+      const { notes } = await world.pruneOne({ graceMs: 2 * HOUR })
+      assert.deepEqual(notes, [])
+      assert.equal((await readAllGenerations(world.storage, 'a')).get(9 + rounds), 20 * (9 + rounds))
+    }
+  })
+
   test('is damaged: a prune removes it, and the generation stays readable while it is held', async () => {
     const world = await keptNewest()
     damages['is damaged']?.(world)

@@ -6,7 +6,7 @@ import type { PageOptions } from './checkpoint-pages.ts'
 import { LOG_VERSION, nameDocument, packDocument } from './document.ts'
 import type { CheckpointRef, Commit, PageRef } from './documents.ts'
 import { HeldChanges } from './held-changes.ts'
-import { changeKey, commitKey, rollupKey } from './keys.ts'
+import { changeKey, commitKey, parseCommitKey, rollupKey } from './keys.ts'
 import { firstCommitOf, type OpenedGeneration, openGeneration, readChange, readCommit } from './open-generation.ts'
 import { readRollupSources } from './read-rollup-sources.ts'
 import { writeChange, writeOverflow } from './write-change.ts'
@@ -39,7 +39,11 @@ export function startOf({ commit, ref, state, checkpoint }: OpenedGeneration): L
   const { generation, checkpoint: named, rollups } = commit
   const checkpointBytes = named && checkpoint ? sizeOf([named, ...checkpoint.parts, ...checkpoint.pages]) : 0
   const pages = checkpoint?.pages ?? []
-  return { generation, state, chain: { checkpoint: named, rollups }, previous: ref, checkpointBytes, pages }
+  // Of one in `kept/`, the commit whose place it takes: copies know that one, and it may come back from a version of the bucket.
+  const isKept = parseCommitKey(ref.key) === undefined
+  const blake3 = (isKept ? commit.originals?.at(-1) : undefined) ?? ref.blake3
+  const previous = { size: ref.size, blake3 }
+  return { generation, state, chain: { checkpoint: named, rollups }, previous, checkpointBytes, pages }
 }
 
 /**
