@@ -66,6 +66,16 @@ describe('the memory of parts', () => {
     assert.deepEqual(new Set([memory.take(100 * KiB), memory.take(100 * KiB)]), new Set(used))
   })
 
+  test('is not kept for writers that have left', () => {
+    const memory = new PartMemory(100 * KiB, 1)
+    const leave = [memory.join(), memory.join()]
+    const used = Array.from({ length: 3 }, () => memory.take(100 * KiB))
+    for (const buffer of used) memory.give(buffer)
+    for (const each of leave) each()
+    const again = new Set(Array.from({ length: 3 }, () => memory.take(100 * KiB)))
+    assert.equal(used.filter(buffer => again.has(buffer)).length, 1)
+  })
+
   test('has room for one part of each writer and for those that are uploaded, and not for more while last parts wait', async () => {
     const memory = new PartMemory(100 * KiB, 2)
     const leave = [memory.join(), memory.join()]

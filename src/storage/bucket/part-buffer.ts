@@ -25,8 +25,11 @@ export class PartMemory {
     this.#writers++
     let hasLeft = false
     return () => {
-      if (!hasLeft) this.#writers--
+      if (hasLeft) return
       hasLeft = true
+      this.#writers--
+      // A process that waits for its next round would hold the memory of all writers of the last one.
+      if (this.#free.length > this.#maxParts) this.#free.length = this.#maxParts
     }
   }
 
