@@ -7,6 +7,7 @@ import { SegmentLists } from '../../../src/archive/log/segment-lists.ts'
 import type { Segment } from '../../../src/archive/manifest.ts'
 import { planRepair } from '../../../src/archive/repair.ts'
 import { type VerifyReport, verifyBackup } from '../../../src/archive/verify.ts'
+import { KafkaBackupError } from '../../../src/errors.ts'
 import { openMemoryStorage } from '../../fakes/memory-storage.ts'
 import { LogRun, readAllGenerations } from '../../retention/log-world.ts'
 import { HOUR, World } from '../../retention/world.ts'
@@ -146,6 +147,26 @@ test('no prune removes the commits that older generations are read from, whateve
         )
     }
   }
+})
+
+test('nor where the first generation that stays names other roll-ups than later ones, because the store has failed in between', async () => {
+  const world = new World()
+  const { storage } = world
+  let failures = 0
+  const create: typeof storage.create = async (key, ...rest) => {
+    if (!key.includes('/000000000001-000000000064.') || failures++ > 0) return storage.create(key, ...rest)
+    throw new KafkaBackupError('STORAGE_UNAVAILABLE', 'the store does not answer')
+  }
+  const run = await LogRun.open(world, 'a', { ...storage, create })
+  await assert.rejects(run.rounds(64, HOUR / 6), { code: 'STORAGE_UNAVAILABLE' })
+  await run.rounds(6, HOUR / 6)
+  const records = await readAllGenerations(storage, 'a')
+  const [first = assert.fail(), ...others] = await rollupsOf(storage, 'a', 65)
+  assert.deepEqual([others.length, (await rollupsOf(storage, 'a', 70)).length], [7, 1])
+  storage.objects.delete(first)
+  const { notes } = await world.pruneOne({ graceMs: HOUR / 2 })
+  assert.match(notes.join(), new RegExp(first))
+  assert.deepEqual(await readAllGenerations(storage, 'a'), records)
 })
 
 test('a run that cannot roll up names the step, the damaged roll-up, and that a checkpoint takes its place', async () => {
