@@ -1,5 +1,6 @@
 import { parseLogKey } from '../archive/log/keys.ts'
 import type { StoredObject } from '../storage/storage.ts'
+import { assertRollups } from './assert-rollups.ts'
 import { findCut, type LogCut } from './log-references.ts'
 import type { PruneContext } from './prune-context.ts'
 
@@ -33,6 +34,12 @@ export async function removeCommits(
     }
     return undefined
   }
+  const removeChecked = async (end: number): Promise<number | undefined> => {
+    const stay = numbers.filter(one => !removed.has(one))
+    await assertRollups(context.parts.storage, context.backupId, { cut: end, commits: stay }, signal)
+    return removeBefore(end)
+  }
+  // What lies before this cut was checked before anything was kept.
   const refused = await removeBefore(cut.generation)
   if (refused === undefined) return { cut, removed }
   let found: LogCut | undefined
@@ -43,7 +50,7 @@ export async function removeCommits(
     if (middle === undefined) break
     const left = without(context, objects, floor)
     const next = await findCut(context.parts.storage, context.backupId, left, middle, signal)
-    const stopped = next && (await removeBefore(next.generation))
+    const stopped = next && (await removeChecked(next.generation))
     if (stopped !== undefined) ceiling = stopped
     else {
       found = next ?? found

@@ -106,6 +106,18 @@ describe('a prune of a backup of version 2 in a store that protects objects', ()
     }
   })
 
+  test('keeps the commits that a protected generation is read from where its roll-up is damaged', async () => {
+    const world = await grown(70)
+    const all = await readAllGenerations(world.storage, 'a')
+    const rollup = world.keys('a/rollups/').find(key => key.includes('/000000000001-000000000008.')) ?? assert.fail()
+    world.storage.objects.delete(rollup)
+    const storage = protecting(world, key => key.endsWith('commits/000000000/000000000020.json.zst'))
+    const { notes } = await prune(world, storage, { graceMs: HOUR / 2 })
+    assert.match(notes.join(), new RegExp(rollup))
+    const left = await readAllGenerations(world.storage, 'a')
+    assert.deepEqual([left.get(20), left.has(40)], [all.get(20), false])
+  })
+
   test('keeps a held generation readable that lies behind a protected one, and whose own commit has gone', async () => {
     for (const [refused, held] of [
       [8, 17],
