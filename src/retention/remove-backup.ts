@@ -96,8 +96,12 @@ async function removeManifests(
   const copy = await parts.storage.stat(manifestCopyKey(backupId), signal)
   if (copy) await context.remove([copy], signal)
   const ofKind = (kind: 'commit' | 'kept') => objects.filter(({ key }) => parseLogKey(backupId, key)?.kind === kind)
-  const [commits, kept] = [ofKind('commit'), ofKind('kept')]
-  const newest = commits.toSorted((a, b) => (a.key < b.key ? -1 : 1)).slice(-1)
+  const numberOf = ({ key }: StoredObject) => parseLogKey(backupId, key)?.to ?? 0
+  const commits = [...ofKind('commit'), ...ofKind('kept')]
+  const last = commits.reduce((most, one) => Math.max(most, numberOf(one)), 0)
+  // In `kept/`, too, if the commit is damaged, or there alone if it is lost: that one goes last.
+  const newest = commits.filter(one => numberOf(one) === last)
+  const kept = ofKind('kept').filter(one => !newest.includes(one))
   // With commits, the last of the manifests is their marker; without the key of the backup it cannot be read.
   const marker = newest.length > 0 ? manifests.splice(-1) : []
   const gone = new Set<StoredObject>()
@@ -105,13 +109,14 @@ async function removeManifests(
     for (const object of some) if ((await context.remove([object], signal)).length === 0) gone.add(object)
     return some.every(object => gone.has(object))
   }
-  const isOver = (await areGone([...manifests, ...kept])) && (await areGone(newest))
+  let isOver = await areGone([...manifests, ...kept])
+  for (const one of newest) isOver &&= await areGone([one])
   if (!isOver && newest.length > 0) {
     outcome.generationsRemoved = gone.size
     return { gone, isProtected: true }
   }
   await areGone(marker)
-  const numbers = new Set([...commits, ...kept].map(({ key }) => parseLogKey(backupId, key)?.to))
+  const numbers = new Set(commits.map(numberOf))
   outcome.generationsRemoved = manifests.length + numbers.size
   return { gone, isProtected: false }
 }

@@ -5,7 +5,12 @@ import { keepGeneration } from '../../src/archive/log/keep-generation.ts'
 import { commitKey, keptKey } from '../../src/archive/log/keys.ts'
 import { planRepair } from '../../src/archive/repair.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
+import { hasCode, KafkaBackupError } from '../../src/errors.ts'
+import { deleteBackup } from '../../src/retention/delete-backup.ts'
+import { keepExpired } from '../../src/retention/remove-backup.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 import { never } from '../archive/sample-archive.ts'
+import { Death } from './dying.ts'
 import { LogRun, readAllGenerations } from './log-world.ts'
 import { HOUR, World } from './world.ts'
 
@@ -109,6 +114,46 @@ describe('a kept generation is the newest state that is left, and its own commit
       world.clock.pass(100 * HOUR)
       await world.prune({ graceMs: 2 * HOUR })
       assert.equal((await readAllGenerations(world.storage, 'a')).get(9), 180)
+    })
+  }
+
+  for (const [damage, apply] of Object.entries(damages)) {
+    test(`${damage}: a removal of the backup that dies leaves the generation readable, or cannot be undone`, async () => {
+      const undone: boolean[] = []
+      for (let nth = 1; nth <= 6; nth++) {
+        const world = await keptNewest()
+        apply(world)
+        let removals = 0
+        const remove: Storage['remove'] = async (key, signal) => {
+          if (!key.includes('/leases/') && ++removals >= nth) throw new Death()
+          return world.storage.remove(key, signal)
+        }
+        const parts = world.partsAt({ ...world.storage, remove })
+        await assert.rejects(deleteBackup('a', parts, { isDryRun: false }, never), Death)
+        world.clock.pass(HOUR)
+        const keeping = keepExpired('a', world.partsAt(), never)
+        const isUndone = await keeping.then(
+          () => true,
+          error => !hasCode(error, 'BACKUP_NOT_FOUND'),
+        )
+        undone.push(isUndone)
+        if (isUndone) assert.equal((await readAllGenerations(world.storage, 'a')).get(9), 180, `removal ${nth}`)
+      }
+      assert.deepEqual([undone[0], undone.at(-1)], [true, false])
+    })
+
+    test(`${damage}: a removal of the backup leaves the generation readable if the store protects it`, async () => {
+      const world = await keptNewest()
+      apply(world)
+      const remove: Storage['remove'] = async (key, signal) => {
+        if (key === keptKey('a', 9)) throw new KafkaBackupError('STORAGE_RETAINED', `${key} is protected`)
+        return world.storage.remove(key, signal)
+      }
+      await deleteBackup('a', world.partsAt({ ...world.storage, remove }), { isDryRun: false }, never)
+      await keepExpired('a', world.partsAt(), never)
+      assert.equal((await readAllGenerations(world.storage, 'a')).get(9), 180)
+      await deleteBackup('a', world.partsAt(), { isDryRun: false }, never)
+      assert.deepEqual(world.keys('a/'), [])
     })
   }
 })
