@@ -80,3 +80,8 @@ test('durations are of files that exist', () => {
     [],
   )
 })
+
+test('hooks of tests without servers are inside of a describe: files share a process, and others would run them, too', () => {
+  const isOutside = (file: string) => /^(before|after)Each\(/m.test(readFileSync(resolve(root, file), 'utf8'))
+  assert.deepEqual(findTestFiles().unit.filter(isOutside), [])
+})
