@@ -4,6 +4,7 @@
  */
 const when = new RegExp(process.env.STOP_AT ?? '(?!)')
 const write = process.stderr.write.bind(process.stderr) as (...args: unknown[]) => boolean
+const SIGNAL_MS = 100
 let text: string | undefined = ''
 
 process.stderr.write = (...args: unknown[]) => {
@@ -14,6 +15,8 @@ process.stderr.write = (...args: unknown[]) => {
   if (when.test(text)) {
     text = undefined
     process.kill(process.pid, 'SIGSTOP')
+    // Another thread may take the signals. Without this wait the program could go on, and end, before that one has.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SIGNAL_MS)
   }
   return isTaken
 }

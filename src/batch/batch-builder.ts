@@ -13,7 +13,7 @@ interface OffsetRun {
 
 /** The records of a batch to be: offsets from 0 on without holes, times relative to the first. */
 interface PlainBatch {
-  /** The records, with room for the header of a batch before them, in memory that is lent to who takes the batch. */
+  /** The records, with room for the header of a batch before them, in memory that is lent to the taker of the batch. */
   framed: Buffer
   recordCount: number
   runs: OffsetRun[]

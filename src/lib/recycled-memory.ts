@@ -42,7 +42,7 @@ export function takeMemory(bytes: number): Buffer {
   return Buffer.from(memory, 0, bytes)
 }
 
-/** For memory that the caller has from elsewhere and no one else uses, such as a result of the runtime: who receives it can give it back. */
+/** For memory that the caller has from elsewhere and no one else uses, such as a result of the runtime: its receiver can give it back. */
 export function lendMemory(bytes: Buffer): Buffer {
   // Small buffers share memory.
   if (bytes.buffer.byteLength > Buffer.poolSize) lent.add(bytes.buffer)
@@ -50,7 +50,7 @@ export function lendMemory(bytes: Buffer): Buffer {
 }
 
 /**
- * For who has received lent bytes alone, and keeps no part of them: they are used again, or freed at once. Memory that was not lent, and what was
+ * For the only user of lent bytes, who keeps no part of them: they are used again, or freed at once. Memory that was not lent, and what was
  * given back already, is left alone.
  */
 export function giveBackMemory(bytes: Buffer): void {

@@ -22,12 +22,15 @@ for (let i = 0; i < 400_000; i++) {
 print()
 `
 
+/** Of the runtime's heap. The space may have one more or less at a moment. */
+const PAGE_BYTES = 256 << 10
+
 test('a continuous run has four megabytes for new objects, and stays there', () => {
   const module = new URL('../../src/cli/commands/tune-collector.ts', import.meta.url).href
   const printed = execFileSync(process.execPath, ['--input-type=module', '-e', script, module], { encoding: 'utf8' })
-  const [after = 0, later] = printed.trim().split('\n').map(Number)
+  const [after = 0, later = 0] = printed.trim().split('\n').map(Number)
   assert.ok(after > 3.5 * (1 << 20) && after < 8 << 20, `${after} bytes`)
-  assert.equal(later, after)
+  assert.ok(Math.abs(later - after) <= PAGE_BYTES, `${later} bytes instead of ${after}`)
 })
 
 const growing = `
