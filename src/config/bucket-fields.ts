@@ -49,7 +49,7 @@ export function transferFields({ minPartMiB }: { minPartMiB: number }) {
       description: 'Parts that are uploaded at the same time; each is held in memory until it has arrived.',
       min: 1,
       max: 64,
-    }).prefault(10),
+    }).prefault(9),
     connect_timeout: duration({ description: 'How long a connection may take.', min: '1s', max: '10m' }).prefault(
       '10s',
     ),

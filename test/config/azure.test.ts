@@ -7,7 +7,7 @@ import { azureFields, azureJob, errorOf, errorsOf, parse } from './job-texts.ts'
 const env = { SECRET: 'topsecret', SAS: 'sv=2025-01-01&sp=rwl&sig=topsecret' }
 
 describe('an Azure storage', () => {
-  const defaults = { partSizeBytes: 5 * 2 ** 20, uploads: 10, connectTimeoutMs: 10_000, idleTimeoutMs: 60_000 }
+  const defaults = { partSizeBytes: 5 * 2 ** 20, uploads: 9, connectTimeoutMs: 10_000, idleTimeoutMs: 60_000 }
 
   test('has defaults for all but its container', () => {
     assert.deepEqual(parse(azureJob).storage, { backend: 'azure', container: 'my-container', ...defaults })
@@ -25,7 +25,7 @@ describe('an Azure storage', () => {
       caCert: '/etc/ca.pem',
       proxy: 'http://user:pass@proxy:3128',
       partSizeBytes: 16 * 2 ** 20,
-      uploads: 10,
+      uploads: 9,
       connectTimeoutMs: 5_000,
       idleTimeoutMs: 120_000,
     })

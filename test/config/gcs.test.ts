@@ -9,7 +9,7 @@ describe('a storage of Google Cloud', () => {
       backend: 'gcs',
       bucket: 'my-bucket',
       partSizeBytes: 5 * 2 ** 20,
-      uploads: 10,
+      uploads: 9,
       connectTimeoutMs: 10_000,
       idleTimeoutMs: 60_000,
     })
@@ -29,7 +29,7 @@ describe('a storage of Google Cloud', () => {
       caCert: '/etc/ca.pem',
       proxy: 'http://user:pass@proxy:3128',
       partSizeBytes: 16 * 2 ** 20,
-      uploads: 10,
+      uploads: 9,
       connectTimeoutMs: 5_000,
       idleTimeoutMs: 120_000,
     })

@@ -39,7 +39,7 @@ export const s3Fields = `  prefix: prod/eu
   checksum: sha256
   sign_payload: false
   part_size: 16MiB
-  uploads: 10
+  uploads: 9
   connect_timeout: 5s
   idle_timeout: 2m
 `
@@ -54,7 +54,7 @@ export const azureFields = `  prefix: prod/eu
   ca_cert: /etc/ca.pem
   proxy: http://user:pass@proxy:3128
   part_size: 16MiB
-  uploads: 10
+  uploads: 9
   connect_timeout: 5s
   idle_timeout: 2m
 `
@@ -72,7 +72,7 @@ export const gcsFields = `  prefix: prod/eu
   ca_cert: /etc/ca.pem
   proxy: http://user:pass@proxy:3128
   part_size: 16MiB
-  uploads: 10
+  uploads: 9
   connect_timeout: 5s
   idle_timeout: 2m
 `

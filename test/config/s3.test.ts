@@ -13,7 +13,7 @@ describe('an S3 storage', () => {
       sse: 'none',
       checksum: 'crc32c',
       partSizeBytes: 5 * 2 ** 20,
-      uploads: 10,
+      uploads: 9,
       connectTimeoutMs: 10_000,
       idleTimeoutMs: 60_000,
     })
@@ -38,7 +38,7 @@ describe('an S3 storage', () => {
       checksum: 'sha256',
       signPayload: false,
       partSizeBytes: 16 * 2 ** 20,
-      uploads: 10,
+      uploads: 9,
       connectTimeoutMs: 5_000,
       idleTimeoutMs: 120_000,
     })

@@ -25,7 +25,7 @@ export const bucketDefaults = {
   /** The minimum of S3, and the memory of one open segment. 10,000 parts of S3 make 48 GiB, 50,000 blocks of Azure 244 GiB. */
   partSizeBytes: 5 * 2 ** 20,
   /** Fewer leave a store that is far away idle while answers travel; each needs the memory of a part. */
-  uploads: 10,
+  uploads: 9,
   connectTimeoutMs: 10_000,
   idleTimeoutMs: 60_000,
 } as const
