@@ -1,15 +1,13 @@
 import { isKey } from '../lib/object-key.ts'
 import { damaged } from './damage.ts'
 import { keptGroupsOf } from './kept-groups.ts'
-import { currentRegistryPath, registryKey } from './layout.ts'
+import { currentRegistryPath, hiddenName, registryKey } from './layout.ts'
 import type { Manifest, ManifestTopic, PartitionIndex, Segment } from './manifest.ts'
 import { registryFilesOf } from './registry-section.ts'
 
 const indexFile = /^index-[0-9]+\.[A-Za-z0-9._-]+\.json$/
 const segmentFile = /\.log(\.zst)?$/
 const groupsFile = /^groups-[0-9]+\.[A-Za-z0-9._-]+\.json$/
-/** `hideName` of the encryption. */
-const hiddenName = /^[0-9a-f]{32}$/
 const accessFile = /^access-[0-9]+\.[A-Za-z0-9._-]+\.json$/
 
 /**
@@ -56,14 +54,8 @@ interface KeyOwner {
 }
 
 export function assertSegmentKeys(segments: readonly Segment[], owner: KeyOwner, at: string): void {
-  const { backupId, topic, partition } = owner
-  const folder = topic.includes('/') ? undefined : `${backupId}/kafka/${topic}/${partition}/`
-  for (const { key } of segments) {
-    // Most are, and taking a key apart takes longer.
-    const isPlain = folder !== undefined && isDirectlyIn(key, folder) && segmentFile.test(key) && isKey(key)
-    if (isPlain || isInPartition(key, owner, segmentFile)) continue
-    assertClass(key, false, `a segment of ${topic}/${partition}`, at)
-  }
+  const expected = `a segment of ${owner.topic}/${owner.partition}`
+  for (const { key } of segments) assertClass(key, isInPartition(key, owner, segmentFile), expected, at)
 }
 
 /** Whether a key is that of a segment of any partition of the backup. */
@@ -73,15 +65,15 @@ export function isSegmentKey(key: string, backupId: string): boolean {
   return isNumber && isInPartition(key, { backupId, topic: folder, partition: Number(number) }, segmentFile)
 }
 
-/** The folder of a topic has its name, or a hash that stands for it where names are hidden. */
+/** The folder of a topic has its name, or a hash that stands for it where names are hidden. Not by splitting the key: there may be hundreds of thousands. */
 function isInPartition(key: string, { backupId, topic, partition }: KeyOwner, file: RegExp): boolean {
-  const [id, kafka, folder = '', number, name = '', ...rest] = key.split('/')
-  const isThere = id === backupId && kafka === 'kafka' && number === String(partition) && rest.length === 0
-  return isThere && (folder === topic || hiddenName.test(folder)) && file.test(name) && isKey(key)
-}
-
-function isDirectlyIn(key: string, folder: string): boolean {
-  return key.startsWith(folder) && !key.includes('/', folder.length)
+  const [start, end] = [`${backupId}/kafka/`, `/${partition}/`]
+  const nameAt = key.lastIndexOf('/') + 1
+  const folderEnd = nameAt - end.length
+  if (folderEnd <= start.length || !key.startsWith(start) || !key.startsWith(end, folderEnd)) return false
+  const folder = key.slice(start.length, folderEnd)
+  const isOwn = hiddenName.test(folder) || (folder === topic && !folder.includes('/'))
+  return isOwn && file.test(key.slice(nameAt)) && isKey(key)
 }
 
 function folderOf(key: string): string {

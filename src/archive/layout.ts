@@ -219,8 +219,11 @@ export function prunedMarkKey(backupId: string): string {
   return `${manifestsPrefix(backupId)}pruned.json`
 }
 
+/** A folder that stands for a name: `hideName` of the encryption. */
+export const hiddenName = /^[0-9a-f]{32}$/
+
 /** The topic that the key of a segment names; undefined for another object, and where names are hidden. */
 export function topicOfKey(key: string): string | undefined {
   const [, folder = ''] = /^[^/]+\/kafka\/([^/]+)\/[0-9]+\/[0-9]{20}\.[^/]+\.log(?:\.zst)?$/.exec(key) ?? []
-  return folder === '' || /^[0-9a-f]{32}$/.test(folder) ? undefined : folder
+  return folder === '' || hiddenName.test(folder) ? undefined : folder
 }

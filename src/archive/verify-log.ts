@@ -83,10 +83,13 @@ async function findReplaced(
   const key = commitKey(backup_id, generation)
   const documents = commit.rollups.flatMap(one => one.documents)
   const found = await runPool(documents, CONCURRENCY, async one => {
-    const error = await readRecorded(storage, one, signal).catch((cause: unknown) => cause)
-    if (Buffer.isBuffer(error)) return []
-    if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
-    return [{ key: one.key, problem: problemOfRollup(problemOf(error, one.key)) }]
+    try {
+      await readRecorded(storage, one, signal)
+      return []
+    } catch (error) {
+      if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
+      return [{ key: one.key, problem: problemOfRollup(problemOf(error, one.key)) }]
+    }
   })
   return { problems: found.flat(), warnings: damage ? [`${key}: ${problemOfReplaced(damage, key, ref.key)}`] : [] }
 }

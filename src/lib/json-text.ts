@@ -39,7 +39,7 @@ export function readItems(text: Buffer, at: number, readItem: ReadValue): number
 export function fieldRanges(
   text: Buffer,
   at = 0,
-  readers: Readonly<Record<string, ReadValue>> = {},
+  readers: ReadonlyMap<string, ReadValue> = new Map(),
 ): Map<string, TextRange> {
   const fields = new Map<string, TextRange>()
   expect(text, at, OPEN_OBJECT)
@@ -50,7 +50,7 @@ export function fieldRanges(
     const colon = skipSpace(text, nameEnd)
     expect(text, colon, COLON)
     const start = skipSpace(text, colon + 1)
-    const end = Object.hasOwn(readers, name) ? (readers[name] as ReadValue)(start) : endOfValue(text, start)
+    const end = readers.get(name)?.(start) ?? endOfValue(text, start)
     fields.set(name, { start, end })
     next = skipSpace(text, end)
     if (text[next] === CLOSE_OBJECT) break

@@ -49,10 +49,8 @@ function openPage(text: Buffer, backupId: string, ref: PageRef): PageText {
     lists = { names: [], places: [] }
     return readItems(text, start, list => readList(text, list, lists, key))
   }
-  const { start, end } = fieldRanges(text, 0, { lists: readLists }).get('lists') ?? {
-    start: text.length,
-    end: text.length,
-  }
+  const fields = fieldRanges(text, 0, new Map([['lists', readLists]]))
+  const { start, end } = fields.get('lists') ?? { start: text.length, end: text.length }
   const rest = `${text.toString('utf8', 0, start)}${start < end ? '[]' : ''}${text.toString('utf8', end)}`
   const page = parseAs(pageSchema, rest, key, undefined, LOG_VERSION)
   if (page.backup_id !== backupId) throw damaged(key, `belongs to backup \`${page.backup_id}\``)

@@ -57,7 +57,7 @@ describe('the client of a registry', () => {
       })
     }
 
-    test('36: a registry that is down is given up after a bounded number of tries, with address, subject and code', async () => {
+    test('36: a registry that is down fails after a bounded number of tries, with address, subject and code', async () => {
       const answer = { status: 503, json: { error_code: 50003, message: 'no leader' } }
       const server = await serve(() => answer)
       const { client } = await open({ urls: [server.url], attempts: 3 })
@@ -147,7 +147,7 @@ describe('the client of a registry', () => {
       })
     }
 
-    test('36: a page of HTML is told as such, whatever its status', async () => {
+    test('36: a page of HTML is reported as such, whatever its status', async () => {
       const page = { text: '<!DOCTYPE html><html><title>Welcome</title></html>' }
       const server = await serve(({ path }) => (path === '/ok' ? page : { ...page, status: 404 }))
       const { client } = await open({ urls: [server.url] })
@@ -160,7 +160,7 @@ describe('the client of a registry', () => {
       assert.equal(await client.probe({ path: '/ok' }, never), undefined)
     })
 
-    test('what is not even HTTP is told at once', async () => {
+    test('what is not even HTTP is reported at once', async () => {
       const server = createServer(socket => socket.end('SSH-2.0-OpenSSH_9.2\r\n'))
       await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
       closers.push(() => server.close())

@@ -57,7 +57,7 @@ describe('the login at a registry', () => {
       assert.equal(registry.requests.at(-1)?.headers.authorization, 'Bearer t2')
     })
 
-    test('goes on with a token that still lives when the endpoint is away, and not with one that has ended', async () => {
+    test('continues with a token that is still valid when the endpoint is away, and not with one that has ended', async () => {
       const { client, registry, endpoint, clock } = await withTokens({ lifeSeconds: 100 })
       await client.call({ path: '/subjects' }, never)
       await endpoint.close()
