@@ -1,6 +1,16 @@
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
+import {
+  type Cipheriv,
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  type Decipheriv,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 import { damagedInside } from '../archive/damage.ts'
 import type { KafkaBackupError } from '../errors.ts'
+import { freeMemory, giveBackMemory, takeMemory } from '../lib/recycled-memory.ts'
 import type { DataKey } from './key-wrap.ts'
 import {
   countFrames,
@@ -15,6 +25,8 @@ import {
 
 const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
+/** The runtime returns each result in new memory, which is freed at once. Small results would share memory; large ones the system would clear first. */
+const PIECE_BYTES = FRAME_BYTES / 2
 const COUNTER_AT = 7
 const LAST_AT = 11
 
@@ -47,9 +59,9 @@ export class ObjectCipher {
   seal(index: number, isLast: boolean, plain: Uint8Array): Buffer[] {
     const cipher = createCipheriv(CIPHER, this.#secret, nonceOf(index, isLast))
     cipher.setAAD(this.#bound)
-    const bytes = cipher.update(plain)
+    const sealed = transform(cipher, plain)
     cipher.final()
-    return [bytes, cipher.getAuthTag()]
+    return [sealed, cipher.getAuthTag()]
   }
 
   /** Undefined where it is not the frame that was sealed as this one. */
@@ -68,11 +80,12 @@ export class ObjectCipher {
     const decipher = createDecipheriv(CIPHER, this.#secret, nonceOf(index, isLast))
     decipher.setAAD(this.#bound)
     decipher.setAuthTag(stored.subarray(end))
-    const plain = decipher.update(stored.subarray(0, end))
+    const plain = transform(decipher, stored.subarray(0, end))
     try {
       decipher.final()
       return plain
     } catch {
+      giveBackMemory(plain)
       return undefined
     }
   }
@@ -116,6 +129,17 @@ export function openObject(cipher: ObjectCipher, stored: Buffer): Buffer {
     parts.push(cipher.open(index, index === frames - 1, stored.subarray(start, start + step)))
   }
   return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)
+}
+
+/** Into memory that its only user can give back: the collector would search the heap for every few frames that are new. */
+function transform(cipher: Cipheriv | Decipheriv, bytes: Uint8Array): Buffer {
+  const result = takeMemory(bytes.length)
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    const piece = cipher.update(bytes.subarray(at, at + PIECE_BYTES))
+    result.set(piece, at)
+    freeMemory(piece)
+  }
+  return result
 }
 
 function nonceOf(index: number, isLast: boolean): Buffer {

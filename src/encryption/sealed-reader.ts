@@ -1,6 +1,6 @@
 import { damaged } from '../archive/damage.ts'
 import { KafkaBackupError } from '../errors.ts'
-import { freeMemory, giveBackMemory } from '../lib/recycled-memory.ts'
+import { giveBackMemory, takeMemory } from '../lib/recycled-memory.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { ObjectCipher } from './object-cipher.ts'
 import { FRAME_BYTES, frameOf, frameStart, HEADER_BYTES, plainSizeOf, TAG_BYTES } from './object-header.ts'
@@ -43,8 +43,8 @@ export class SealedReader {
     }
     const frames = await this.#readFrames(key, cached ? first + 1 : first, start + length, known, signal)
     const range = cut(cached ? [cached.plain, ...frames] : frames, start - first * FRAME_BYTES, length)
-    // As a writer does. The last one is kept for the next range.
-    for (const frame of frames.slice(0, -1)) freeMemory(frame)
+    // The last one is kept for the next range.
+    for (const frame of frames.slice(0, -1)) giveBackMemory(frame)
     return range
   }
 
@@ -166,7 +166,13 @@ function plainSize(key: string, storedSize: number): number {
 
 /** A copy: a restore changes batches where they lie, and the frame is kept for the next range. */
 function cut(frames: readonly Buffer[], start: number, length: number): Buffer {
-  const [only] = frames
-  if (frames.length === 1 && only) return Buffer.from(only.subarray(start, start + length))
-  return Buffer.concat(frames).subarray(start, start + length)
+  const range = takeMemory(length)
+  let filled = 0
+  for (const frame of frames) {
+    const from = filled === 0 ? start : 0
+    const part = frame.subarray(from, from + length - filled)
+    range.set(part, filled)
+    filled += part.length
+  }
+  return range.subarray(0, filled)
 }

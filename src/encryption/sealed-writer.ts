@@ -1,4 +1,4 @@
-import { freeMemory } from '../lib/recycled-memory.ts'
+import { giveBackMemory } from '../lib/recycled-memory.ts'
 import type { ObjectWriter } from '../storage/storage.ts'
 import type { ObjectCipher } from './object-cipher.ts'
 import { FRAME_BYTES } from './object-header.ts'
@@ -65,10 +65,10 @@ export class SealedWriter implements ObjectWriter {
     return this.#inner.abort()
   }
 
-  /** Frees the frames: left to the collector, they would make it search the heap for every few megabytes that are encrypted. */
+  /** Their memory is used for the next ones. */
   async #handOn(frames: readonly Buffer[], signal: AbortSignal): Promise<void> {
     await this.#inner.write(frames, signal)
-    for (const frame of frames) freeMemory(frame)
+    for (const frame of frames) giveBackMemory(frame)
   }
 
   /** A frame is sealed once there is a byte behind it: until then it may be the last. Says how many bytes were taken. */

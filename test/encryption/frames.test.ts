@@ -6,6 +6,7 @@ import { newDataKey } from '../../src/encryption/key-wrap.ts'
 import { ObjectCipher, openObject, sealObject } from '../../src/encryption/object-cipher.ts'
 import { countFrames, FRAME_BYTES, HEADER_BYTES, plainSizeOf, TAG_BYTES } from '../../src/encryption/object-header.ts'
 import { hasCode } from '../../src/errors.ts'
+import { giveBackMemory } from '../../src/lib/recycled-memory.ts'
 import { withObservation } from '../../src/storage/observed.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
@@ -145,11 +146,10 @@ function storedSizeOf(plainSize: number): number {
   return HEADER_BYTES + plainSize + TAG_BYTES * countFrames(plainSize)
 }
 
-test('frees the memory of frames that the store has taken, and of no others', async () => {
+test('uses the memory of frames again once the store has taken them, and not while it may still read them', async () => {
   const handed: Uint8Array[] = []
   let failure: Error | undefined
   const write = async (chunks: readonly Uint8Array[]) => {
-    assert.ok(chunks.every(chunk => chunk.length > 0))
     handed.push(...chunks)
     if (failure) throw failure
   }
@@ -158,11 +158,38 @@ test('frees the memory of frames that the store has taken, and of no others', as
     openWriter: async () => ({ write, commit: async () => undefined, abort: async () => undefined }),
   }
   const body = randomBytes(9 * FRAME_BYTES)
-  const writer = await withEncryption(storage, ownKeys([keyOf()])).openWriter('b1/a', never)
-  await writer.write([body], never)
-  assert.deepEqual([...new Set(handed.splice(0).map(chunk => chunk.length))], [HEADER_BYTES, 0, TAG_BYTES])
-  assert.equal(body.length, 9 * FRAME_BYTES)
+  const before = Buffer.from(body)
+  const encrypted = withEncryption(storage, ownKeys([keyOf()]))
+  const writeBody = async () => (await encrypted.openWriter('b1/a', never)).write([body], never)
+  const memoryOfFrames = () =>
+    new Set(handed.splice(0).flatMap(chunk => (chunk.length === FRAME_BYTES ? [chunk.buffer] : [])))
+
+  await writeBody()
+  const taken = memoryOfFrames()
   failure = new Error('disk full')
-  await assert.rejects(writer.write([body], never), failure)
-  assert.deepEqual([...new Set(handed.map(chunk => chunk.length))], [FRAME_BYTES, TAG_BYTES])
+  await assert.rejects(writeBody(), failure)
+  const unknown = memoryOfFrames()
+  failure = undefined
+  await writeBody()
+  const later = memoryOfFrames()
+
+  assert.ok(taken.size > 0 && unknown.size > 0 && later.size > 0)
+  assert.ok(unknown.isSubsetOf(taken))
+  assert.ok(later.isDisjointFrom(unknown))
+  assert.deepEqual(body, before)
+})
+
+test('reads ranges whose memory the reader before has overwritten and given back', async () => {
+  const body = randomBytes(6 * FRAME_BYTES + 1000)
+  const storage = withEncryption(openMemoryStorage(), ownKeys([keyOf()]))
+  await storage.create('b1/a', body, never)
+  const step = FRAME_BYTES + 777
+  for (let start = 0; start + 2 * step <= body.length; start += step) {
+    for (const length of [100, FRAME_BYTES, 2 * step]) {
+      const range = await storage.readRange('b1/a', start, length, never)
+      assert.ok(range.equals(body.subarray(start, start + length)), `${length} bytes from ${start}`)
+      range.fill(0xee)
+      giveBackMemory(range)
+    }
+  }
 })
