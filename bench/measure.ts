@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { mustRun } from '../test/servers/run-command.ts'
 
+const MAX_WARM_UP = 10
+
 /** The program as users run it. */
 export const cli = resolve(import.meta.dirname, '../bin/kafka-backup.js')
 
@@ -60,7 +62,7 @@ function peakOf(pid: number | undefined): number {
 }
 
 /** User and system time; the kernel counts hundredths of a second. */
-function cpuOf(pid: number | undefined): number {
+export function cpuOf(pid: number | undefined): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
     return 10 * (Number(fields[11] ?? 0) + Number(fields[12] ?? 0))
@@ -85,4 +87,20 @@ export function median(values: readonly number[]): number {
   const [low = 0, high = 0] =
     sorted.length % 2 === 1 ? [sorted[middle], sorted[middle]] : sorted.slice(middle - 1, middle + 1)
   return (low + high) / 2
+}
+
+/**
+ * A broker needs several times its CPU time for the first rounds, until its code is compiled. Repeats them until two in a row
+ * take no less than nine tenths of the least so far, and returns what each took.
+ */
+export async function repeatUntilSteady(round: () => Promise<number>): Promise<number[]> {
+  const taken: number[] = []
+  let steady = 0
+  while (steady < 2 && taken.length < MAX_WARM_UP) {
+    const least = Math.min(...taken)
+    const now = await round()
+    taken.push(now)
+    steady = now < 0.9 * least ? 0 : steady + 1
+  }
+  return taken
 }

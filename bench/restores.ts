@@ -1,12 +1,10 @@
 import { cp, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { openBackup } from '../src/archive/catalog.ts'
-import { listSegments } from '../src/archive/indexes.ts'
-import { openLocation } from '../test/open-location.ts'
 import type { KafkaDriver } from '../test/servers/driver.ts'
 import type { KafkaServer } from '../test/servers/kafka.ts'
 import { BATCHED } from './cluster.ts'
-import { cli, measureProcess, median, settleDisk } from './measure.ts'
+import { countPieces, windowOf } from './inside-backup.ts'
+import { cli, cpuOf, measureProcess, median, repeatUntilSteady, settleDisk } from './measure.ts'
 import { runPerfTool } from './perf-tool.ts'
 import type { BenchRegistry } from './registries.ts'
 import type { Row } from './row.ts'
@@ -47,20 +45,27 @@ export class Restores {
     const path = await this.#backUp(topic)
     const theirs: number[] = []
     const ours: Restored[] = []
-    for (let round = 0; round <= ROUNDS; round++) {
+    const takeTurns = async () => {
       await settleDisk()
+      const brokerMs = this.#brokerCpuMs()
       const run = await this.#restore(path, topic)
+      const restoringMs = this.#brokerCpuMs() - brokerMs
       await settleDisk()
-      const recordsPerSecond = await this.#produce(run.records, props)
-      // In the first one the broker still compiles the code that both need.
-      if (round === 0) continue
+      return { run, restoringMs, recordsPerSecond: await this.#produce(run.records, props) }
+    }
+    const warmUp = await repeatUntilSteady(async () => (await takeTurns()).restoringMs)
+    for (let round = 0; round < ROUNDS; round++) {
+      const { run, recordsPerSecond } = await takeTurns()
       ours.push(run)
       theirs.push(recordsPerSecond)
     }
     const wallMs = median(ours.map(run => run.wallMs))
     const [{ records = 0, bytes = 0 } = {}] = ours
     const perSecond = (records / wallMs) * 1000
-    const detail = { ours_ms: wallMs, records, bytes, perf_records_per_second: median(theirs), rounds: ROUNDS }
+    const rates = { ours_ms: wallMs, records, bytes, perf_records_per_second: median(theirs) }
+    const [first = 0] = warmUp
+    const cold = { warm_up_rounds: warmUp.length, broker_cold_ms: first, broker_warm_ms: Math.min(...warmUp) }
+    const detail = { ...rates, rounds: ROUNDS, ...cold }
     const name = `restore of ${topic}`
     const value = perSecond / median(theirs)
     const how = Object.keys(props).length > 0 ? 'with the same settings' : 'with its default settings'
@@ -95,7 +100,7 @@ export class Restores {
    */
   async withWindow(topic: string): Promise<Row[]> {
     const path = await this.#backUp(topic)
-    const { start, end } = await this.#windowOf(path)
+    const { start, end } = await windowOf(path)
     const whole: Restored[] = []
     const ended: Restored[] = []
     const both: Restored[] = []
@@ -161,6 +166,10 @@ export class Restores {
     ]
   }
 
+  #brokerCpuMs(): number {
+    return cpuOf(this.#server.brokerPid(0))
+  }
+
   async #backUpContinuously(
     include: readonly string[],
     path: string,
@@ -218,16 +227,6 @@ export class Restores {
     ]
   }
 
-  /** A little inside of the times of the backup, so that nearly all of it is restored. */
-  async #windowOf(path: string): Promise<{ start: number; end: number }> {
-    const { topics } = await openBackup(openLocation(path), 'bench', new AbortController().signal)
-    const partitions = topics.flatMap(topic => topic.partitions)
-    const first = Math.max(...partitions.map(one => Number(one.first_timestamp)))
-    const last = Math.min(...partitions.map(one => Number(one.last_timestamp)))
-    const margin = (last - first) / 1000
-    return { start: Math.round(first + margin), end: Math.round(last - margin) }
-  }
-
   async #backUp(topic: string, registry?: Registry): Promise<string> {
     const path = join(this.#folder, `${registry ? 'rewrite' : 'restore'}-${topic}`)
     const source = { bootstrap_servers: this.#server.bootstrapServers, topics: { include: [topic] } }
@@ -274,21 +273,6 @@ export class Restores {
 
 function waitSeconds(seconds: number): () => Promise<void> {
   return () => new Promise(resolve => setTimeout(resolve, seconds * 1000))
-}
-
-/** Small appends of a topic that share objects with others. */
-async function countPieces(path: string, name: string): Promise<number> {
-  const { signal } = new AbortController()
-  const storage = openLocation(path)
-  const { topics } = await openBackup(storage, 'bench', signal)
-  let pieces = 0
-  for (const topic of topics.filter(one => one.name === name)) {
-    for (const partition of topic.partitions) {
-      const segments = await listSegments(storage, topic, partition, signal)
-      pieces += segments.filter(({ piece }) => piece).length
-    }
-  }
-  return pieces
 }
 
 function filesystem(path: string) {
