@@ -5,7 +5,7 @@ import { rangesOf } from '../archive/log/survey-log.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { hasCode } from '../errors.ts'
 import type { StoredObject } from '../storage/storage.ts'
-import { assertRollups } from './assert-rollups.ts'
+import { assertCut } from './assert-cut.ts'
 import { findKept } from './kept-generations.ts'
 import { addState, findCut, type LogCut, readLogReferences } from './log-references.ts'
 import { planSuperseded } from './plan-objects.ts'
@@ -57,7 +57,7 @@ export async function removeGenerations(
   const found = await findCut(parts.storage, backupId, objects, firstRecent, signal)
   const cut = found ?? { generation: oldest, checkpoint: 0 }
   const before = numbers.filter(one => one < cut.generation)
-  await assertRollups(parts.storage, backupId, { cut: cut.generation, commits: numbers }, signal)
+  await assertCut(parts.storage, backupId, { cut: cut.generation, commits: numbers }, signal)
   const toKeep = before.filter(one => stays.has(one))
   await keep(context, toKeep, kept, signal)
   const old = {

@@ -1,6 +1,6 @@
 import { parseLogKey } from '../archive/log/keys.ts'
 import type { StoredObject } from '../storage/storage.ts'
-import { assertRollups } from './assert-rollups.ts'
+import { assertCut } from './assert-cut.ts'
 import { findCut, type LogCut } from './log-references.ts'
 import type { PruneContext } from './prune-context.ts'
 
@@ -36,7 +36,7 @@ export async function removeCommits(
   }
   const removeChecked = async (end: number): Promise<number | undefined> => {
     const stay = numbers.filter(one => !removed.has(one))
-    await assertRollups(context.parts.storage, context.backupId, { cut: end, commits: stay }, signal)
+    await assertCut(context.parts.storage, context.backupId, { cut: end, commits: stay }, signal)
     return removeBefore(end)
   }
   // What lies before this cut was checked before anything was kept.

@@ -91,6 +91,24 @@ describe('a damaged checkpoint', () => {
     )
     assert.ok(world.storage.objects.has(named))
   })
+
+  for (const kind of ['checkpoint', 'page of a checkpoint']) {
+    test(`or a page of one keeps the commits that it was made of: a prune that would remove them names the ${kind}`, async () => {
+      const world = await grown()
+      await commitCheckpoint(world)
+      const isPage = kind !== 'checkpoint'
+      const key = world.keys('a/checkpoints/000000000013.').find(one => /-\d+\.json/.test(one) === isPage)
+      const damaged = key ?? assert.fail()
+      const intact = world.clone()
+      flip(world, damaged)
+      const commits = world.keys('a/commits/')
+      const { notes } = await world.pruneOne(policy)
+      assert.ok(notes.join().includes(damaged), notes.join())
+      assert.deepEqual(world.keys('a/commits/'), commits)
+      await intact.pruneOne(policy)
+      assert.ok(intact.keys('a/commits/').length < commits.length)
+    })
+  }
 })
 
 describe('a damaged commit whose generation is kept', () => {

@@ -169,6 +169,33 @@ test('nor where the first generation that stays names other roll-ups than later 
   assert.deepEqual(await readAllGenerations(storage, 'a'), records)
 })
 
+test('nor where only a generation in the middle names the roll-up, because two levels in a row failed', async () => {
+  const world = new World()
+  const { storage } = world
+  const failing = new Set(['/000000000449-000000000512.', '/000000000001-000000000512.'])
+  const create: typeof storage.create = async (key, ...rest) => {
+    const found = [...failing].find(range => key.includes(range))
+    if (found === undefined) return storage.create(key, ...rest)
+    failing.delete(found)
+    throw new KafkaBackupError('STORAGE_UNAVAILABLE', 'the store does not answer')
+  }
+  const run = await LogRun.open(world, 'a', { ...storage, create })
+  await assert.rejects(run.rounds(512, HOUR / 60), { code: 'STORAGE_UNAVAILABLE' })
+  await assert.rejects(run.rounds(1, HOUR / 60), { code: 'STORAGE_UNAVAILABLE' })
+  await run.rounds(27, HOUR / 60)
+  const rollup = (await rollupsOf(storage, 'a', 514)).at(-1) ?? assert.fail()
+  assert.match(rollup, /000000000449-000000000512/)
+  for (const other of [513, 515, 540]) assert.equal((await rollupsOf(storage, 'a', other)).includes(rollup), false)
+  const intact = world.clone()
+  storage.objects.delete(rollup)
+  const policy = { graceMs: 22.5 * (HOUR / 60) }
+  const { notes } = await world.pruneOne(policy)
+  for (const generation of [512, 513, 514, 540]) await openGeneration(storage, 'a', generation, never)
+  assert.match(notes.join(), new RegExp(rollup))
+  await intact.pruneOne(policy)
+  assert.equal((await listGenerations(intact.storage, 'a', never))[0], 513)
+})
+
 test('a run that cannot roll up names the step, the damaged roll-up, and that a checkpoint takes its place', async () => {
   const world = new World()
   const run = await LogRun.open(world, 'a')
