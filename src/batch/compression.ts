@@ -5,6 +5,7 @@ import { type BatchHeader, type Codec, codecOf, HEADER_BYTES } from './header.ts
 import { compressLz4, decompressLz4 } from './lz4.ts'
 import { compressSnappy, decompressSnappy } from './snappy.ts'
 import { splitZstdFrames } from './zstd-frame.ts'
+import { ZstdReader } from './zstd-reader.ts'
 import { QUICK_ZSTD } from './zstd-writer.ts'
 
 /** Brokers take requests of 100 MiB unless told otherwise. A hostile producer can make 32 GB out of one megabyte. */
@@ -104,9 +105,8 @@ export function compressQuickly(codec: Codec, plain: Buffer, likelyBytes = plain
 /** The plain bytes of the batch's records; without compression they are a view, not a copy. */
 export function openBody(bytes: Buffer, header: BatchHeader, maxBytes?: number): Buffer {
   const codec = knownCodec(header)
-  const body = bytes.subarray(header.position + HEADER_BYTES, header.position + header.sizeBytes)
   try {
-    return decompress(codec, body, maxBytes)
+    return decompress(codec, bodyOf(bytes, header), maxBytes)
   } catch (cause) {
     throw undecodable(header, cause)
   }
@@ -114,12 +114,26 @@ export function openBody(bytes: Buffer, header: BatchHeader, maxBytes?: number):
 
 /** Asynchronous, on another thread. */
 export async function openBodyAside(bytes: Buffer, header: BatchHeader, maxBytes?: number): Promise<Buffer> {
-  const body = bytes.subarray(header.position + HEADER_BYTES, header.position + header.sizeBytes)
   try {
-    return await decompressAside(knownCodec(header), body, maxBytes)
+    return await decompressAside(knownCodec(header), bodyOf(bytes, header), maxBytes)
   } catch (cause) {
     throw undecodable(header, cause)
   }
+}
+
+/** Of this thread. */
+const zstd = new ZstdReader()
+
+/**
+ * The plain bytes of the records of a usual zstd batch, valid until the next call; the caller may change them. Undefined for all others,
+ * which `openBody` opens, or says what is wrong with them.
+ */
+export function openBodyBriefly(bytes: Buffer, header: BatchHeader): Buffer | undefined {
+  return knownCodec(header) === 'zstd' ? zstd.read(bodyOf(bytes, header)) : undefined
+}
+
+function bodyOf(bytes: Buffer, { position, sizeBytes }: BatchHeader): Buffer {
+  return bytes.subarray(position + HEADER_BYTES, position + sizeBytes)
 }
 
 export function knownCodec(header: BatchHeader): Codec {

@@ -1,10 +1,9 @@
 import { freeMemory } from '../lib/recycled-memory.ts'
 import type { SourceBatch } from './compression.ts'
-import { compressQuickly, knownCodec, openBody } from './compression.ts'
+import { compressQuickly, knownCodec, openBody, openBodyBriefly } from './compression.ts'
 import { computeCrc } from './crc.ts'
 import { type BatchHeader, type Codec, codecNames, HEADER_BYTES, isControl } from './header.ts'
 import { type EncodedRecord, RecordCursor } from './record-cursor.ts'
-import { ZstdReader } from './zstd-reader.ts'
 import { ZstdWriter } from './zstd-writer.ts'
 
 /** Changes bytes of the record where they lie, never their number, and says whether it has. */
@@ -25,7 +24,7 @@ export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: Pat
   if (header.recordCount === 0 || isControl(header.attributes)) return undefined
   const own = knownCodec(header)
   const wanted = codec === 'keep' ? own : codec
-  const kept = own === 'zstd' ? reader.read(bodyOf(bytes, header)) : undefined
+  const kept = openBodyBriefly(bytes, header)
   const body = kept ?? openBody(bytes, header)
   try {
     if (!patchRecords(body, header, patch)) return undefined
@@ -43,12 +42,7 @@ export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: Pat
 }
 
 /** Of this thread: a batch is patched in one go. */
-const reader = new ZstdReader()
 const writer = new ZstdWriter()
-
-function bodyOf(bytes: Buffer, { position, sizeBytes }: BatchHeader): Buffer {
-  return bytes.subarray(position + HEADER_BYTES, position + sizeBytes)
-}
 
 function patchRecords(body: Buffer, header: BatchHeader, patch: PatchRecord): boolean {
   const cursor = new RecordCursor()

@@ -1,4 +1,4 @@
-import { knownCodec, openBody, openBodyAside, undecodable } from './compression.ts'
+import { knownCodec, openBody, openBodyAside, openBodyBriefly, undecodable } from './compression.ts'
 import { type BatchHeader, HEADER_BYTES, isLogAppendTime } from './header.ts'
 import { readNumber, readVarlong } from './varint.ts'
 
@@ -128,7 +128,7 @@ export class RecordCursor implements EncodedRecord {
 /** The earliest time of the batch's records, which it has to be opened for; null without records. */
 export async function leastTime(bytes: Buffer, header: BatchHeader): Promise<bigint | null> {
   const cursor = new RecordCursor()
-  cursor.openBody(await openBodyAside(bytes, header), header)
+  cursor.openBody(openBodyBriefly(bytes, header) ?? (await openBodyAside(bytes, header)), header)
   let least = Number.POSITIVE_INFINITY
   let wideLeast: bigint | null = null
   while (cursor.next()) {

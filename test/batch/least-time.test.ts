@@ -28,3 +28,12 @@ test('a batch that the broker stamped has one time, and one without records none
   assert.equal(await least([0n, -5n], { logAppendTime: true, maxTimestamp: 7000n }), 7000n)
   assert.equal(await least([]), null)
 })
+
+test('batches that are looked into at the same time do not mix', async () => {
+  const deltas = Array.from({ length: 20 }, (_, i) => BigInt(-i))
+  const found = await Promise.all(deltas.map(delta => least([0n, delta], { codec: 'zstd' })))
+  assert.deepEqual(
+    found,
+    deltas.map(delta => 1000n + delta),
+  )
+})
