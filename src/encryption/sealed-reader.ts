@@ -13,7 +13,12 @@ interface OpenObject {
   /** The plain size; undefined until it is needed. */
   size?: number
   /** The frame that was opened last: the next range usually begins in it. */
-  frame?: { index: number; plain: Buffer }
+  frame?: Frame
+}
+
+interface Frame {
+  index: number
+  plain: Buffer
 }
 
 /** Finds the cipher of an object by its beginning. */
@@ -35,17 +40,12 @@ export class SealedReader {
 
   async readRange(key: string, start: number, length: number, signal: AbortSignal): Promise<Buffer> {
     if (length === 0) return this.#readNothing(key, start, signal)
-    const first = frameOf(start)
+    const range = new Range(start, length)
     const known = this.#known(key)
-    const cached = known?.frame?.index === first ? known.frame : undefined
-    if (cached && start + length <= first * FRAME_BYTES + cached.plain.length) {
-      return cut([cached.plain], start - first * FRAME_BYTES, length)
-    }
-    const frames = await this.#readFrames(key, cached ? first + 1 : first, start + length, known, signal)
-    const range = cut(cached ? [cached.plain, ...frames] : frames, start - first * FRAME_BYTES, length)
-    // The last one is kept for the next range.
-    for (const frame of frames.slice(0, -1)) giveBackMemory(frame)
-    return range
+    const cached = known?.frame?.index === range.first ? known.frame : undefined
+    if (cached && range.end <= range.first * FRAME_BYTES + cached.plain.length) range.add(cached)
+    else await this.#readFrames(key, range, { known, cached }, signal)
+    return range.bytes
   }
 
   /** Its objects may be written again. */
@@ -53,34 +53,35 @@ export class SealedReader {
     this.#open.delete(key)
   }
 
-  /** The plain bytes of the frames from `first` up to the one in which `end` lies. */
+  /** Adds all frames of the range to it: the one that is cached, and those behind it from the store. */
   async #readFrames(
     key: string,
-    first: number,
-    end: number,
-    known: OpenObject | undefined,
+    range: Range,
+    { known, cached }: { known: OpenObject | undefined; cached: Frame | undefined },
     signal: AbortSignal,
-  ): Promise<Buffer[]> {
+  ): Promise<void> {
+    const { end } = range
+    const first = cached ? cached.index + 1 : range.first
     if (known?.size !== undefined && end > known.size) throw this.#short(key, known.size)
     const last = frameOf(end - 1)
     const stored = await this.#readStored(key, first, { end, last, known }, signal)
     const object = known ?? (await this.#begin(key, first, stored, signal))
     const from = known || first > 0 ? 0 : HEADER_BYTES
-    const frames: Buffer[] = []
-    for (let index = first; index <= last; index++) {
+    const bytesOf = (index: number) => {
       const at = from + (index - first) * (FRAME_BYTES + TAG_BYTES)
-      const bytes = stored.subarray(at, at + FRAME_BYTES + TAG_BYTES)
-      frames.push(
-        index < last
-          ? object.cipher.open(index, false, bytes)
-          : await this.#openLast(key, object, bytes, { last, end }, signal),
-      )
+      return stored.subarray(at, at + FRAME_BYTES + TAG_BYTES)
     }
-    const plain = frames.at(-1)
-    if (plain) object.frame = { index: last, plain }
+    if (cached) range.add(cached)
+    for (let index = first; index < last; index++) {
+      const plain = object.cipher.open(index, false, bytesOf(index))
+      range.add({ index, plain })
+      giveBackMemory(plain)
+    }
+    const plain = await this.#openLast(key, object, bytesOf(last), { last, end }, signal)
+    object.frame = { index: last, plain }
+    range.add(object.frame)
     this.#keep(key, object)
     giveBackMemory(stored)
-    return frames
   }
 
   /** Of an object that is not known yet, the header too where it is near. As if the object ended with the range. */
@@ -164,15 +165,33 @@ function plainSize(key: string, storedSize: number): number {
   throw damaged(key, `has ${storedSize} bytes, which no encrypted object has: it was cut, or is not encrypted`)
 }
 
-/** A copy: a restore changes batches where they lie, and the frame is kept for the next range. */
-function cut(frames: readonly Buffer[], start: number, length: number): Buffer {
-  const range = takeMemory(length)
-  let filled = 0
-  for (const frame of frames) {
-    const from = filled === 0 ? start : 0
-    const part = frame.subarray(from, from + length - filled)
-    range.set(part, filled)
-    filled += part.length
+/** A copy of parts of frames: a restore changes batches where they lie, and the last frame is kept for the next range. */
+class Range {
+  readonly first: number
+  readonly end: number
+  readonly #start: number
+  readonly #length: number
+  /** Not before the first frame is there: many ranges wait for the store. */
+  #memory: Buffer | undefined
+  #filled = 0
+
+  constructor(start: number, length: number) {
+    this.first = frameOf(start)
+    this.end = start + length
+    this.#start = start
+    this.#length = length
   }
-  return range.subarray(0, filled)
+
+  /** The frames come in order, each with the bytes that follow those of the one before. */
+  add({ index, plain }: Frame): void {
+    this.#memory ??= takeMemory(this.#length)
+    const from = this.#start + this.#filled - index * FRAME_BYTES
+    const part = plain.subarray(from, from + this.#length - this.#filled)
+    this.#memory.set(part, this.#filled)
+    this.#filled += part.length
+  }
+
+  get bytes(): Buffer {
+    return (this.#memory ?? Buffer.alloc(0)).subarray(0, this.#filled)
+  }
 }
