@@ -6,6 +6,7 @@ import { spec } from 'node:test/reporters'
 import { type CpuReport, cpuSecondsOf } from './cpu-seconds.ts'
 import { isFull } from './full.ts'
 import { findNodeObstacle } from './servers/node/obstacle.ts'
+import { openApicurioLender } from './servers/shared-apicurio.ts'
 import { openKafkaLender } from './servers/shared-kafka.ts'
 import { openKubeLender } from './servers/shared-kube.ts'
 import { prepareTestEnvironment, testFlags } from './test-environment.ts'
@@ -41,6 +42,8 @@ const lender = await openKafkaLender()
 process.env.KAFKA_LENDER = lender.socket
 const kubeLender = await openKubeLender()
 process.env.KUBE_LENDER = kubeLender.socket
+const apicurioLender = await openApicurioLender()
+process.env.APICURIO_LENDER = apicurioLender.socket
 const tests = run({
   files: files.map(file => resolve(root, file)),
   concurrency: 4,
@@ -58,7 +61,7 @@ tests.on('test:summary', ({ file, duration_ms, counts, success }) => {
 })
 let closing = ''
 for await (const text of tests.compose(spec)) process.stdout.write(text)
-await Promise.all([lender.close(), kubeLender.close()])
+await Promise.all([lender.close(), kubeLender.close(), apicurioLender.close()])
 report()
 
 function report(): void {

@@ -32,6 +32,7 @@ export const fullOnly: readonly string[] = [
   'test/servers/kube.test.ts',
   'test/servers/kubelet.test.ts',
   'test/servers/node/node.test.ts',
+  'test/servers/shared-apicurio.test.ts',
   'test/servers/shared-kafka.test.ts',
   'test/servers/shared-kube.test.ts',
 ]

@@ -11,7 +11,8 @@ import { encodeSegment } from '../../src/registry/client/address.ts'
 import { listArtifacts } from '../../src/registry/client/apicurio.ts'
 import { openRegistryClient, type RegistryClient } from '../../src/registry/client/client.ts'
 import { readSnapshot } from '../../src/registry/client/read-snapshot.ts'
-import { type Apicurio, startApicurio } from '../servers/apicurio.ts'
+import type { Apicurio } from '../servers/apicurio.ts'
+import { shareApicurio } from '../servers/shared-apicurio.ts'
 import { withFolder } from './backup-job.ts'
 
 const never = new AbortController().signal
@@ -31,7 +32,7 @@ describe('an Apicurio registry', () => {
   let snapshot: RegistrySnapshot
 
   before(async () => {
-    apicurio = await startApicurio()
+    apicurio = await shareApicurio()
     client = await openRegistryClient({ urls: [apicurio.url] })
     await register('common address', 'AVRO', address)
     await register('orders-value', 'AVRO', order, [{ name: 'a.Address', subject: 'common address', version: 1 }])

@@ -1,4 +1,4 @@
-import { startApicurio } from '../servers/apicurio.ts'
+import { shareApicurio } from '../servers/shared-apicurio.ts'
 import { type RegistryFeatures, registrySuite } from '../suites/registry-suite.ts'
 
 /** What is not in the Confluent API of Apicurio 3.0, as its answers show: docs/registries.md. */
@@ -15,6 +15,6 @@ const core: RegistryFeatures = {
 }
 
 registrySuite('a registry of Apicurio', core, async () => {
-  const { url, stop } = await startApicurio()
+  const { url, stop } = await shareApicurio()
   return { url, close: stop }
 })

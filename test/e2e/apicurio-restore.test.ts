@@ -22,7 +22,8 @@ import { isWrite, type ProxiedCall, startRegistryProxy } from '../fakes/registry
 import { versionOf } from '../fakes/registry-snapshots.ts'
 import { sampleRegistry } from '../registry/restore/sample-registry.ts'
 import { backUp, never, openJournals, usual } from '../registry/restore/schema-stage.ts'
-import { type Apicurio, startApicurio } from '../servers/apicurio.ts'
+import type { Apicurio } from '../servers/apicurio.ts'
+import { shareApicurio } from '../servers/shared-apicurio.ts'
 import { openRegistry, register } from './schema-world.ts'
 
 describe('a restore of schemas into Apicurio', () => {
@@ -39,7 +40,7 @@ describe('a restore of schemas into Apicurio', () => {
   let restored: RestoredSchemas
 
   before(async () => {
-    apicurio = await startApicurio()
+    apicurio = await shareApicurio()
     proxy = await startRegistryProxy(apicurio.origin, async call => {
       calls.push(call)
       if (isForeignWrite(call)) await onWrite()

@@ -4,10 +4,11 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ResourceStatus } from '../../src/operator/crd/status.ts'
 import { assertSameRecords } from '../oracle/records.ts'
-import { type Apicurio, startApicurio } from '../servers/apicurio.ts'
+import type { Apicurio } from '../servers/apicurio.ts'
 import type { ObjectRef } from '../servers/kube-object.ts'
 import { findSample } from '../servers/metric-samples.ts'
 import { type Nginx, startNginx } from '../servers/nginx.ts'
+import { shareApicurio } from '../servers/shared-apicurio.ts'
 import { applyStrimziKafka, installStrimziDefinition } from '../servers/strimzi.ts'
 import { type S3Server, startS3 } from '../servers/versitygw.ts'
 import { assertKeptSecret, useOperatorWorld } from './operator-world.ts'
@@ -35,7 +36,7 @@ describe('the operator backs up and restores', () => {
   let storage: Record<string, unknown>
 
   before(async () => {
-    apicurio = await startApicurio()
+    apicurio = await shareApicurio()
     nginx = await startNginx({ upstream: apicurio.url, basePath: '/registry', login: registryLogin })
     registry = await openRegistry({ firstId: 1001 })
     s3 = await startS3()

@@ -10,10 +10,11 @@ import { restoreSchemas, surveySchemas } from '../../src/registry/restore/restor
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
 import { never, usual } from '../registry/restore/schema-stage.ts'
-import { type Apicurio, startApicurio } from '../servers/apicurio.ts'
+import type { Apicurio } from '../servers/apicurio.ts'
 import { brokerNames, type Identity, makeIdentity } from '../servers/certificates.ts'
 import { makeGuardedFolder } from '../servers/guard.ts'
 import { type Nginx, startNginx } from '../servers/nginx.ts'
+import { shareApicurio } from '../servers/shared-apicurio.ts'
 import { startTokenServer, type TokenServer } from '../servers/token-server.ts'
 
 const login = { username: 'backup', password: 'p:ä%' }
@@ -37,7 +38,7 @@ describe('a registry behind nginx', () => {
     user = await makeIdentity(folder.path, 'user', { signedBy: ca, names: 'DNS:user' })
     stranger = await makeIdentity(folder.path, 'stranger', { names: 'DNS:stranger' })
     const server = await makeIdentity(folder.path, 'server', { signedBy: ca, names: brokerNames })
-    apicurio = await startApicurio()
+    apicurio = await shareApicurio()
     const shared = { upstream: apicurio.url, basePath: '/team/registry' }
     basic = await startNginx({ ...shared, login })
     mutual = await startNginx({ ...shared, tls: { server, clientCa: ca } })

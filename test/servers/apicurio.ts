@@ -12,6 +12,7 @@ export interface Apicurio {
   url: string
   origin: string
   version: string
+  pid: number
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -84,8 +85,13 @@ async function startServer(
   }
   const origin = `http://127.0.0.1:${port}`
   const url = `${origin}/apis/ccompat/v7`
-  await waitForAnswer(`${url}/subjects`, server, logFile)
-  return { url, origin, version, end: server.end, stop, [Symbol.asyncDispose]: stop }
+  try {
+    await waitForAnswer(`${url}/subjects`, server, logFile)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { url, origin, version, pid: server.pid, end: server.end, stop, [Symbol.asyncDispose]: stop }
 }
 
 async function waitForAnswer(url: string, server: GuardedProcess, logFile: string): Promise<void> {
