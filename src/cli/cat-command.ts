@@ -82,7 +82,7 @@ const print: OptionSpec = {
   name: 'print',
   value: { kind: 'text', label: 'format' },
   description:
-    "the format of a record, with the letters of kcat, such as '%k %s\\n': `%k` key, `%s` value, `%h` headers, `%t` topic, `%p` partition, `%o` offset, `%T` timestamp, `%K` and `%S` lengths",
+    "the format of a record, with the letters of kcat, such as '%k %s\\n'; as with kcat, `-f` takes it, too: `%k` key, `%s` value, `%h` headers, `%t` topic, `%p` partition, `%o` offset, `%T` timestamp, `%K` and `%S` lengths",
 }
 
 const showingOptions: readonly OptionSpec[] = [

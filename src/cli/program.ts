@@ -72,6 +72,7 @@ function buildCommand(spec: CommandSpec, style: OutputStyle, onChosen: OnChosen)
   for (const option of [...spec.options, ...commonOptions]) {
     if (option !== help) command.addOption(buildOption(option, isArgument(option)))
   }
+  if (spec.options.some(({ name }) => name === 'print')) takePrintFormats(command)
   const examples = spec.examples.flatMap(example => [
     '',
     `  ${style.dim(`# ${example.meaning}`)}`,
@@ -116,6 +117,17 @@ function buildOption(spec: OptionSpec, isArgument: boolean): Option {
   if (spec.isRepeatable && spec.value) option.argParser((value, earlier?: string[]) => [...(earlier ?? []), value])
   if (spec.isRepeatable && !spec.value) option.argParser((_, earlier?: number) => (earlier ?? 0) + 1)
   return option
+}
+
+/** As with kcat, `-f` may also hold the format of a record. */
+function takePrintFormats(command: Command): void {
+  const option = command.options.find(({ long }) => long === '--format')
+  const { parseArg } = option ?? {}
+  option?.argParser((value, earlier: unknown) => {
+    if (!value.includes('%')) return parseArg?.(value, earlier)
+    command.setOptionValue('print', value)
+    return 'text'
+  })
 }
 
 function setUp(command: Command, io: Io, style: OutputStyle): void {

@@ -91,6 +91,8 @@ PARTITION  OFFSET        TIME                      KEY               VALUE
 
   test('prints in the format that was asked for', async () => {
     assert.equal((await run(['--print', '%p:%o=%k\\n'])).out, '2:1500=k\n')
+    assert.equal((await run(['-f', '%p:%o=%k\\n'])).out, '2:1500=k\n')
+    assert.equal((await run(['--format=%o\\n'])).out, '1500\n')
   })
 
   const wrong: [string[], RegExp][] = [
@@ -104,6 +106,8 @@ PARTITION  OFFSET        TIME                      KEY               VALUE
     [['--limit', '-1'], /--limit is a number/],
     [['--print', '%k', '--format', 'json'], /either --print or --format json/],
     [['--print', '%z'], /--print does not know %z/],
+    [['-f', '%z'], /--print does not know %z/],
+    [['-f', 'yaml'], /'-f, --format <format>' argument 'yaml' is invalid/],
     [['--key-as', 'octal'], /Allowed choices are auto, text, hex, base64/],
     [['--generation', '1', '--as-of', '2026-01-01T00:00:00Z'], /either --generation or --as-of/],
   ]
