@@ -1,5 +1,6 @@
 import type { Agent, ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Clock } from './clock.ts'
+import { copyBody } from './copy-body.ts'
 import { nodeHttp, nodeHttps } from './node-http.ts'
 
 export interface HttpRequest {
@@ -119,9 +120,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
   if (announced !== undefined && Number(announced) > maxBytes) throw new AnswerTooLong(maxBytes, Number(announced))
   if (announced === undefined || response.statusCode === 304) return collect(response, maxBytes)
   const bytes = Buffer.allocUnsafeSlow(Number(announced))
-  let filled = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) filled += chunk.copy(bytes, filled)
-  if (filled < bytes.length) throw endedEarly()
+  if ((await copyBody(response, bytes)) < bytes.length) throw endedEarly()
   return bytes
 }
 

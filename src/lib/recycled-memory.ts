@@ -1,8 +1,8 @@
 /** Pieces of segments are read with these sizes. Other memory is left to the collector. */
 const MIN_BYTES = 256 << 10
 const MAX_BYTES = 4 << 20
-/** More than this waits for no one. */
-const MAX_FREE_BYTES = 32 << 20
+/** Most memory is taken again soon after it was given back. Of more, what has waited longest is freed: it may have a size that is rarely needed. */
+const MAX_FREE_BYTES = 24 << 20
 
 const lent = new WeakSet<ArrayBufferLike>()
 let free: ArrayBufferLike[] = []
@@ -56,12 +56,20 @@ export function lendMemory(bytes: Buffer): Buffer {
 export function giveBackMemory(bytes: Buffer): void {
   const { buffer } = bytes
   if (!lent.delete(buffer)) return
-  if (!isReusable(buffer) || freeBytes + buffer.byteLength > MAX_FREE_BYTES) {
+  if (!isReusable(buffer)) {
     freeMemory(bytes)
     return
   }
   free.push(buffer)
   freeBytes += buffer.byteLength
+  while (freeBytes > MAX_FREE_BYTES) freeOldest()
+}
+
+function freeOldest(): void {
+  const oldest = free.shift()
+  if (!oldest) return
+  freeBytes -= oldest.byteLength
+  freeMemory(Buffer.from(oldest))
 }
 
 /** Whether `takeMemory` would return it. */
@@ -92,4 +100,9 @@ export function keepUntilFreed(bytes: Buffer): () => void {
  */
 export function freeMemory({ buffer }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength > Buffer.poolSize) buffer.transfer(0)
+}
+
+/** The same for bytes that the runtime has received. Those that are a part of other memory stay. */
+export function freeChunk({ buffer, length }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && length === buffer.byteLength) buffer.transfer(0)
 }

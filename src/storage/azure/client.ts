@@ -13,6 +13,7 @@ import {
   type WebResource,
 } from '@azure/storage-blob'
 import { type Clock, systemClock } from '../../lib/clock.ts'
+import { copyBody } from '../../lib/copy-body.ts'
 import { onUnanswered } from '../../lib/http.ts'
 import { nodeHttp, nodeHttps } from '../../lib/node-http.ts'
 import { openAgents, type StoreAgents } from '../bucket/agents.ts'
@@ -131,9 +132,7 @@ async function readBody(answer: IncomingMessage): Promise<Buffer> {
     return Buffer.concat(chunks)
   }
   const bytes = Buffer.allocUnsafeSlow(announced)
-  let filled = 0
-  for await (const chunk of answer as AsyncIterable<Buffer>) filled += chunk.copy(bytes, filled)
-  return bytes.subarray(0, filled)
+  return bytes.subarray(0, await copyBody(answer, bytes))
 }
 
 /** Set on a response whose body ended with the connection: nothing shows whether it is complete. */

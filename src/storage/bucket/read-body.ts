@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { copyBody } from '../../lib/copy-body.ts'
 import { takeMemory } from '../../lib/recycled-memory.ts'
 
 /**
@@ -22,9 +23,7 @@ export async function readBody(
 
 async function readStated(body: Readable, stated: number): Promise<Buffer> {
   const bytes = takeMemory(stated)
-  let filled = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) filled += chunk.copy(bytes, filled)
-  if (filled === stated) return bytes
+  if ((await copyBody(body, bytes)) === stated) return bytes
   throw Object.assign(new Error('the response ended early'), { code: 'ECONNRESET' })
 }
 
