@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { zstdDecompress, zstdDecompressSync } from 'node:zlib'
 import { batchSizeAt, PREFIX_BYTES } from '../batch/header.ts'
+import { ZstdDecoders } from '../batch/zstd-decoders.ts'
 import { ZstdReader } from '../batch/zstd-reader.ts'
 import { hasCode, type KafkaBackupError } from '../errors.ts'
 import { ByteBudget } from '../lib/byte-budget.ts'
@@ -173,8 +174,12 @@ async function readExactly(
   }
 }
 
+const decoders = new ZstdDecoders()
+
 /** Node's decoder stops silently after the first of several frames; the recorded size says what must come out. */
 async function openFrame(stored: Buffer, plainBytes: number, segment: Segment): Promise<Buffer> {
+  const known = await decoders.decompress(stored, plainBytes)
+  if (known) return known
   let plain: Buffer
   try {
     // In one piece: many small ones, and joining them, would cost more than unpacking. A piece that is filled to its last byte makes the

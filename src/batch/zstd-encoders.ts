@@ -1,4 +1,5 @@
-import { constants, createZstdCompress, type ZstdCompress, zstdDecompressSync } from 'node:zlib'
+import { constants, createZstdCompress, zstdDecompressSync } from 'node:zlib'
+import { OneStepCodec } from './one-step-codec.ts'
 import { readZstdFrame } from './zstd-frame.ts'
 
 /** Larger pieces are rare; what they need is not kept. */
@@ -10,10 +11,9 @@ const MAX_IDLE = 4
 
 type ZstdParams = Record<number, number>
 
-/** The part of a codec of the runtime that takes all bytes and the end of the frame in one step, on another thread. It is not documented. */
-interface OneStepStream extends ZstdCompress {
-  _processChunk?: (bytes: Buffer, flush: number, onDone: () => void) => void
-  _outOffset?: number
+interface Encoder {
+  codec: OneStepCodec
+  room: Buffer
 }
 
 /**
@@ -22,7 +22,7 @@ interface OneStepStream extends ZstdCompress {
  */
 export class ZstdEncoders {
   readonly #params: ZstdParams
-  readonly #idle: ZstdEncoder[] = []
+  readonly #idle: Encoder[] = []
   /** False where the runtime is another one than this is made for. Decided with the first frame. */
   #isTrusted: boolean | undefined
 
@@ -33,41 +33,19 @@ export class ZstdEncoders {
   /** The piece as one frame, in memory that holds nothing else. Undefined for large pieces, and where the runtime is another one. */
   async compress(piece: Buffer): Promise<Buffer | undefined> {
     if (piece.length > MAX_PIECE_BYTES || this.#isTrusted === false) return undefined
-    const encoder = this.#idle.pop() ?? new ZstdEncoder(this.#params)
-    const packed = await encoder.run(piece)
+    const encoder = this.#idle.pop() ?? this.#open()
+    const packed = await encoder.codec.run(piece, encoder.room)
     const isComplete = packed !== undefined && readZstdFrame(packed) !== undefined
     this.#isTrusted ??= isComplete && zstdDecompressSync(packed).equals(piece)
     const frame = isComplete && this.#isTrusted ? copyOf(packed) : undefined
     if (frame && this.#idle.length < MAX_IDLE) this.#idle.push(encoder)
-    else encoder.close()
+    else encoder.codec.close()
     return frame
   }
-}
 
-class ZstdEncoder {
-  readonly #stream: OneStepStream
-  #onError: ((error: unknown) => void) | undefined
-
-  constructor(params: ZstdParams) {
-    this.#stream = createZstdCompress({ params, chunkSize: ROOM_BYTES })
-    this.#stream.on('error', error => this.#onError?.(error))
-  }
-
-  /** Valid until the next call; undefined where the runtime is another one. */
-  async run(piece: Buffer): Promise<Buffer | undefined> {
-    const stream = this.#stream
-    if (typeof stream._processChunk !== 'function' || typeof stream._outOffset !== 'number') return undefined
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#onError = reject
-    // All of the room is free again: the frame before was copied.
-    stream._outOffset = 0
-    stream._processChunk(piece, constants.ZSTD_e_end, resolve)
-    await promise
-    return stream.read() ?? undefined
-  }
-
-  close(): void {
-    this.#stream.close()
+  #open(): Encoder {
+    const stream = createZstdCompress({ params: this.#params, chunkSize: constants.Z_MIN_CHUNK })
+    return { codec: new OneStepCodec(stream, constants.ZSTD_e_end), room: Buffer.allocUnsafeSlow(ROOM_BYTES) }
   }
 }
 

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { ZstdDecoders } from '../../src/batch/zstd-decoders.ts'
 import { ZstdEncoders } from '../../src/batch/zstd-encoders.ts'
 import { readZstdFrame } from '../../src/batch/zstd-frame.ts'
 import { ZstdReader } from '../../src/batch/zstd-reader.ts'
 import { ZstdWriter } from '../../src/batch/zstd-writer.ts'
+import { giveBackMemory, shareMemory } from '../../src/lib/recycled-memory.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
 
 const random = createRandom(20_261_117)
@@ -161,5 +163,87 @@ describe('encoders on other threads', () => {
     const frame = await encoders.compress(noise.subarray(1))
     assert.ok(frame && zstdDecompressSync(frame).equals(noise.subarray(1)))
     assert.equal(await encoders.compress(noise), undefined)
+  })
+})
+
+describe('decoders on other threads', () => {
+  const large = randomBytes(150_000)
+  const packed = zstdCompressSync(large)
+
+  /** What they make of bytes, after which they must be as good as new. */
+  async function decompressThen(decoders: ZstdDecoders, bytes: Buffer, plainBytes: number) {
+    const plain = await decoders.decompress(bytes, plainBytes)
+    assert.ok((await decoders.decompress(packed, large.length))?.equals(large))
+    return plain
+  }
+
+  test('unpack each of many frames, several at a time, each into memory that nothing else uses', async () => {
+    const decoders = new ZstdDecoders()
+    for (let round = 0; round < 4; round++) {
+      const pieces = Array.from({ length: 6 }, (_, i) =>
+        Buffer.concat([large, somePlain(i === 0 ? 2_000_000 : 100_000)]),
+      )
+      const unpacked = await Promise.all(pieces.map(piece => decoders.decompress(someFrame(piece), piece.length)))
+      const found = unpacked.filter(plain => plain !== undefined)
+      for (const [i, plain] of unpacked.entries()) assert.ok(plain?.equals(pieces[i] ?? known) ?? true, `frame ${i}`)
+      assert.ok(found.length > 3, 'a small window makes many small blocks, which may be left to the runtime')
+      assert.equal(new Set(found.map(plain => plain.buffer)).size, found.length)
+      for (const plain of found) giveBackMemory(plain)
+    }
+  })
+
+  test('unpack frame after frame into the same memory where it is given back', async () => {
+    const decoders = new ZstdDecoders()
+    const used = new Set<ArrayBufferLike>()
+    for (let i = 0; i < 20; i++) {
+      const piece = Buffer.concat([large, large, Buffer.alloc(900_000 + i)])
+      const plain = await decoders.decompress(zstdCompressSync(piece), piece.length)
+      assert.ok(plain)
+      assert.ok(plain.equals(piece))
+      used.add(plain.buffer)
+      giveBackMemory(plain)
+    }
+    assert.equal(used.size, 1)
+  })
+
+  test('unpack into memory that other threads can read while someone shares it', async () => {
+    const endSharing = shareMemory()
+    const piece = Buffer.concat([large, large])
+    const plain = await new ZstdDecoders().decompress(zstdCompressSync(piece), piece.length)
+    endSharing()
+    assert.ok(plain?.buffer instanceof SharedArrayBuffer)
+    assert.ok(plain.equals(piece))
+  })
+
+  test('leave small, cut-off and several frames and other sizes to the runtime, and take the next one for what it is', async () => {
+    const decoders = new ZstdDecoders()
+    for (const bytes of [packed.subarray(0, -1), Buffer.alloc(0), Buffer.concat([packed, packed])])
+      assert.equal(await decompressThen(decoders, bytes, large.length), undefined)
+    for (const plainBytes of [0, 1, 131_072, large.length - 1, large.length + 1, 2 * large.length])
+      assert.equal(await decompressThen(decoders, packed, plainBytes), undefined, `${plainBytes} bytes are expected`)
+    assert.equal(await decompressThen(decoders, runs(16), 1 << 20), undefined, 'it unpacks to twice as much')
+    assert.equal(await decompressThen(decoders, runs(16), 200_000), undefined, 'it may hold far more')
+    assert.equal(
+      await decompressThen(decoders, runs(129), 129 << 17),
+      undefined,
+      '129 blocks may hold more than 16 MiB',
+    )
+  })
+
+  test('never differ from the runtime where bytes are changed', async () => {
+    const decoders = new ZstdDecoders()
+    const plain = Buffer.concat([large, Buffer.alloc(200_000, 'some text ')])
+    const frame = zstdCompressSync(plain)
+    let unpacked = 0
+    for (let i = 0; i < 300; i++) {
+      const changed = Buffer.from(frame)
+      changed[i < 30 ? i : pick(changed.length)] = pick(256)
+      const result = await decompressThen(decoders, changed, plain.length)
+      if (!result) continue
+      unpacked++
+      assert.ok(result.equals(zstdDecompressSync(changed)), `frame ${i}`)
+      giveBackMemory(result)
+    }
+    assert.ok(unpacked > 10, `${unpacked} were still frames`)
   })
 })
