@@ -4,7 +4,7 @@ import type { Storage } from '../storage/storage.ts'
 import { readManifest, scanManifests } from './catalog.ts'
 import type { Lease } from './held-lease.ts'
 import { commitKey } from './log/keys.ts'
-import { readCommit } from './log/open-generation.ts'
+import { readCommit } from './log/read-commit.ts'
 import { FORMAT_VERSION, type Manifest } from './manifest.ts'
 
 /** What a writer is about to make count. */

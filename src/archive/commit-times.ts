@@ -5,7 +5,7 @@ import { readManifest, type ScannedGenerations } from './catalog.ts'
 import { damaged } from './damage.ts'
 import { manifestKey } from './layout.ts'
 import { commitKey } from './log/keys.ts'
-import { readCommit } from './log/open-generation.ts'
+import { readCommit } from './log/read-commit.ts'
 
 interface CommitFacts {
   timeMs: number

@@ -46,6 +46,14 @@ export async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefin
   }
 }
 
+/** A damaged object that a reader did without, because others hold the same. */
+export interface AvoidedDamage {
+  key: string
+  problem: string
+  /** False where a later prune removes it, and nothing needs it until then. */
+  isNeeded: boolean
+}
+
 /** What is wrong, for a report that names the object `key` itself. */
 export function problemOf({ details, message }: KafkaBackupError, key: string): string {
   return details.key === key ? (details.problem ?? message) : message

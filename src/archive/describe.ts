@@ -4,7 +4,7 @@ import { listGenerations } from './catalog.ts'
 import { type LastDrills, readLastDrills } from './drill-record.ts'
 import { incarnationKey, labelOf } from './incarnation.ts'
 import type { Gap, Manifest, ManifestPartition, ManifestTopic } from './manifest.ts'
-import { recordWarnings } from './record-warnings.ts'
+import { avoidedWarnings, recordWarnings } from './record-warnings.ts'
 import { type RecoveryWindow, readRecoveryWindows } from './recovery-window.ts'
 import { newestOf } from './registry-files.ts'
 import type { SectionName } from './registry-section.ts'
@@ -153,8 +153,8 @@ export function describeManifest(
 }
 
 /** What a run has warned of once is true for all generations after it. */
-function describeWarnings({ warnings, topics }: Manifest): string[] {
-  return [...new Set([...warnings, ...recordWarnings(topics)])]
+function describeWarnings({ warnings, topics, avoided = [] }: Manifest): string[] {
+  return [...new Set([...avoidedWarnings({ avoided }), ...warnings, ...recordWarnings(topics)])]
 }
 
 function describeRegistry(section: Manifest['schema_registry']): DescribedRegistry {

@@ -2,11 +2,13 @@ import { detailsField, type ErrorCode, type ErrorDetails, hasCode, type KafkaBac
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { backupNotFound, readManifest, scanGenerations } from './catalog.ts'
+import type { AvoidedDamage } from './damage.ts'
 import { type HoldFacts, listHolds, readHold } from './holds.ts'
 import type { State } from './log/change.ts'
 import { hasCommit } from './log/list-commits.ts'
 import { walkGenerations } from './log/walk-generations.ts'
 import type { Manifest } from './manifest.ts'
+import { avoidedWarnings } from './record-warnings.ts'
 import { type Totals, totalsOf } from './summary.ts'
 
 type GenerationContent = { generation: number } & (
@@ -27,6 +29,8 @@ export interface GenerationListing {
   generations: GenerationSummary[]
   /** There are older ones, which are not listed. */
   more: boolean
+  /** Damaged objects that were read around. */
+  warnings: string[]
 }
 
 /** A manifest may have megabytes, of which only the sums are kept. */
@@ -51,12 +55,14 @@ export async function listGenerationsOf(
     summarizeManifest(storage, backupId, one, signal),
   )
   const listedCommits = [...heldCommits, ...newestCommits]
-  const contents = [...older.flat(), ...(await summarizeCommits(storage, backupId, listedCommits, signal))]
+  const { rows, avoided } = await summarizeCommits(storage, backupId, listedCommits, signal)
+  const contents = [...older.flat(), ...rows]
   return {
     location: storage.location,
     backup_id: backupId,
     generations: await withHolds(storage, backupId, held, contents.reverse(), signal),
     more: manifests.length + commits.length > older.length + listedCommits.length,
+    warnings: [...new Set(avoidedWarnings({ avoided }))],
   }
 }
 
@@ -110,17 +116,19 @@ async function summarizeCommits(
   backupId: string,
   generations: readonly number[],
   signal: AbortSignal,
-): Promise<GenerationContent[]> {
+): Promise<{ rows: GenerationContent[]; avoided: AvoidedDamage[] }> {
   const rows: GenerationContent[] = []
+  const avoided: AvoidedDamage[] = []
   for await (const one of walkGenerations(storage, backupId, generations, signal)) {
     const { generation } = one
+    if ('avoided' in one) avoided.push(...one.avoided)
     rows.push(
       'error' in one
         ? { generation, ...problemOf(one.error) }
         : { generation, ...factsOf(one.commit), ...totalsOfState(one.state) },
     )
   }
-  return rows
+  return { rows, avoided }
 }
 
 function factsOf({ complete, created_at, started_at }: Pick<Manifest, 'complete' | 'created_at' | 'started_at'>) {

@@ -5,7 +5,7 @@ import { manifestKey } from './layout.ts'
 import { LOG_VERSION } from './log/document.ts'
 import { findNewestCommit, listCommits } from './log/list-commits.ts'
 import { isLogMarker, logMarker, MAX_MARKER_BYTES } from './log/marker.ts'
-import { readCommit } from './log/open-generation.ts'
+import { readCommit } from './log/read-commit.ts'
 import { createMarker } from './log/start-log.ts'
 import { parseManifest } from './manifest.ts'
 

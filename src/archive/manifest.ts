@@ -3,7 +3,7 @@ import { hasCode } from '../errors.ts'
 import { isTooDeep, MAX_JSON_DEPTH, parseJson } from '../lib/json.ts'
 import { accessSectionSchema } from './access-section.ts'
 import { compactionSchema } from './compaction.ts'
-import { damaged, tooNew } from './damage.ts'
+import { type AvoidedDamage, damaged, tooNew } from './damage.ts'
 import { groupsSectionSchema, takenGroupsSchema } from './groups-section.ts'
 import type { FolderOf } from './layout.ts'
 import { refuseRepeatsOf } from './refuse-repeats.ts'
@@ -171,6 +171,8 @@ export const partitionIndexSchema = z.strictObject({
 export type Manifest = Omit<z.output<typeof manifestSchema>, 'checksum' | 'format_version' | 'topics'> & {
   format_version: number
   topics: ManifestTopic[]
+  /** For readers; never stored. */
+  avoided?: readonly AvoidedDamage[]
 }
 /** What a writer has to know of the encryption below it. */
 export interface ArchiveEncryption {

@@ -47,6 +47,7 @@ const namers: Record<keyof Manifest, (manifest: Manifest) => Iterable<NamedObjec
   topic_settings_at: nothing,
   lineage: nothing,
   warnings: nothing,
+  avoided: nothing,
 }
 
 function vouchFor({ key, size, blake3 }: NamedObject): NamedObject {

@@ -30,7 +30,8 @@ export async function renewCopies(storage: Storage, manifest: Manifest, signal: 
 
 /** Only a copy for people: commands read the generations. */
 export async function renewManifestCopy(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<void> {
-  await storage.replace(manifestCopyKey(manifest.backup_id), sealJson(manifest), signal)
+  const { avoided: _, ...stored } = manifest
+  await storage.replace(manifestCopyKey(manifest.backup_id), sealJson(stored), signal)
 }
 
 const CONCURRENCY = 16

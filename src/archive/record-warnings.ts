@@ -1,3 +1,4 @@
+import type { AvoidedDamage } from './damage.ts'
 import { isCompacted } from './effective-settings.ts'
 import type { ManifestPartition, ManifestTopic } from './manifest.ts'
 
@@ -54,4 +55,9 @@ export function convertedWarnings(topics: readonly ConvertedTopic[]): string[] {
 
 function isThere({ start_offset, converted }: ConvertedTopic['partitions'][number]): boolean {
   return converted !== undefined && start_offset < converted.end_offset
+}
+
+/** Pure. Of damaged objects that the reader of a generation did without. */
+export function avoidedWarnings({ avoided = [] }: { avoided?: readonly AvoidedDamage[] }): string[] {
+  return avoided.map(({ key, problem }) => `${key}: ${problem}`)
 }

@@ -14,7 +14,7 @@ import {
 } from './catalog.ts'
 import { CommitTimes, countUntil } from './commit-times.ts'
 import { LOG_VERSION } from './log/document.ts'
-import { readOwnCommit } from './log/open-generation.ts'
+import { readOwnCommit } from './log/read-commit.ts'
 import type { Manifest } from './manifest.ts'
 
 /** Which state of a backup is meant; without either, the newest. */

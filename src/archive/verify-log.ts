@@ -1,17 +1,11 @@
 import { hasCode } from '../errors.ts'
-import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { lostMarkerOf, scanGenerations } from './catalog.ts'
-import { problemOf } from './damage.ts'
-import { LOG_VERSION, readRecorded } from './log/document.ts'
-import { commitKey } from './log/keys.ts'
-import { readCommit } from './log/open-generation.ts'
-import { problemOfReplaced, problemOfRollup, rangesOf, surveyLog } from './log/survey-log.ts'
+import { rangesOf, surveyLog } from './log/survey-log.ts'
 import type { Manifest } from './manifest.ts'
+import { avoidedWarnings } from './record-warnings.ts'
 import { type GenerationChoice, openSelected } from './select-generation.ts'
 import type { Problem } from './verify-objects.ts'
-
-const CONCURRENCY = 8
 
 /** What is wrong with the documents of version 2, and the generations that cannot be opened because of it. */
 export interface LogFindings {
@@ -58,10 +52,12 @@ export async function openOrJudge(
   const help = 'no run continues the backup without its marker; `kafka-backup repair` writes it again'
   try {
     const manifest = await openSelected(storage, backupId, lost ? { generation: lost.newest } : choice, signal)
-    const { warnings, problems: rollups } = await findReplaced(storage, manifest, signal)
+    const { avoided = [] } = manifest
+    const lacking = avoided.filter(one => one.isNeeded).map(({ key, problem }) => ({ key, problem }))
+    const warnings = avoidedWarnings({ avoided: avoided.filter(one => !one.isNeeded) })
     return {
       manifest,
-      problems: [...problems, ...rollups],
+      problems: [...problems, ...lacking],
       warnings: lost?.isRepairable ? [...warnings, help] : warnings,
     }
   } catch (error) {
@@ -70,26 +66,4 @@ export async function openOrJudge(
     if (!found || found.problems.length === 0) throw error
     return { ...found, problems: [...problems, ...found.problems], newest: choice.generation ?? found.newest }
   }
-}
-
-/** What a reader does without: a commit, where the one in `kept/` takes its place, and roll-ups, where the commits that they were made of do. */
-async function findReplaced(
-  storage: Storage,
-  { backup_id, generation, format_version }: Manifest,
-  signal: AbortSignal,
-): Promise<{ problems: Problem[]; warnings: string[] }> {
-  if (format_version < LOG_VERSION) return { problems: [], warnings: [] }
-  const { commit, damage, ref } = await readCommit(storage, backup_id, generation, signal)
-  const key = commitKey(backup_id, generation)
-  const documents = commit.rollups.flatMap(one => one.documents)
-  const found = await runPool(documents, CONCURRENCY, async one => {
-    try {
-      await readRecorded(storage, one, signal)
-      return []
-    } catch (error) {
-      if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
-      return [{ key: one.key, problem: problemOfRollup(problemOf(error, one.key)) }]
-    }
-  })
-  return { problems: found.flat(), warnings: damage ? [`${key}: ${problemOfReplaced(damage, key, ref.key)}`] : [] }
 }

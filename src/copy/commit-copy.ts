@@ -1,7 +1,7 @@
 import { copyState } from '../archive/log/copy-state.ts'
 import { withStableName } from '../archive/log/document.ts'
-import { MAX_ORIGINALS } from '../archive/log/documents.ts'
-import { hashesOf, type OpenedGeneration } from '../archive/log/open-generation.ts'
+import type { OpenedGeneration } from '../archive/log/open-generation.ts'
+import { originalsOf } from '../archive/log/read-commit.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { renewCopies } from '../archive/newest-copies.ts'
 import { parseJson } from '../lib/json.ts'
@@ -24,7 +24,7 @@ export async function commitCopy(
     complete,
     created_at,
     started_at,
-    originals: hashesOf(opened).slice(-MAX_ORIGINALS),
+    originals: originalsOf(opened),
   }
   const { encryption: _, ...plain } = manifest
   const adapted: Manifest = { ...plain, ...encryptionAt(sides, manifest) }

@@ -1,5 +1,5 @@
 import type { ScannedGenerations } from '../archive/catalog.ts'
-import { hashesOf, readCommit } from '../archive/log/open-generation.ts'
+import { hashesOf, readCommit } from '../archive/log/read-commit.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { compareHistories, diverged } from './compare-histories.ts'
 import type { Sides } from './sides.ts'

@@ -3,15 +3,14 @@ import { carriedNotice } from '../archive/carried-notice.ts'
 import { isCompacted } from '../archive/effective-settings.ts'
 import { incarnationKey, labelOf } from '../archive/incarnation.ts'
 import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
-import { recordWarnings } from '../archive/record-warnings.ts'
+import { avoidedWarnings, recordWarnings } from '../archive/record-warnings.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { append } from '../lib/largest.ts'
 import type { IdCheck } from './id-counts.ts'
 import type { TopicRewrite } from './part-rewriter.ts'
 import type { OpenFilter } from './record-filter.ts'
 import { storesByName } from './registry-topics.ts'
-import type { RestoreOptions } from './restore-options.ts'
-import { describeRewrite, orderWarnings, rankTopics } from './restore-options.ts'
+import { describeRewrite, orderWarnings, type RestoreOptions, rankTopics } from './restore-options.ts'
 import { describeLeftOut, olderWarnings, optionsFor, refuseUnknownNames, selectTopics } from './select-topics.ts'
 import { formatWarnings, planSettings, type TopicSettings } from './topic-settings.ts'
 
@@ -89,7 +88,8 @@ export function planRestore(manifest: Manifest, options: RestoreOptions, stores 
     throw new KafkaBackupError('RESTORE_REFUSED', problems.join('; '), { help })
   }
   const { backup_id: backupId, generation, created_at: generationCreatedAt, cluster, complete } = manifest
-  const warnings = complete ? [] : [`generation ${generation} is incomplete: its run was interrupted`]
+  const warnings = avoidedWarnings(manifest)
+  if (!complete) warnings.push(`generation ${generation} is incomplete: its run was interrupted`)
   const olderSettings = topics.length === 0 ? undefined : carriedNotice(manifest, 'topic_settings')
   if (olderSettings !== undefined) warnings.push(olderSettings)
   append(warnings, leftOut.map(describeLeftOut))

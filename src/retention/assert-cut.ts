@@ -1,7 +1,7 @@
 import { unlessDamaged } from '../archive/damage.ts'
 import { readRecorded } from '../archive/log/document.ts'
 import type { CheckpointRef } from '../archive/log/documents.ts'
-import { readCheckpoint, readOwnCommit } from '../archive/log/open-generation.ts'
+import { readCheckpoint, readOwnCommit } from '../archive/log/read-commit.ts'
 import type { NamedObject } from '../archive/manifest.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'

@@ -1,7 +1,7 @@
 import { readManifest } from '../archive/catalog.ts'
 import { listHolds } from '../archive/holds.ts'
 import { parseLogKey } from '../archive/log/keys.ts'
-import { readCommit } from '../archive/log/open-generation.ts'
+import { readCommit } from '../archive/log/read-commit.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'

@@ -2,10 +2,10 @@ import { writerManifestOf } from '../archive/log/as-manifest.ts'
 import { type Change, isBaseRange } from '../archive/log/change.ts'
 import { findExchange } from '../archive/log/exchanged-commit.ts'
 import { parseLogKey } from '../archive/log/keys.ts'
+import { openGeneration } from '../archive/log/open-generation.ts'
 import {
   firstCommitOf,
   numbersBetween,
-  openGeneration,
   type ReadCommit,
   readChange,
   readCheckpoint,
@@ -13,7 +13,7 @@ import {
   readOwnCommit,
   readParts,
   walkCommits,
-} from '../archive/log/open-generation.ts'
+} from '../archive/log/read-commit.ts'
 import { SegmentLists } from '../archive/log/segment-lists.ts'
 import { rangesOf } from '../archive/log/survey-log.ts'
 import { sectionObjectsOf } from '../archive/named-objects.ts'

@@ -1,7 +1,7 @@
 import { unpackDocument } from '../archive/log/document.ts'
 import { checkpointSchema } from '../archive/log/documents.ts'
 import { parseLogKey } from '../archive/log/keys.ts'
-import { readOwnCommit } from '../archive/log/open-generation.ts'
+import { readOwnCommit } from '../archive/log/read-commit.ts'
 import type { NamedObject } from '../archive/manifest.ts'
 import { hasCode } from '../errors.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'

@@ -7,15 +7,12 @@ import {
 } from '../archive/catalog.ts'
 import { listHolds } from '../archive/holds.ts'
 import { type FoundLease, isBelieved, readLiveLeases } from '../archive/lease.ts'
-import { writerManifestOf } from '../archive/log/as-manifest.ts'
-import { assertFollows } from '../archive/log/exchanged-commit.ts'
-import { listCommits } from '../archive/log/list-commits.ts'
-import { openGeneration, readCommit } from '../archive/log/open-generation.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { compileGlobs } from '../lib/glob.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
+import { type NewestGenerations, newestOfLog } from './newest-of-log.ts'
 
 /** A folder at the location that is, or was to be, a backup. */
 export interface SurveyedBackup extends ScannedManifests {
@@ -92,15 +89,6 @@ export function commitTimeMs(createdAt: string, modifiedMs?: number): number {
   return Math.min(createdMs, modifiedMs ?? createdMs)
 }
 
-interface NewestGenerations {
-  newest?: Manifest
-  newestComplete?: Manifest
-  /** They are of version 2. */
-  isLog?: boolean
-  /** They are of version 1, and a writer has begun with version 2 without a commit. */
-  isPending?: boolean
-}
-
 /** The newest generation, and the newest that is complete: mostly one and the same. */
 export async function readNewest(
   storage: Storage,
@@ -120,33 +108,4 @@ export async function readNewest(
     break
   }
   return found
-}
-
-/** The same for a backup of version 2; undefined without a commit. A backup that is to be removed may be marked already. */
-async function newestOfLog(
-  storage: Storage,
-  backupId: string,
-  manifests: ScannedManifests['manifests'],
-  signal: AbortSignal,
-): Promise<NewestGenerations | undefined> {
-  const commits = await listCommits(storage, backupId, signal)
-  const number = commits.at(-1)
-  if (number === undefined) return undefined
-  const found = await openGeneration(storage, backupId, number, signal)
-  // It needs commits that a prune would take for covered by the roll-up. The next run writes a checkpoint.
-  if (found.lostRollup) throw found.lostRollup
-  // All that the newest generation does not name may go.
-  await assertFollows(storage, found, signal)
-  const newest = writerManifestOf(found)
-  if (newest.complete) return { newest, newestComplete: newest, isLog: true }
-  for (const generation of commits.reverse()) {
-    if (!(await readCommit(storage, backupId, generation, signal)).commit.complete) continue
-    const opened = await openGeneration(storage, backupId, generation, signal)
-    return { newest, newestComplete: writerManifestOf(opened), isLog: true }
-  }
-  for (const generation of [...manifests.keys()].reverse().slice(1)) {
-    const manifest = await readManifest(storage, backupId, generation, signal)
-    if (manifest.complete) return { newest, newestComplete: manifest, isLog: true }
-  }
-  return { newest, isLog: true }
 }

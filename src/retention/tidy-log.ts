@@ -1,6 +1,6 @@
 import { readManifest } from '../archive/catalog.ts'
 import { parseLogKey } from '../archive/log/keys.ts'
-import { readCommit } from '../archive/log/open-generation.ts'
+import { readCommit } from '../archive/log/read-commit.ts'
 import { readShards, segmentsOf } from '../archive/shard.ts'
 import type { StoredObject } from '../storage/storage.ts'
 import { type FoundLog, type LeftGenerations, removeGenerations } from './log-generations.ts'

@@ -451,6 +451,7 @@ export const generationListing: GenerationListing = {
     },
   ],
   more: true,
+  warnings: [],
 }
 
 export const holdReport: HoldReport = {

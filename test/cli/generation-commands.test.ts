@@ -42,6 +42,16 @@ describe('list --generations', () => {
     assert.match(out, /\n\ngeneration 7: commits\/7 is missing\n$/)
   })
 
+  test('shows damage that was read around as a warning, and exits 0', async () => {
+    const listGenerationsOf = async () => ({
+      ...generationListing,
+      more: false,
+      warnings: ['rollups/7: it is missing'],
+    })
+    const { code, out } = await run(['list', ...one, '--generations'], { listGenerationsOf })
+    assert.deepEqual([code, out.trimEnd().split('\n').at(-1)], [0, 'rollups/7: it is missing'])
+  })
+
   test('prints every field as JSON', async () => {
     const { out } = await run(['list', ...one, '--generations', '--format', 'json'])
     assert.deepEqual(JSON.parse(out), generationListing)

@@ -81,6 +81,11 @@ describe('a damaged checkpoint', () => {
     await commitCheckpoint(world)
     const named = world.keys('a/checkpoints/000000000013.').find(key => !/-\d+\.json/.test(key)) ?? assert.fail()
     flip(world, named)
+    const around = await verify(world)
+    assert.deepEqual([around.ok, around.problems.map(({ key }) => key)], [false, [named]])
+    assert.deepEqual(around.unreadable_generations, [])
+    // Without it, nothing takes the place of the checkpoint.
+    await world.storage.remove(commitKey('a', 13), never)
     const { ok, problems, unreadable_generations } = await verify(world)
     assert.deepEqual([ok, problems.map(({ key }) => key)], [false, [named]])
     assert.deepEqual(unreadable_generations, [{ from: 14, to: 26 }])

@@ -5,6 +5,7 @@ import { freshKey, incarnationKey, rereadKey } from '../incarnation.ts'
 import type { Manifest, ManifestPartition, ManifestTopic, Segment, SegmentList } from '../manifest.ts'
 import { refuseRepeatsOf } from '../refuse-repeats.ts'
 import { isInternalTopic } from '../scalars.ts'
+import { avoidedBy } from './avoided-damage.ts'
 import type { Head, State, TopicRow } from './change.ts'
 import { LOG_VERSION } from './document.ts'
 import type { Commit } from './documents.ts'
@@ -52,7 +53,9 @@ export function manifestOf(storage: Storage, opened: OpenedGeneration): Manifest
   // Without the rows, and the text that they come from: the manifest has them.
   const [state, checkpoint] = [{ topics: opened.state.topics }, { pages: opened.checkpoint?.pages ?? [] }]
   const lists = new SegmentLists(storage, { commit, ref, state, checkpoint, pending })
-  return checkedManifest(opened, (list, { segments }) => new LoggedList(lists, list, segments))
+  const manifest = checkedManifest(opened, (list, { segments }) => new LoggedList(lists, list, segments))
+  const avoided = avoidedBy(opened)
+  return avoided.length > 0 ? { ...manifest, avoided } : manifest
 }
 
 /** One for each partition: a closure would take twice the memory. */

@@ -1,5 +1,5 @@
 import { type Commit, MAX_LEVEL, type RollupRef } from './documents.ts'
-import { firstCommitOf } from './open-generation.ts'
+import { firstCommitOf } from './read-commit.ts'
 
 /** So many documents of a level become one of the next. */
 export const ROLL_UP = 8

@@ -7,10 +7,11 @@ import { LOG_VERSION, nameDocument, packDocument } from './document.ts'
 import type { CheckpointRef, Commit, PageRef } from './documents.ts'
 import { HeldChanges } from './held-changes.ts'
 import { changeKey, commitKey, parseCommitKey, rollupKey } from './keys.ts'
-import { firstCommitOf, type OpenedGeneration, openGeneration, readChange, readCommit } from './open-generation.ts'
+import type { OpenedGeneration } from './open-generation.ts'
+import { firstCommitOf, readChange, readCommit } from './read-commit.ts'
 import { readRollupSources } from './read-rollup-sources.ts'
 import { writeChange, writeOverflow } from './write-change.ts'
-import { sizeOf, writeCheckpoint } from './write-checkpoint.ts'
+import { sizeOf, writeCheckpoint, writeCheckpointOf } from './write-checkpoint.ts'
 
 /** What a commit says besides its change. */
 export type CommitFacts = Pick<Commit, 'tool_version' | 'run' | 'complete' | 'created_at' | 'started_at' | 'originals'>
@@ -44,6 +45,14 @@ export function startOf({ commit, ref, state, checkpoint }: OpenedGeneration): L
   const blake3 = (isKept ? commit.originals?.at(-1) : undefined) ?? ref.blake3
   const previous = { size: ref.size, blake3 }
   return { generation, state, chain: { checkpoint: named, rollups }, previous, checkpointBytes, pages }
+}
+
+/**
+ * Whether a writer has to begin with a checkpoint. Without one, later generations would need what is damaged, too: the commit of a generation that is read
+ * from `kept/`, a roll-up, or a checkpoint.
+ */
+export function needsCheckpoint({ ref, lost }: OpenedGeneration): boolean {
+  return lost.length > 0 || parseCommitKey(ref.key) === undefined
 }
 
 /**
@@ -82,6 +91,11 @@ export class CommitLog {
 
   get generation(): number {
     return this.#generation
+  }
+
+  /** Of the newest commit. */
+  get key(): string {
+    return commitKey(this.#backupId, this.#generation)
   }
 
   /** The checkpoint that the next commit names. */
@@ -153,10 +167,10 @@ export class CommitLog {
     try {
       const commit = { backup_id: this.#backupId, generation }
       const ref = { key: commitKey(this.#backupId, generation) }
-      const source = pending
-        ? { commit, ref, state, checkpoint: { pages: this.#pages }, pending }
-        : await openGeneration(this.#storage, this.#backupId, generation, signal)
-      const written = await writeCheckpoint(this.#storage, source, this.#newWriter(), signal, { onList })
+      const source = pending && { commit, ref, state, checkpoint: { pages: this.#pages }, pending }
+      const written = source
+        ? await writeCheckpoint(this.#storage, source, this.#newWriter(), signal, { onList })
+        : await writeCheckpointOf(this.#storage, commit, this.#newWriter(), signal, { onList })
       this.#chain = { checkpoint: written.ref, rollups: [] }
       this.#checkpointBytes = written.bytes
       this.#pages = written.pages

@@ -1,7 +1,7 @@
 import type { KafkaBackupError } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { damaged, unlessDamaged } from '../damage.ts'
-import { hashesOf, type ReadCommit, readOwnCommit } from './open-generation.ts'
+import { hashesOf, type ReadCommit, readOwnCommit } from './read-commit.ts'
 
 const help = 'One of the two belongs to another log: `kafka-backup verify --deep` names the generations that it hides.'
 

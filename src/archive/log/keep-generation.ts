@@ -4,10 +4,11 @@ import { damaged } from '../damage.ts'
 import { manifestOf } from './as-manifest.ts'
 import { writeState } from './copy-state.ts'
 import { LOG_VERSION, packDocument, withStableName } from './document.ts'
-import { type Commit, MAX_ORIGINALS } from './documents.ts'
+import type { Commit } from './documents.ts'
 import { findExchange, hashOfOwn } from './exchanged-commit.ts'
 import { changeKey, keptKey } from './keys.ts'
-import { hashesOf, openCommit, openGeneration, readKeptCommit } from './open-generation.ts'
+import { openCommit, openGeneration } from './open-generation.ts'
+import { hashesOf, originalsOf, readKeptCommit } from './read-commit.ts'
 import { writeOverflow } from './write-change.ts'
 
 /**
@@ -39,7 +40,7 @@ export async function keepGeneration(
     backup_id: backupId,
     generation,
     previous: null,
-    originals: hashesOf(opened).slice(-MAX_ORIGINALS),
+    originals: originalsOf(opened),
     ...start.chain,
   }
   const key = keptKey(backupId, generation)

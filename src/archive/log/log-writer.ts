@@ -54,8 +54,9 @@ export class LogWriter {
     const writer = new LogWriter(storage, options, base)
     const merging = writer.#merging
     if (merging && opened) await readTails(storage, opened, writer.#tails, merging.watchLists(), signal)
-    // Without a checkpoint, later generations would need what is damaged, too: the commit of one that is read from `kept/`, or a roll-up.
-    if (opened && (opened.lostRollup || parseCommitKey(opened.ref.key) === undefined)) await writer.checkpoint(signal)
+    // Without a checkpoint, later generations would need what is damaged, too: the commit of one that is read from `kept/`, a roll-up, or a checkpoint.
+    if (opened && (opened.lost.length > 0 || parseCommitKey(opened.ref.key) === undefined))
+      await writer.checkpoint(signal)
     return writer
   }
 

@@ -1,139 +1,39 @@
-import { hasCode, type KafkaBackupError } from '../../errors.ts'
-import { mapAhead } from '../../lib/read-ahead.ts'
+import { hasCode, KafkaBackupError } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { damaged, readNamed } from '../damage.ts'
-import type { NamedObject } from '../manifest.ts'
-import { assertChain, assertNamed } from './assert-documents.ts'
-import { applyChange, type Change, ChangedState, emptyState, type State } from './change.ts'
-import { type DecodeChange, decodeChange, decodeTopics } from './change-document.ts'
-import { ComposedChange, composeAll } from './compose-changes.ts'
-import { nameDocument, readDocument, readRecorded, unpackDocument, withoutLists } from './document.ts'
+import { unlessDamaged } from '../damage.ts'
+import { applyChange, type Change, emptyState, type State } from './change.ts'
+import { type DecodeChange, decodeChange } from './change-document.ts'
+import { ComposedChange } from './compose-changes.ts'
+import type { Checkpoint, CheckpointRef, Commit } from './documents.ts'
+import { findExchange } from './exchanged-commit.ts'
 import {
-  type ChangePart,
-  type Checkpoint,
-  type Commit,
-  changePartSchema,
-  checkpointSchema,
-  commitSchema,
-} from './documents.ts'
-import { commitKey, keptKey } from './keys.ts'
+  firstCommitOf,
+  hashesOf,
+  numbersBetween,
+  type ReadCommit,
+  readChange,
+  readCheckpoint,
+  readCommit,
+  readOwnCommit,
+  walkCommits,
+  walkDocuments,
+} from './read-commit.ts'
 
-const CONCURRENCY = 8
-
-/** A commit as it was read, with its own size and hash. */
-export interface ReadCommit {
-  commit: Commit
-  ref: NamedObject
-  /** What is wrong with the commit itself, where it is there and the one in `kept/` was read instead. */
-  damage?: KafkaBackupError
-}
+/** So many damaged checkpoints in a row are read around: each costs as much as opening one more generation. */
+export const MAX_LOST_CHECKPOINTS = 8
 
 /** A generation that can be read: its state is in memory, its segments are read page by page. */
 export interface OpenedGeneration extends ReadCommit {
   state: State
+  /** The one that the commit names, or an older one if that is damaged. */
   checkpoint: Checkpoint | undefined
   /** Everything behind the checkpoint as one change. */
   pending: Change
-  /** What is wrong with a roll-up that the commit names, where the commits that it was made of were read instead. */
-  lostRollup?: KafkaBackupError
+  /** What is wrong with checkpoints and roll-ups, where older documents and commits were read instead. */
+  lost: readonly KafkaBackupError[]
 }
 
-/** The commit of a generation, without what it names. Where retention has removed it and keeps the generation, another one takes its place. */
-export async function readCommit(
-  storage: Storage,
-  backupId: string,
-  generation: number,
-  signal: AbortSignal,
-): Promise<ReadCommit> {
-  let damage: KafkaBackupError
-  try {
-    return await readOwnCommit(storage, backupId, generation, signal)
-  } catch (error) {
-    if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
-    damage = error
-  }
-  const kept = await readKeptCommit(storage, backupId, generation, signal)
-  if (!kept) throw damage
-  // Retention that was interrupted has left both, and either is enough.
-  return hasCode(damage.cause, 'STORAGE_NOT_FOUND') ? kept : { ...kept, damage }
-}
-
-/** The commit itself: the one in `kept/` does not say what the generation has added, which later ones may need. */
-export async function readOwnCommit(
-  storage: Storage,
-  backupId: string,
-  generation: number,
-  signal: AbortSignal,
-): Promise<ReadCommit> {
-  const key = commitKey(backupId, generation)
-  return unpackCommit(await readNamed(storage, key, signal), key, backupId, generation)
-}
-
-/** What takes the place of a commit; undefined where there is nothing. */
-export async function readKeptCommit(
-  storage: Storage,
-  backupId: string,
-  generation: number,
-  signal: AbortSignal,
-): Promise<ReadCommit | undefined> {
-  const key = keptKey(backupId, generation)
-  try {
-    return await unpackCommit(await storage.read(key, signal), key, backupId, generation)
-  } catch (error) {
-    if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-    return undefined
-  }
-}
-
-async function unpackCommit(bytes: Buffer, key: string, backupId: string, generation: number): Promise<ReadCommit> {
-  const commit = await unpackDocument(commitSchema, bytes, key)
-  if (commit.backup_id !== backupId || commit.generation !== generation) {
-    throw damaged(key, `belongs to generation ${commit.generation} of backup \`${commit.backup_id}\``)
-  }
-  assertChain(commit, key)
-  return { commit, ref: nameDocument(key, bytes) }
-}
-
-/** The first generation whose commit a reader needs, in addition to roll-ups. */
-export function firstCommitOf({ checkpoint, rollups }: Pick<Commit, 'checkpoint' | 'rollups'>): number {
-  return (rollups.at(-1)?.to ?? checkpoint?.generation ?? 0) + 1
-}
-
-/** The hashes that a generation has in the locations that it came through. Two that share one are the same generation. */
-export function hashesOf({ commit, ref }: ReadCommit): string[] {
-  return [...(commit.originals ?? []), ref.blake3]
-}
-
-/** The whole change of a commit. */
-export async function readChange(
-  storage: Storage,
-  { commit, ref }: ReadCommit,
-  signal: AbortSignal,
-  decode: DecodeChange = decodeChange,
-): Promise<Change> {
-  const parts = await readParts(storage, commit.backup_id, commit.parts, signal, decode)
-  return composeAll([decode(commit.change, ref.key), ...parts])
-}
-
-/** The changes of documents that are parts of one, or the roll-ups of one range. */
-export async function readParts(
-  storage: Storage,
-  backupId: string,
-  documents: readonly NamedObject[],
-  signal: AbortSignal,
-  decode: DecodeChange = decodeChange,
-): Promise<Change[]> {
-  const changes: Change[] = []
-  for await (const change of walkDocuments(storage, backupId, documents, signal, decode)) changes.push(change)
-  return changes
-}
-
-function decodePart(part: ChangePart, key: string, backupId: string, decode: DecodeChange): Change {
-  if (part.backup_id !== backupId) throw damaged(key, `belongs to backup \`${part.backup_id}\``)
-  return decode(part.change, key)
-}
-
-/** Reads at most the documents that the commit names and the commits that no roll-up covers. */
+/** Reads at most the documents that the commit names and the commits that no roll-up covers, as long as none of them is damaged. */
 export async function openGeneration(
   storage: Storage,
   backupId: string,
@@ -144,23 +44,65 @@ export async function openGeneration(
   return openCommit(storage, await readCommit(storage, backupId, generation, signal), signal, decode)
 }
 
-/** The generation of a commit. Where a roll-up is damaged, the commits from its first one on are read instead, as long as all of them are there. */
+/**
+ * The generation of a commit. Where a roll-up is damaged, the commits from its first one on are read instead, as long as all of them are there. Where
+ * the checkpoint is damaged, the generation that it was made of is opened instead.
+ */
 export async function openCommit(
   storage: Storage,
   read: ReadCommit,
   signal: AbortSignal,
   decode: DecodeChange = decodeChange,
 ): Promise<OpenedGeneration> {
+  return openedOf(read, await gather(storage, read, { signal, decode, depth: 0 }))
+}
+
+/** The state of the generation before `firstCommitOf`, which the documents that a commit names hold: no commit is needed. */
+export async function openChain(storage: Storage, read: ReadCommit, signal: AbortSignal): Promise<OpenedGeneration> {
+  const { backup_id, checkpoint, rollups } = read.commit
+  const base = checkpoint ? await readCheckpoint(storage, backup_id, checkpoint, signal) : undefined
+  const whole = new ComposedChange()
+  await addRollups(storage, { backup_id, rollups }, whole, { signal, decode: decodeChange })
+  return openedOf(read, { base, whole, lost: [] })
+}
+
+type Base = Awaited<ReturnType<typeof readCheckpoint>> | undefined
+
+/** What a generation is put together from. */
+interface Gathered {
+  base: Base
+  /** Everything behind the base. */
+  whole: ComposedChange
+  lost: KafkaBackupError[]
+}
+
+interface Reading {
+  signal: AbortSignal
+  decode: DecodeChange
+  /** How many checkpoints were damaged so far. */
+  depth: number
+}
+
+function openedOf(read: ReadCommit, { base, whole: { change: pending }, lost }: Gathered): OpenedGeneration {
+  const state = applyChange(base?.state ?? emptyState, pending)
+  return { ...read, state, checkpoint: base?.checkpoint, pending, lost }
+}
+
+async function gather(storage: Storage, read: ReadCommit, reading: Reading): Promise<Gathered> {
+  const { base, before, lost } = await gatherBase(storage, read, reading)
   let { rollups } = read.commit
   let lostRollup: KafkaBackupError | undefined
   for (;;) {
+    const whole = new ComposedChange()
+    if (before) whole.add(before)
     try {
-      const opened = await openBehind(storage, read, rollups, signal, decode)
-      return lostRollup ? { ...opened, lostRollup } : opened
+      await addBehind(storage, read, rollups, whole, reading)
+      return { base, whole, lost: lostRollup ? [...lost, lostRollup] : lost }
     } catch (error) {
       if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
       const at = rollups.findIndex(one => one.documents.some(({ key }) => key === error.details.key))
       if (at < 0) throw lostRollup ?? error
+      if (lostRollup) lost.push(lostRollup)
       lostRollup = error
       rollups = rollups.slice(0, at)
     }
@@ -168,129 +110,73 @@ export async function openCommit(
 }
 
 /** With these roll-ups, and all commits behind the last of them. */
-async function openBehind(
+async function addBehind(
   storage: Storage,
   read: ReadCommit,
   rollups: Commit['rollups'],
-  signal: AbortSignal,
-  decode: DecodeChange,
-): Promise<OpenedGeneration> {
+  whole: ComposedChange,
+  { signal, decode }: Pick<Reading, 'signal' | 'decode'>,
+): Promise<void> {
   const { backup_id, generation, previous } = read.commit
-  const chain = { ...read.commit, rollups }
-  const { base, whole } = await readChain(storage, chain, signal, decode)
-  const between = numbersBetween(firstCommitOf(chain), generation)
+  await addRollups(storage, { backup_id, rollups }, whole, { signal, decode })
+  const between = numbersBetween(firstCommitOf({ ...read.commit, rollups }), generation)
   for await (const change of walkCommits(storage, backup_id, between, previous, signal, decode)) whole.add(change)
   whole.add(await readChange(storage, read, signal, decode))
-  return openedOf(read, base, whole)
 }
 
-/** The state of the generation before `firstCommitOf`, which the documents that a commit names hold: no commit is needed. */
-export async function openChain(storage: Storage, read: ReadCommit, signal: AbortSignal): Promise<OpenedGeneration> {
-  const { base, whole } = await readChain(storage, read.commit, signal, decodeChange)
-  return openedOf(read, base, whole)
-}
-
-type Base = Awaited<ReturnType<typeof readCheckpoint>> | undefined
-
-async function readChain(
+async function addRollups(
   storage: Storage,
-  { backup_id, checkpoint, rollups }: Commit,
-  signal: AbortSignal,
-  decode: DecodeChange,
-): Promise<{ base: Base; whole: ComposedChange }> {
-  const base = checkpoint ? await readCheckpoint(storage, backup_id, checkpoint, signal, decode) : undefined
-  const whole = new ComposedChange()
+  { backup_id, rollups }: Pick<Commit, 'backup_id' | 'rollups'>,
+  whole: ComposedChange,
+  { signal, decode }: Pick<Reading, 'signal' | 'decode'>,
+): Promise<void> {
   const documents = rollups.flatMap(one => one.documents)
   for await (const change of walkDocuments(storage, backup_id, documents, signal, decode)) whole.add(change)
-  return { base, whole }
 }
 
-function openedOf(read: ReadCommit, base: Base, { change: pending }: ComposedChange): OpenedGeneration {
-  const state = applyChange(base?.state ?? emptyState, pending)
-  return { ...read, state, checkpoint: base?.checkpoint, pending }
+/** The checkpoint; where it is damaged, an older one, and in `before` what the generation of the damaged one has more. */
+async function gatherBase(
+  storage: Storage,
+  read: ReadCommit,
+  reading: Reading,
+): Promise<{ base: Base; before?: Change; lost: KafkaBackupError[] }> {
+  const { backup_id, checkpoint } = read.commit
+  if (!checkpoint) return { base: undefined, lost: [] }
+  try {
+    return { base: await readCheckpoint(storage, backup_id, checkpoint, reading.signal, reading.decode), lost: [] }
+  } catch (error) {
+    if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
+    const older = await gatherOlder(storage, read, checkpoint, reading)
+    if (!older) throw unreadable(error)
+    return { base: older.base, before: older.whole.change, lost: [error, ...older.lost] }
+  }
 }
 
 /**
- * The changes of documents, in their order. The bytes of the next ones are read meanwhile; one at a time is decoded, because that takes
- * many times the memory where there are many partitions.
+ * The generation that a checkpoint was made of, from its own commit. Only the commit behind it shows that it is this one: after a repair, and in a copy, the
+ * checkpoint has a state that no commit before it has.
  */
-export async function* walkDocuments(
+async function gatherOlder(
   storage: Storage,
-  backupId: string,
-  documents: Iterable<NamedObject>,
-  signal: AbortSignal,
-  decode: DecodeChange = decodeChange,
-): AsyncGenerator<Change> {
-  const read = async (ref: NamedObject) => ({ ref, bytes: await readRecorded(storage, ref, signal) })
-  for await (const { ref, bytes } of mapAhead(oneByOne(documents), CONCURRENCY, read)) {
-    yield decodePart(
-      await unpackDocument(changePartSchema, bytes, ref.key, asTextFor(decode)),
-      ref.key,
-      backupId,
-      decode,
-    )
-  }
+  read: ReadCommit,
+  { generation }: CheckpointRef,
+  reading: Reading,
+): Promise<Gathered | undefined> {
+  if (reading.depth + 1 > MAX_LOST_CHECKPOINTS) return undefined
+  const { backup_id } = read.commit
+  const { signal } = reading
+  const isNext = read.commit.generation === generation + 1
+  const next = isNext ? read : await unlessDamaged(readOwnCommit(storage, backup_id, generation + 1, signal))
+  if (!next?.commit.previous || (!isNext && (await findExchange(storage, next, signal)))) return undefined
+  const own = await unlessDamaged(readCommit(storage, backup_id, generation, signal))
+  if (!own || !hashesOf(own).includes(next.commit.previous.blake3)) return undefined
+  return unlessDamaged(gather(storage, own, { ...reading, depth: reading.depth + 1 }))
 }
 
-/** Lists, which are most of a document, are not parsed for one that leaves them out. */
-function asTextFor(decode: DecodeChange): typeof withoutLists | undefined {
-  return decode === decodeTopics ? withoutLists : undefined
-}
-
-/** Changes of commits, read like documents. Each is the one that the next one names as the one before it; `last` is what the last of them must be. */
-export async function* walkCommits(
-  storage: Storage,
-  backupId: string,
-  generations: Iterable<number>,
-  last: Commit['previous'],
-  signal: AbortSignal,
-  decode: DecodeChange = decodeChange,
-): AsyncGenerator<Change> {
-  const read = async (generation: number) => {
-    const key = commitKey(backupId, generation)
-    return { generation, key, bytes: await readNamed(storage, key, signal) }
-  }
-  let before: NamedObject | undefined
-  // The last one that does not fit: only a commit that is the right one can say what comes before it.
-  let exchanged: NamedObject | undefined
-  for await (const { generation, key, bytes } of mapAhead(oneByOne(generations), CONCURRENCY, read)) {
-    const one = await unpackCommit(bytes, key, backupId, generation)
-    if (!isFollowed(before, one.commit.previous)) exchanged = before
-    if (!exchanged) yield await readChange(storage, one, signal, decode)
-    before = one.ref
-  }
-  if (!isFollowed(before, last)) exchanged = before
-  if (exchanged) throw damaged(exchanged.key, 'is not the commit that the next one follows')
-}
-
-function isFollowed(before: NamedObject | undefined, next: Commit['previous']): boolean {
-  return !before || before.blake3 === next?.blake3
-}
-
-async function* oneByOne<T>(items: Iterable<T>): AsyncGenerator<T> {
-  yield* items
-}
-
-/** One by one: how many there are is what the commit claims, and the first that is missing ends it. */
-export function* numbersBetween(first: number, end: number): Generator<number> {
-  for (let number = first; number < end; number++) yield number
-}
-
-/** A checkpoint and the state that it holds. */
-export async function readCheckpoint(
-  storage: Storage,
-  backupId: string,
-  ref: NamedObject & { generation: number },
-  signal: AbortSignal,
-  decode: DecodeChange = decodeChange,
-): Promise<{ checkpoint: Checkpoint; state: State }> {
-  const checkpoint = await readDocument(storage, checkpointSchema, ref, signal, asTextFor(decode))
-  if (checkpoint.backup_id !== backupId || checkpoint.generation !== ref.generation) {
-    throw damaged(ref.key, `belongs to generation ${checkpoint.generation} of backup \`${checkpoint.backup_id}\``)
-  }
-  assertNamed(checkpoint, ref.key)
-  const changed = new ChangedState(emptyState)
-  changed.apply(decode(checkpoint.change, ref.key))
-  for await (const change of walkDocuments(storage, backupId, checkpoint.parts, signal, decode)) changed.apply(change)
-  return { checkpoint, state: changed.state }
+function unreadable(error: KafkaBackupError): KafkaBackupError {
+  return new KafkaBackupError('ARCHIVE_DAMAGED', error.message, {
+    cause: error.cause ?? error,
+    help: 'Run `kafka-backup repair --dry-run`: it shows what the other objects of the backup still hold. Earlier generations may be intact.',
+    details: error.details,
+  })
 }

@@ -3,7 +3,7 @@ import type { DueRollup } from './chain.ts'
 import type { Change } from './change.ts'
 import { ComposedChange } from './compose-changes.ts'
 import type { Commit } from './documents.ts'
-import { readOwnCommit, walkCommits, walkDocuments } from './open-generation.ts'
+import { readOwnCommit, walkCommits, walkDocuments } from './read-commit.ts'
 
 interface RollupReader {
   storage: Storage

@@ -2,14 +2,8 @@ import { hasCode } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Segment } from '../manifest.ts'
 import { applyChange, applyParts, type Change, isBaseRange, type ListChange, noChange, type State } from './change.ts'
-import {
-  hashesOf,
-  type OpenedGeneration,
-  openChain,
-  openGeneration,
-  readChange,
-  readCommit,
-} from './open-generation.ts'
+import { type OpenedGeneration, openChain, openGeneration } from './open-generation.ts'
+import { hashesOf, readChange, readCommit } from './read-commit.ts'
 import { applyRowChange, type ListRow, zeroRow } from './row-change.ts'
 import { coverOf, type OpenBefore } from './salvage.ts'
 import { SegmentLists } from './segment-lists.ts'

@@ -3,10 +3,12 @@ import { runPool } from '../../lib/pool.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { problemOf } from '../damage.ts'
 import type { NamedObject } from '../manifest.ts'
+import { problemOfAvoided, problemOfReplaced } from './avoided-damage.ts'
 import { readDocument } from './document.ts'
 import { type Commit, changePartSchema } from './documents.ts'
+import { documentsOf, isIntact, judgeAll, type KnownCommit } from './judge-opening.ts'
 import { commitKey } from './keys.ts'
-import { firstCommitOf, hashesOf, readCheckpoint, readCommit } from './open-generation.ts'
+import { firstCommitOf, hashesOf, readCheckpoint, readCommit } from './read-commit.ts'
 import { readPage } from './segment-lists.ts'
 
 const CONCURRENCY = 8
@@ -14,13 +16,6 @@ const CONCURRENCY = 8
 export interface LogProblem {
   key: string
   problem: string
-}
-
-/** A commit that can be read, as far as other generations depend on it. */
-interface KnownCommit extends Pick<Commit, 'previous' | 'checkpoint' | 'rollups' | 'parts'> {
-  key: string
-  /** Its own, and those of the commits whose place it takes. */
-  hashes: readonly string[]
 }
 
 /** A state that a repair can begin with. */
@@ -35,7 +30,7 @@ export interface LogSurvey {
   generations: readonly number[]
   /** Those that cannot be opened, or whose segments cannot all be listed. */
   unreadable: number[]
-  /** Those that can be opened, while a roll-up that they name is damaged: the commits that it was made of are read instead. */
+  /** Those that can be opened, while a checkpoint or roll-up that they name is damaged: the commits that it was made of are read instead. */
   throughCommits: number[]
   problems: LogProblem[]
   /** Damaged commits that no generation needs: their own generation can be read from `kept/`. */
@@ -71,10 +66,10 @@ export async function surveyLog(
   })
   removeExchanged(generations, commits, bad)
   const lacking = await surveyDocuments(storage, backupId, [...commits.values()], bad, signal)
-  const judged = new Map(generations.map(one => [one, judgeOpening(one, commits, bad, backupId)]))
-  const closed = new Set(generations.filter(one => judged.get(one) === 'closed'))
-  const throughCommits = generations.filter(one => judged.get(one) === 'through commits')
-  const lacksPage = (one: number) => lacking.has(commits.get(one)?.checkpoint?.key ?? '')
+  const judged = judgeAll(generations, { commits, bad, lacking }, backupId)
+  const closed = new Set(generations.filter(one => judged.get(one)?.verdict === 'closed'))
+  const throughCommits = generations.filter(one => judged.get(one)?.verdict === 'through commits')
+  const lacksPage = (one: number) => lacking.has(judged.get(one)?.checkpoint ?? '')
   const unreadable = generations.filter(one => closed.has(one) || lacksPage(one))
   const whole = generations.findLast(one => !closed.has(one) && !lacksPage(one))
   const opens = generations.findLast(one => !closed.has(one))
@@ -91,31 +86,20 @@ export async function surveyLog(
     if (isReadable && !bad.has(key)) replaced.push({ key, problem })
     else bad.set(key, problem)
   }
-  const healed = rollupsOf(throughCommits, commits)
-  const needed = rollupsOf(closed, commits)
+  const healed = namedBy(throughCommits, commits)
+  const needed = namedBy(closed, commits)
   const problems = [...bad].map(([key, problem]) => {
     if (!healed.has(key) || needed.has(key)) return { key, problem }
-    return { key, problem: problemOfRollup(problem) }
+    return { key, problem: problemOfAvoided(key, problem) }
   })
   const isReadable = (one: number) => isIntact(one, commits, bad)
   return { generations, unreadable, throughCommits, problems, replaced, isReadable, bases }
 }
 
-/** Of a damaged roll-up. */
-export function problemOfRollup(problem: string): string {
-  return `${problem}; the commits that it was made of are read instead, as long as they are there`
-}
-
-/** The documents of all roll-ups that generations name. */
-function rollupsOf(generations: Iterable<number>, commits: ReadonlyMap<number, KnownCommit>): Set<string> {
-  const named = [...generations].flatMap(one => commits.get(one)?.rollups ?? [])
-  return new Set(named.flatMap(({ documents }) => documents.map(({ key }) => key)))
-}
-
-/** Of a damaged commit that retention has begun to replace. */
-export function problemOfReplaced(damage: KafkaBackupError, key: string, kept: string): string {
-  const problem = problemOf(damage, key)
-  return `${problem}; its generation is still readable through ${kept}, and the prune that removes old commits removes this one`
+/** The checkpoints and the documents of all roll-ups that generations name. */
+function namedBy(generations: Iterable<number>, commits: ReadonlyMap<number, KnownCommit>): Set<string> {
+  const known = [...generations].flatMap(one => commits.get(one) ?? [])
+  return new Set(known.flatMap(documentsOf).map(({ key }) => key))
 }
 
 /**
@@ -150,11 +134,6 @@ function newestNamed(
     if (documentsOf(commit).every(({ key }) => isFine(key))) newest = { generation, namedBy }
   }
   return newest
-}
-
-/** What a reader needs besides commits. */
-function documentsOf({ checkpoint, rollups }: Pick<Commit, 'checkpoint' | 'rollups'>): NamedObject[] {
-  return [...(checkpoint ? [checkpoint] : []), ...rollups.flatMap(({ documents }) => documents)]
 }
 
 /** Returns the checkpoints with a page that cannot be read. */
@@ -199,45 +178,6 @@ async function noteDamage(key: string, bad: Map<string, string>, read: () => Pro
     bad.set(at, problemOf(error, at))
     if (at !== key) bad.set(key, `${at} cannot be read`)
   }
-}
-
-/** The commit can be read, with all parts of its change. */
-function isIntact(
-  generation: number,
-  commits: ReadonlyMap<number, KnownCommit>,
-  bad: ReadonlyMap<string, string>,
-): boolean {
-  const commit = commits.get(generation)
-  return commit?.parts.every(({ key }) => !bad.has(key)) ?? false
-}
-
-/** Whether everything can be read that opening the generation takes. Notes commits that are missing, or are others. */
-function judgeOpening(
-  generation: number,
-  commits: ReadonlyMap<number, KnownCommit>,
-  bad: Map<string, string>,
-  backupId: string,
-): 'closed' | 'open' | 'through commits' {
-  const own = commits.get(generation)
-  if (!own || !isIntact(generation, commits, bad)) return 'closed'
-  const lost = own.rollups.findIndex(({ documents }) => documents.some(({ key }) => bad.has(key)))
-  const chain = lost < 0 ? own : { ...own, rollups: own.rollups.slice(0, lost) }
-  let isFine = documentsOf(chain).every(({ key }) => !bad.has(key))
-  let expected = own.previous
-  for (let before = generation - 1; before >= firstCommitOf(chain); before--) {
-    const commit = commits.get(before)
-    const key = commitKey(backupId, before)
-    if (commit?.key !== key || commit.hashes.at(-1) !== expected?.blake3) {
-      const isOther = commit?.key === key
-      const problem = isOther ? 'it is not the commit that the next one follows' : 'it is missing'
-      // Those that a roll-up covers may be gone, and nothing is wrong with that.
-      if (!bad.has(key) && before >= firstCommitOf(own)) bad.set(key, problem)
-      return 'closed'
-    }
-    isFine &&= isIntact(before, commits, bad)
-    expected = commit.previous
-  }
-  return !isFine ? 'closed' : lost < 0 ? 'open' : 'through commits'
 }
 
 /** Pure. Numbers that follow one another as ranges, both ends included. */

@@ -1,13 +1,19 @@
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { mapAhead } from '../../lib/read-ahead.ts'
 import type { Storage } from '../../storage/storage.ts'
+import type { AvoidedDamage } from '../damage.ts'
 import { assertRow } from './as-manifest.ts'
+import { avoidedBy } from './avoided-damage.ts'
 import { applyChange, type Change, type State } from './change.ts'
 import type { Commit } from './documents.ts'
-import { openGeneration, type ReadCommit, readChange, readCommit } from './open-generation.ts'
+import { openGeneration } from './open-generation.ts'
+import { type ReadCommit, readChange, readCommit } from './read-commit.ts'
 
 /** A generation with its state, or why it cannot be read. */
-export type WalkedGeneration = { generation: number } & ({ commit: Commit; state: State } | { error: KafkaBackupError })
+export type WalkedGeneration = { generation: number } & (
+  | { commit: Commit; state: State; avoided: AvoidedDamage[] }
+  | { error: KafkaBackupError }
+)
 
 const COMMITS_AHEAD = 4
 
@@ -21,7 +27,7 @@ export async function* walkGenerations(
   generations: readonly number[],
   signal: AbortSignal,
 ): AsyncGenerator<WalkedGeneration> {
-  let before: (ReadCommit & { state: State }) | undefined
+  let before: (ReadCommit & { state: State; avoided: AvoidedDamage[] }) | undefined
   const reading = mapAhead(inOrder(generations), COMMITS_AHEAD, generation =>
     readOne(storage, backupId, generation, generations[0] === generation, signal),
   )
@@ -30,16 +36,22 @@ export async function* walkGenerations(
       if (error) throw error
       before =
         read && change && before && read.commit.previous?.blake3 === before.ref.blake3
-          ? { ...read, state: applyChange(before.state, change) }
-          : await openGeneration(storage, backupId, generation, signal)
+          ? { ...read, state: applyChange(before.state, change), avoided: [] }
+          : await openOne(storage, backupId, generation, signal)
       for (const [list, row] of before.state.lists) assertRow(row, list, before.ref.key)
-      yield { generation, commit: before.commit, state: before.state }
+      yield { generation, commit: before.commit, state: before.state, avoided: before.avoided }
     } catch (cause) {
       if (!hasCode(cause, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw cause
       before = undefined
       yield { generation, error: cause }
     }
   }
+}
+
+async function openOne(storage: Storage, backupId: string, generation: number, signal: AbortSignal) {
+  const opened = await openGeneration(storage, backupId, generation, signal)
+  const { commit, ref, state } = opened
+  return { commit, ref, state, avoided: avoidedBy(opened) }
 }
 
 interface ReadAhead {

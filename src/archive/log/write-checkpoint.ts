@@ -16,6 +16,7 @@ import {
 import { createDocument, LOG_VERSION } from './document.ts'
 import type { CheckpointRef, PageRef } from './documents.ts'
 import { checkpointKey } from './keys.ts'
+import { openGeneration } from './open-generation.ts'
 import { diffRows, zeroRow } from './row-change.ts'
 import { writeOverflow } from './write-change.ts'
 
@@ -53,6 +54,18 @@ export async function writeCheckpoint(
     await renewPages(target, opened, { maxSegments, onList }, signal),
     signal,
   )
+}
+
+/** The same for a generation of which nothing is known: it is opened first. */
+export async function writeCheckpointOf(
+  storage: Storage,
+  { backup_id, generation }: { backup_id: string; generation: number },
+  writer: string,
+  signal: AbortSignal,
+  options: Partial<PageOptions> = {},
+): Promise<WrittenCheckpoint> {
+  const opened = await openGeneration(storage, backup_id, generation, signal)
+  return writeCheckpoint(storage, opened, writer, signal, options)
 }
 
 /** The same for a generation of version 1, whose lists are read one after the other. */

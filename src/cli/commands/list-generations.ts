@@ -54,11 +54,16 @@ function readLimit(text: string | undefined): number {
   throw usageError(`--limit ${JSON.stringify(text)} is not a whole number from 1`)
 }
 
-function formatListing({ generations, more }: GenerationListing, nowMs: number, style: OutputStyle): string[] {
+function formatListing(
+  { generations, more, warnings }: GenerationListing,
+  nowMs: number,
+  style: OutputStyle,
+): string[] {
   const broken = generations.filter(one => 'error' in one)
   const notes = [
     ...generations.flatMap(({ generation, hold }) => (hold ? [describeHold(generation, hold)] : [])),
     ...broken.map(one => `${style.bad(`generation ${one.generation}`)}: ${printable(one.error)}`),
+    ...warnings.map(one => style.warn(printable(one))),
     ...(more ? [style.dim('There are older generations; --limit lists more of them.')] : []),
   ]
   const rows = formatTable(columns(nowMs, style), generations, style)
