@@ -26,7 +26,7 @@ export async function openTarget(
   signal: AbortSignal,
   known?: NewestState,
 ): Promise<BackupTarget> {
-  const { storage, newRun, encryption } = parts
+  const { storage, newRun, encryption, onProgress } = parts
   const found = known ?? (await newestState(storage, backupId, signal))
   if (!found.isLog) {
     return {
@@ -36,7 +36,8 @@ export async function openTarget(
     }
   }
   const own = { backupId, newRun, nowMs: storeClock(parts), folderOf: encryption?.folderOf }
-  const log = await LogWriter.open(storage, found, own, signal)
+  const onWarning = (message: string) => onProgress({ type: 'warning', message })
+  const log = await LogWriter.open(storage, found, { ...own, onWarning }, signal)
   // What is rolled up counts from the next commit on, and this run may make one only.
   await log.tidy(signal)
   const afterCommit = (newest: Manifest, onProgress: OnProgress) => renewAll(parts, newest, onProgress)

@@ -156,7 +156,8 @@ async function commit(
   manifest: Omit<Manifest, 'format' | 'format_version'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const own = { newRun, nowMs: () => clock.now(), confirm: async () => await assertHeld?.() }
+  const onWarning = (message: string) => onProgress({ type: 'warning', message })
+  const own = { newRun, nowMs: () => clock.now(), confirm: async () => await assertHeld?.(), onWarning }
   const committed = await commitState(storage, base, manifest, own, signal)
   for (const message of await renewCopies(storage, committed, signal)) onProgress({ type: 'warning', message })
   onProgress({ type: 'committed', generation: committed.generation, complete: committed.complete })

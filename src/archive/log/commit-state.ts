@@ -18,6 +18,7 @@ interface StateParts {
   isQuick?: boolean
   /** How many segments at the start of lists go, in version 2. */
   cut?: ReadonlyMap<string, number>
+  onWarning?: ((message: string) => void) | undefined
 }
 
 /** The newest state without the segments of its lists, which take most of the memory where there are thousands of partitions. For a commit that `isQuick`. */
@@ -30,14 +31,14 @@ export async function commitState(
   storage: Storage,
   base: NewestState,
   manifest: Draft['manifest'],
-  { newRun, nowMs, confirm = async () => undefined, isCheckpoint = false, isQuick = false, cut }: StateParts,
+  { newRun, nowMs, confirm = async () => undefined, isCheckpoint = false, isQuick = false, cut, onWarning }: StateParts,
   signal: AbortSignal,
 ): Promise<Manifest> {
   if (!base.isLog) {
     const draft = { manifest, freshSegments: new Map(), attempt: 1, confirm }
     return (await commitGeneration(storage, draft, signal)).manifest
   }
-  const log = await LogWriter.open(storage, base, { backupId: manifest.backup_id, newRun, nowMs }, signal)
+  const log = await LogWriter.open(storage, base, { backupId: manifest.backup_id, newRun, nowMs, onWarning }, signal)
   // What is rolled up counts from this commit on.
   if (isCheckpoint) await log.checkpoint(signal)
   else if (!isQuick) await log.tidy(signal)

@@ -2,9 +2,8 @@ import type { Storage } from '../../storage/storage.ts'
 import type { Manifest, Segment } from '../manifest.ts'
 import { manifestFrom, stateOf } from './as-manifest.ts'
 import { type Change, emptyState, type State } from './change.ts'
-import { type CommitFacts, CommitLog, startOf } from './commit-log.ts'
+import { type CommitFacts, CommitLog, needsCheckpoint, startOf } from './commit-log.ts'
 import { DamagedSources, warningsOf } from './damaged-sources.ts'
-import { commitKey, parseCommitKey } from './keys.ts'
 import { ListTails } from './list-tails.ts'
 import { MergingLog } from './merging-log.ts'
 import type { OpenedGeneration } from './open-generation.ts'
@@ -12,6 +11,7 @@ import type { PackSet } from './pack-set.ts'
 import { type PieceOptions, type PiecePlaces, PieceStore } from './piece-store.ts'
 import { readFirstList, readList, readTails } from './read-lists.ts'
 import { beginLog } from './start-log.ts'
+import { writerWarnings } from './writer-warnings.ts'
 
 export interface LogOptions extends PiecePlaces {
   /** Small appends become pieces of packs, which are merged; absent where every append is a segment. */
@@ -51,12 +51,13 @@ export class LogWriter {
 
   static async open(storage: Storage, base: LogBase, options: LogOptions, signal: AbortSignal): Promise<LogWriter> {
     const { opened } = base
+    // Before anything is written.
+    if (options.onWarning)
+      for (const message of await writerWarnings(storage, options.backupId, base, signal)) options.onWarning(message)
     const writer = new LogWriter(storage, options, base)
     const merging = writer.#merging
     if (merging && opened) await readTails(storage, opened, writer.#tails, merging.watchLists(), signal)
-    // Without a checkpoint, later generations would need what is damaged, too: the commit of one that is read from `kept/`, a roll-up, or a checkpoint.
-    if (opened && (opened.lost.length > 0 || parseCommitKey(opened.ref.key) === undefined))
-      await writer.checkpoint(signal)
+    if (opened && needsCheckpoint(opened)) await writer.checkpoint(signal)
     return writer
   }
 
@@ -104,9 +105,9 @@ export class LogWriter {
     const log = this.#log ?? (await this.#begin(confirm, signal))
     if (!this.#merging) await confirm([])
     const result = await (this.#merging?.commit(facts, change, confirm, signal) ?? log.commit(facts, change, signal))
-    const { generation, state } = log
+    const { generation, state, key } = log
     const stated = { ...facts, backup_id: backupId, generation }
-    this.#describeNewest = () => manifestFrom(stated, state, commitKey(backupId, generation))
+    this.#describeNewest = () => manifestFrom(stated, state, key)
     return result
   }
 
