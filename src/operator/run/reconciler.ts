@@ -142,7 +142,7 @@ export class Reconciler {
     const { resource, nowMs } = situation
     const monotonicMs = clock.monotonic()
     const { ended, events } = withUnsure(plan, resource, memory)
-    memory.unsure = { status: plain(plan.status), ended, events }
+    memory.unsure = { before: plain(resource.status ?? {}), ended, events }
     const grace = startReportGrace(clock, signal)
     try {
       const written = await writeStatus(api, kind, resource, plan.status, memory, monotonicMs, grace.signal)
@@ -199,10 +199,14 @@ function isFirstWrite({ status }: Plan, { resource }: AnySituation, { written }:
   return written === undefined && !isDeepStrictEqual(plain(status), plain(resource.status ?? {}))
 }
 
-/** A status write without a response may have succeeded: then no plan reports its runs and events again. */
+/**
+ * A status write without a response may have succeeded: then no plan reports its runs and events again. Only the operator writes
+ * the status, so another one than before is that of one of its writes, of which there may have been several.
+ */
 function withUnsure(plan: Plan, { status = {} }: Resource, { unsure }: ResourceMemory): Pick<Plan, 'ended' | 'events'> {
-  if (unsure === undefined || !isDeepStrictEqual(unsure.status, plain(status))) return plan
-  return { ended: [...unsure.ended, ...plan.ended], events: [...unsure.events, ...plan.events] }
+  if (unsure === undefined || isDeepStrictEqual(unsure.before, plain(status))) return plan
+  const later = plan.ended.filter(({ run }) => !unsure.ended.some(one => one.run === run))
+  return { ended: [...unsure.ended, ...later], events: [...unsure.events, ...plan.events] }
 }
 
 function againAt({ recheckAtMs }: Plan, { refusal, drillRefusal }: ResourceMemory, nowMs: number): WorkResult {

@@ -19,8 +19,8 @@ export interface ResourceMemory {
   removed: Map<string, number>
   /** The status as it was sent, and what the server made of it; `isSeen` once the cache shows it. */
   written: { sent: ResourceStatus; resource: Resource; sinceMs: number; isSeen: boolean } | undefined
-  /** A status write without a response, with what is reported once it succeeded. */
-  unsure: { status: ResourceStatus; ended: EndedRun[]; events: KubeEvent[] } | undefined
+  /** A status write without a response: the status that it replaces, and what is reported once it succeeded. */
+  unsure: { before: ResourceStatus; ended: EndedRun[]; events: KubeEvent[] } | undefined
   /** The API server rejected a Job. No retry before this time, unless the spec changes. */
   refusal: { generation: number; problem: Problem; untilMs: number; times: number } | undefined
   /** The same for the Job of a drill, which must not block backups. */

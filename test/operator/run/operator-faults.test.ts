@@ -204,6 +204,45 @@ test('counts a Job that ended while no operator ran', async () => {
   await second.stop()
 })
 
+test('counts and reports the end of a run whose status was written before the API server went away', async () => {
+  const model = new OperatorModel()
+  let isCut = false
+  let isAway = false
+  const down = () => new KubeError('KUBE_UNREACHABLE', 'connection refused')
+  const operator = model.start({
+    planner: createPlanner('kafka-backup.dev', settings),
+    isHeld: ({ kind }) => isCut && kind === 'KafkaBackup',
+    around: async (_, act, __, call) => {
+      if (isOfElection(call)) return act()
+      if (isAway) throw down()
+      const result = await act()
+      if (!isCut || call.verb !== 'applyStatus') return result
+      isAway = true
+      throw down()
+    },
+  })
+  model.put('backup', 'orders', backupSpec)
+  await model.time.pass(1000)
+  isCut = true
+  model.endJob(model.jobs[0] as never, false)
+  // It tries several times meanwhile, later than the write that was accepted.
+  await model.time.pass(40_000)
+  assert.deepEqual([isAway, model.get('orders').status?.phase], [true, 'Failed'])
+  isCut = false
+  isAway = false
+  model.kube.nudge()
+  await model.time.pass(120_000)
+  const reported = [
+    ...model.told.filter(line => line.startsWith('ended')),
+    ...model.log.flatMap(({ fields }) => (fields as { reason?: string }).reason ?? []),
+  ]
+  assert.deepEqual(
+    reported.filter(one => one.includes('Failed')),
+    ['ended orders once Failed', 'BackupFailed'],
+  )
+  await operator.stop()
+})
+
 test('200 concurrent resources need a linear number of calls', async () => {
   const count = async (resources: number) => {
     const model = new OperatorModel()
