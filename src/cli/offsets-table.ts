@@ -106,6 +106,12 @@ const options: readonly OptionSpec[] = [
     description: 'the snapshot to roll back to, to compare with, or to delete',
   },
   {
+    name: 'snapshot-as',
+    value: text('id'),
+    description:
+      'for `reset` and `rollback`: the ID of the snapshot to write; if it exists, an earlier attempt wrote it, and it is kept',
+  },
+  {
     name: 'accept-plain-snapshot',
     description:
       'accept an unencrypted snapshot although keys are configured, such as one taken before encryption was set up',

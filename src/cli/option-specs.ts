@@ -101,6 +101,7 @@ export interface CommandOptions extends DrillOptions {
   topicMapping: string[]
   fromSnapshot?: string | undefined
   snapshotId?: string | undefined
+  snapshotAs?: string | undefined
   file?: string | undefined
   strict: boolean
   acceptPlainSnapshot: boolean

@@ -32,6 +32,8 @@ export interface OffsetsPlace {
   acceptsPlainSnapshot?: boolean
   /** A file that is the one snapshot, in place of those at the storage. */
   file?: { folder: string; name: string } | undefined
+  /** The ID of the snapshot that a reset or rollback writes; one that exists is of an earlier attempt. */
+  snapshotAs?: string
 }
 
 type OnSnapshot = (snapshotId: string) => void
@@ -148,7 +150,9 @@ class KafkaOffsetsSession implements OffsetsSession {
 
   async #run(plan: OffsetsPlan, book: SnapshotBook, onSnapshot: OnSnapshot, signal: AbortSignal): Promise<PlanReport> {
     const { runPlan } = await import('../offsets/run-plan.ts')
-    return runPlan(plan, { port: await this.#port(signal), book, onSnapshot }, signal)
+    const { snapshotAs } = this.#place
+    const parts = { port: await this.#port(signal), book, onSnapshot, ...(snapshotAs !== undefined && { snapshotAs }) }
+    return runPlan(plan, parts, signal)
   }
 
   async #port(signal: AbortSignal): Promise<OffsetsPort> {

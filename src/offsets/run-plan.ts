@@ -5,6 +5,7 @@ import { runPool } from '../lib/pool.ts'
 import { typeToSet } from './group-type.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 import { activeGroups, type OffsetsPlan, type PlannedGroup, type PlannedPosition } from './plan-reset.ts'
+import { assertSameCluster, type OffsetSnapshot } from './snapshot.ts'
 import type { SnapshotBook } from './snapshot-book.ts'
 import { snapshotPlanned } from './take-snapshot.ts'
 
@@ -30,6 +31,8 @@ export interface PlanReport {
 interface RunParts {
   port: OffsetsPort
   book: SnapshotBook
+  /** The ID of the snapshot, the same for every attempt; without it each attempt takes a new one. */
+  snapshotAs?: string
   /** Told as soon as the snapshot is durable, before anything is changed. */
   onSnapshot?: (snapshotId: string) => void
 }
@@ -42,15 +45,38 @@ interface RunParts {
 export async function runPlan(plan: OffsetsPlan, parts: RunParts, signal: AbortSignal): Promise<PlanReport> {
   refuseActive(plan)
   const { clusterId, strategy, groups } = plan
-  if (!groups.some(({ positions }) => positions.some(({ isChange }) => isChange))) {
-    return { clusterId, strategy, snapshotId: null, groups: groups.map(one => judge(one)) }
-  }
-  const reason = strategy === 'rollback' ? 'rollback' : 'reset'
-  const content = { reason, cluster_id: clusterId, groups: groups.map(snapshotPlanned) } as const
-  const { snapshot_id: snapshotId } = await parts.book.write(content, signal)
-  parts.onSnapshot?.(snapshotId)
+  const snapshotId = await keepPrevious(plan, parts, signal)
   const failures = await changeAll(groups, parts.port, signal)
   return { clusterId, strategy, snapshotId, groups: groups.map(one => judge(one, failures.get(one.now.group))) }
+}
+
+/**
+ * The snapshot to roll back to; null where nothing was or will be changed. That of an earlier attempt stays the one to roll back to,
+ * because what is read now may be what that attempt has set. What it does not contain is kept in another one.
+ */
+async function keepPrevious(
+  { clusterId, strategy, groups }: OffsetsPlan,
+  { book, snapshotAs, onSnapshot }: RunParts,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const earlier = snapshotAs === undefined ? undefined : await book.find(snapshotAs, signal)
+  if (earlier) assertSameCluster(earlier, clusterId)
+  if (groups.some(one => !isKept(one, earlier))) {
+    const reason = strategy === 'rollback' ? 'rollback' : 'reset'
+    const content = { reason, cluster_id: clusterId, groups: groups.map(snapshotPlanned) } as const
+    const { snapshot_id: snapshotId } = await book.write(content, signal, earlier ? undefined : snapshotAs)
+    onSnapshot?.(snapshotId)
+    if (!earlier) return snapshotId
+  }
+  if (earlier) onSnapshot?.(earlier.snapshot_id)
+  return earlier?.snapshot_id ?? null
+}
+
+/** Whether the snapshot contains all that changes. */
+function isKept({ now, positions }: PlannedGroup, snapshot: OffsetSnapshot | undefined): boolean {
+  const known = snapshot?.groups.find(({ group }) => group === now.group)
+  const kept = new Set([...(known?.positions ?? []), ...(known?.absent ?? [])].map(partitionKey))
+  return positions.every(one => !one.isChange || kept.has(partitionKey(one)))
 }
 
 function refuseActive(plan: OffsetsPlan): void {
@@ -71,6 +97,7 @@ async function changeAll(
 ): Promise<Map<string, KafkaBackupError>> {
   const failures = new Map<string, KafkaBackupError>()
   const changing = groups.filter(({ positions }) => positions.some(({ isChange }) => isChange))
+  if (changing.length === 0) return failures
   await runPool(changing, GROUPS_AT_ONCE, async planned => {
     try {
       await changeGroup(planned, port, signal)

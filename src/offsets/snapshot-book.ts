@@ -51,10 +51,11 @@ export class SnapshotBook {
     return this.#parts.storage.location
   }
 
-  /** Durable when it returns. */
+  /** Durable when it returns. Without an ID it gets a new one. */
   async write(
     content: Pick<OffsetSnapshot, 'reason' | 'cluster_id' | 'groups'>,
     signal: AbortSignal,
+    snapshotId?: string,
   ): Promise<OffsetSnapshot> {
     const { clock, newRun, toolVersion, storage, vault, onPlain } = this.#parts
     const createdAt = formatUtc(clock.now())
@@ -66,7 +67,7 @@ export class SnapshotBook {
       format: 'kafka-backup-offset-snapshot',
       format_version: 1,
       tool_version: toolVersion,
-      snapshot_id: `${stamp}-${newRun()}`,
+      snapshot_id: snapshotId ?? `${stamp}-${newRun()}`,
       created_at: createdAt,
       ...content,
     }
@@ -85,6 +86,16 @@ export class SnapshotBook {
     if (vault?.isExpected && !acceptsPlain) throw plainRefused(key, this.location)
     if (!vault?.isExpected) await onPlain?.(key, signal)
     return snapshot
+  }
+
+  /** Like `read`; undefined where there is none. */
+  async find(snapshotId: string, signal: AbortSignal): Promise<OffsetSnapshot | undefined> {
+    try {
+      return await this.read(snapshotId, signal)
+    } catch (error) {
+      if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
+      throw error
+    }
   }
 
   /** Newest first; one that cannot be read is among them, with the reason. */

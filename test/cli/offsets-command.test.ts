@@ -259,6 +259,8 @@ for (const [args, wrong] of [
   [['list', ...at, '--snapshot-id', 's1'], /--snapshot-id is not an option of `offsets list`/],
   [['rollback', ...at, '--path', '/x'], /pass --snapshot-id or --file/],
   [['rollback', ...at, '--file', 'y', '--snapshot-id', 's'], /either --snapshot-id or --file/],
+  [['snapshot', ...at, '--path', '/x', '--snapshot-as', 's'], /--snapshot-as is not an option of `offsets snapshot`/],
+  [['reset', ...at, '--file', 'y', '--snapshot-as', 's', ...asked, 'latest'], /either --file or --snapshot-as/],
   [['show', ...at], /pass --group/],
   [['explode', ...at], /explode/],
 ] as [string[], RegExp][]) {

@@ -58,6 +58,54 @@ test('a rollback leads back exactly, and can be undone in the same way', async (
   assert.deepEqual([nothing.snapshotId, nothing.groups[0]?.outcome], [null, 'unchanged'])
 })
 
+test('an attempt after one that was killed keeps its snapshot, also if nothing is left to change', async () => {
+  const fake = cluster(3)
+  const { book } = memoryBook()
+  const request = latest(['g*'], ['orders'])
+  const parts = { port: fake, book, snapshotAs: 'run-1' }
+  const killed = new AbortController()
+  fake.onChange = group => {
+    if (group !== 'g1') return
+    killed.abort(new Error('killed'))
+    throw new Error('killed')
+  }
+  await assert.rejects(runPlan(await planOffsets(request, fake, never), parts, killed.signal))
+  assert.deepEqual([fake.at('g0'), fake.at('g1')], [{ 'orders/0': 10, 'orders/1': 10 }, { 'orders/0': 1 }])
+  fake.onChange = () => undefined
+  const told: string[] = []
+  const onSnapshot = (id: string) => told.push(id)
+  const again = await runPlan(await planOffsets(request, fake, never), { ...parts, onSnapshot }, never)
+  const third = await runPlan(await planOffsets(request, fake, never), { ...parts, onSnapshot }, never)
+  assert.deepEqual([again.snapshotId, third.snapshotId, told], ['run-1', 'run-1', ['run-1', 'run-1']])
+  assert.equal((await book.list(never)).length, 1)
+  await runPlan(await planRollback(await book.read('run-1', never), [], fake, never), { port: fake, book }, never)
+  assert.deepEqual(
+    ['g0', 'g1', 'g2'].map(group => fake.at(group)),
+    [{ 'orders/0': 1 }, { 'orders/0': 1 }, { 'orders/0': 1 }],
+  )
+})
+
+test('an attempt keeps what the snapshot of the one before lacks in another snapshot', async () => {
+  const fake = cluster()
+  const { book } = memoryBook()
+  const parts = { port: fake, book, snapshotAs: 'run-1' }
+  await runPlan(await planOffsets(latest(['g*'], ['orders']), fake, never), parts, never)
+  fake.put('g1', { 'orders/0': 7 })
+  const told: string[] = []
+  const onSnapshot = (id: string) => told.push(id)
+  const again = await runPlan(
+    await planOffsets(latest(['g*'], ['orders']), fake, never),
+    { ...parts, onSnapshot },
+    never,
+  )
+  assert.deepEqual([again.snapshotId, told.length, told[1]], ['run-1', 2, 'run-1'])
+  const other = await book.read(told[0] ?? '', never)
+  assert.equal(other.groups.find(({ group }) => group === 'g1')?.positions[0]?.offset, 7n)
+  fake.clusterName = 'cluster-b'
+  const elsewhere = await planOffsets({ ...latest(['g*'], ['orders']), strategy: 'earliest' }, fake, never)
+  await assert.rejects(runPlan(elsewhere, parts, never), { code: 'OFFSETS_REFUSED' })
+})
+
 test('a rollback is for the cluster of the snapshot, and for groups that were read then', async () => {
   const fake = cluster(2)
   fake.put('g1', {}, { unreadable: new KafkaBackupError('KAFKA_DENIED', 'not yours') })

@@ -22,12 +22,14 @@ export async function withOffsets<T>(session: Session, work: (offsets: OffsetsSe
 }
 
 export async function placeOf(session: Session): Promise<OffsetsPlace> {
-  const { bootstrapServer, config, set, path, file, acceptPlainSnapshot } = session.options
+  const { bootstrapServer, config, set, path, file, snapshotAs, acceptPlainSnapshot } = session.options
   if (bootstrapServer !== undefined && config !== undefined) throw usage('pass either --bootstrap-server or --config')
   if (config === undefined && set.length > 0) throw usage('--set needs --config')
+  if (file !== undefined && snapshotAs !== undefined) throw usage('pass either --file or --snapshot-as')
   const own = {
     ...(path !== undefined && { storage: parseLocation(path) }),
     ...(file !== undefined && placeOfFile(file)),
+    ...(snapshotAs !== undefined && { snapshotAs }),
     ...(acceptPlainSnapshot && { acceptsPlainSnapshot: true }),
   }
   if (config !== undefined) {
@@ -79,18 +81,18 @@ const optionsOf: Record<OffsetAction, readonly (keyof CommandOptions)[]> = {
   list: ['group'],
   show: ['group', 'topic', 'partition'],
   plan: planning,
-  reset: [...planning, 'dryRun', 'yes'],
+  reset: [...planning, 'snapshotAs', 'dryRun', 'yes'],
   script: planning,
   snapshot: ['group'],
   snapshots: [],
-  rollback: ['snapshotId', 'group', 'dryRun', 'yes', 'acceptPlainSnapshot'],
+  rollback: ['snapshotId', 'snapshotAs', 'group', 'dryRun', 'yes', 'acceptPlainSnapshot'],
   verify: ['snapshotId', 'strict', 'acceptPlainSnapshot'],
   delete: ['snapshotId', 'yes'],
 }
 
 /** Refuses options that the action would ignore. */
 export function refuseOthers(action: OffsetAction, options: CommandOptions): void {
-  const others = [...planning, 'snapshotId', 'dryRun', 'strict', 'yes'] as const
+  const others = [...planning, 'snapshotId', 'snapshotAs', 'dryRun', 'strict', 'yes'] as const
   const given = others.filter(name => {
     const value = options[name]
     return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false

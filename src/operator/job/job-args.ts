@@ -22,7 +22,7 @@ function commandOf(controller: AnyController, spec: ResourceSpec, step: JobStep)
     case 'offset_reset':
       return [
         ['offsets', spec.dryRun ? 'plan' : 'reset'],
-        [...resetOptions(spec), ...(spec.dryRun ? [] : ['--yes'])],
+        [...resetOptions(spec), ...(spec.dryRun ? [] : [...one('snapshot-as', step.snapshotAs), '--yes'])],
       ]
     case 'offset_rollback':
       return rollbackCommand(spec, step)
@@ -87,11 +87,15 @@ function rollbackCommand(spec: ResourceSpec, step: JobStep): CommandLine {
     case 'rollback':
       return [
         ['offsets', operation],
-        [...snapshot, ...each('group', spec.groups), ...plain(spec), spec.dryRun ? '--dry-run' : '--yes'],
+        [...snapshot, ...each('group', spec.groups), ...plain(spec), ...rollbackOptions(spec, step)],
       ]
     default:
       return operation satisfies never
   }
+}
+
+function rollbackOptions({ dryRun }: ResourceSpec, { snapshotAs }: JobStep): string[] {
+  return dryRun ? ['--dry-run'] : [...one('snapshot-as', snapshotAs), '--yes']
 }
 
 function plain({ acceptPlainSnapshot }: ResourceSpec): string[] {

@@ -10,6 +10,8 @@ export interface JobStep {
   backupId: string
   /** The snapshot that a rollback leads to, where it comes from a `resetRef`. */
   snapshotId?: string
+  /** The snapshot that a reset or a rollback takes first, the same for all pods: a pod may be killed after it took one. */
+  snapshotAs?: string
 }
 
 /** What the pod of a step needs beyond what all pods have: pure, and free of secrets. */

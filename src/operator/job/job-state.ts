@@ -55,7 +55,7 @@ export interface JobTotals {
   gaps?: number
   /** Of a drill. */
   recoverySeconds?: number
-  /** From the first pod that reported one: a retry takes its snapshot after the reset. */
+  /** From the first pod that reported one: a retry keeps the snapshot of the first attempt. */
   snapshotId?: string
   report?: string
   /** Nothing was changed. */

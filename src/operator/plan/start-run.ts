@@ -49,8 +49,9 @@ function startStep(facts: Facts, run: string, dueMs: number, step: JobStep): Sta
   const { resource, referredSnapshotId, generation, nowMs } = facts
   const { purpose, backupId } = step
   const isRollback = purpose === 'main' && typeof referredSnapshotId === 'string'
+  const more = { ...(isRollback && { snapshotId: referredSnapshotId }), ...takenSnapshot(facts, run, dueMs) }
   return {
-    action: { type: 'start', run, step: { ...step, ...(isRollback && { snapshotId: referredSnapshotId }) }, dueMs },
+    action: { type: 'start', run, step: { ...step, ...more }, dueMs },
     live: {
       run,
       purpose,
@@ -64,6 +65,13 @@ function startStep(facts: Facts, run: string, dueMs: number, step: JobStep): Sta
       unseenUntilMs: undefined,
     },
   }
+}
+
+/** A name as snapshots have it: the time, and a part that is different for each run. */
+function takenSnapshot({ controller, resource }: Facts, run: string, dueMs: number): Pick<JobStep, 'snapshotAs'> {
+  if (controller !== 'offset_reset' && controller !== 'offset_rollback') return {}
+  const unique = jobName(resource, run, 'whole').slice(-8)
+  return { snapshotAs: `${compactTime(dueMs)}-${unique}` }
 }
 
 function newBackupId(facts: Facts, dueMs: number): string {

@@ -224,6 +224,19 @@ test('a rollback waits for the snapshot of the reset that it names', () => {
   assert.equal(start.step.snapshotId, 'snap-1')
 })
 
+test('all pods of a reset take the same snapshot, and another run another one', () => {
+  const takenBy = (annotations: Record<string, string>) => {
+    const resource = resourceOf({ strategy: 'earliest' })
+    const metadata = { ...resource.metadata, annotations }
+    const [start] = new Story({ ...resource, metadata }, { controller: 'offset_reset' }).plan(startMs, []).actions
+    assert.ok(start?.type === 'start')
+    return start.step.snapshotAs ?? ''
+  }
+  const [once, triggered] = [takenBy({}), takenBy({ 'kafka-backup.dev/trigger': '1' })]
+  assert.match(once, /^\d{8}t\d{6}z-[0-9a-f]{8}$/)
+  assert.notEqual(once, triggered)
+})
+
 test('the time of a condition changes only with its status', () => {
   const story = new Story(resourceOf({ schedule: '0 * * * *' }))
   story.plan(startMs)
