@@ -12,6 +12,9 @@ export interface JobStep {
   snapshotId?: string
   /** The snapshot that a reset or a rollback takes first, the same for all pods: a pod may be killed after it took one. */
   snapshotAs?: string
+  /** The spec that the Job is made of. */
+  generation?: number
+  specHash?: string
 }
 
 /** What the pod of a step needs beyond what all pods have: pure, and free of secrets. */

@@ -11,6 +11,9 @@ export interface JobState {
   backupId: string
   /** When the run was due, the same for all its Jobs; milliseconds since the epoch. */
   dueMs: number
+  /** The spec that it is made of; absent for a Job of an older version. */
+  generation?: number
+  specHash?: string
   createdMs: number
   /** It runs a continuous backup: failed pods are replaced without limit, except after errors that stall (`restartPolicies`). */
   isContinuous?: boolean

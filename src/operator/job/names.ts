@@ -83,6 +83,8 @@ export function jobAnnotations({ apiGroup, resource, run, step, dueMs }: JobIden
     [`${apiGroup}/shards`]: String(step.shards),
     [`${apiGroup}/backup-id`]: step.backupId,
     [`${apiGroup}/due`]: formatUtc(dueMs),
+    ...(step.generation !== undefined && { [`${apiGroup}/generation`]: String(step.generation) }),
+    ...(step.specHash !== undefined && { [`${apiGroup}/spec-hash`]: step.specHash }),
   }
 }
 

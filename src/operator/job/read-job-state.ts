@@ -37,10 +37,12 @@ export function readJobState(job: Job, pods: readonly Pod[], nowMs: number): Job
 function readIdentity(
   { metadata }: Job,
   createdMs: number,
-): Pick<JobState, 'run' | 'purpose' | 'stage' | 'shards' | 'backupId' | 'dueMs'> {
+): Pick<JobState, 'run' | 'purpose' | 'stage' | 'shards' | 'backupId' | 'dueMs' | 'generation' | 'specHash'> {
   const group = groupOf(metadata)
   const { annotations = {}, labels = {} } = metadata
   const stage = annotations[`${group}/stage`]
+  const generation = Number(annotations[`${group}/generation`])
+  const specHash = annotations[`${group}/spec-hash`]
   return {
     run: annotations[`${group}/run`] ?? '',
     purpose: purposes.find(one => one === labels[`${group}/purpose`]) ?? 'main',
@@ -48,6 +50,8 @@ function readIdentity(
     shards: Number(annotations[`${group}/shards`] ?? 1) || 1,
     backupId: annotations[`${group}/backup-id`] ?? '',
     dueMs: timeOf(annotations[`${group}/due`]) ?? createdMs,
+    ...(Number.isSafeInteger(generation) && { generation }),
+    ...(specHash !== undefined && { specHash }),
   }
 }
 

@@ -71,9 +71,15 @@ function openRuns({ before, jobs, resource, nowMs }: Facts, isOver: ReadonlySet<
     if (isOver.has(job.run)) continue
     const { run, purpose, name } = job
     const known = runs.get(run) ?? { run, purpose, job: name, startTime: formatTime(job.createdMs), ...unseen }
-    runs.set(run, { ...known, ...(job.backupId !== '' && { backupId: job.backupId }), jobs: [...known.jobs, job] })
+    const ofJob = { ...(job.backupId !== '' && { backupId: job.backupId }), ...(isFirst(known, job) && specOf(job)) }
+    runs.set(run, { ...known, ...ofJob, jobs: [...known.jobs, job] })
   }
   return [...runs.values()].map(run => ({ ...run, job: workingJob(run, jobName(resource, run.run, 'commit')) }))
+}
+
+/** Its spec is that of the run, whatever the status says: another leader may have made it before the spec changed. */
+function isFirst({ jobs }: LiveRun, { stage }: JobState): boolean {
+  return jobs.length === 0 && stage !== 'commit'
 }
 
 const unseen = { jobs: [], todo: undefined, unseenUntilMs: undefined } satisfies Partial<LiveRun>
@@ -149,7 +155,10 @@ interface RunEnd {
 }
 
 /** The spec that the run started with; absent for a run that an older version started. */
-export function specOf({ generation, specHash }: ActiveRun): Pick<ActiveRun, 'generation' | 'specHash'> {
+export function specOf({
+  generation,
+  specHash,
+}: Pick<ActiveRun, 'generation' | 'specHash'>): Pick<ActiveRun, 'generation' | 'specHash'> {
   return { ...(generation !== undefined && { generation }), ...(specHash !== undefined && { specHash }) }
 }
 

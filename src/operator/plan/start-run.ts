@@ -49,9 +49,10 @@ function startStep(facts: Facts, run: string, dueMs: number, step: JobStep): Sta
   const { resource, referredSnapshotId, generation, nowMs } = facts
   const { purpose, backupId } = step
   const isRollback = purpose === 'main' && typeof referredSnapshotId === 'string'
+  const specHash = hashSpec(resource.spec ?? {})
   const more = { ...(isRollback && { snapshotId: referredSnapshotId }), ...takenSnapshot(facts, run, dueMs) }
   return {
-    action: { type: 'start', run, step: { ...step, ...more }, dueMs },
+    action: { type: 'start', run, step: { ...step, ...more, generation, specHash }, dueMs },
     live: {
       run,
       purpose,
@@ -59,7 +60,7 @@ function startStep(facts: Facts, run: string, dueMs: number, step: JobStep): Sta
       startTime: formatTime(nowMs),
       ...(backupId !== '' && { backupId }),
       generation,
-      specHash: hashSpec(resource.spec ?? {}),
+      specHash,
       jobs: [],
       todo: undefined,
       unseenUntilMs: undefined,

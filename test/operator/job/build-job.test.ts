@@ -241,8 +241,10 @@ test('refuses template fields that belong to the operator, by name', () => {
 })
 
 test('reads the run of a Job from its labels and annotations', () => {
-  const { job } = build({ step: { purpose: 'verify', stage: 'shards', shards: 5, backupId: 'orders-ü' } })
-  const { run, purpose, stage, shards, backupId, dueMs, end, running } = readJobState(job, [], 0)
+  const spec = { generation: 7, specHash: '0123456789abcdef' }
+  const { job } = build({ step: { purpose: 'verify', stage: 'shards', shards: 5, backupId: 'orders-ü', ...spec } })
+  const { run, purpose, stage, shards, backupId, dueMs, generation, specHash, end, running } = readJobState(job, [], 0)
+  assert.deepEqual({ generation, specHash }, spec)
   assert.deepEqual(
     { run, purpose, stage, shards, backupId, end, running },
     {

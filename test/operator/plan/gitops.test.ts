@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ResourceSpec } from '../../../src/operator/crd/resource.ts'
+import type { JobState } from '../../../src/operator/job/job-state.ts'
 import { gitopsCases } from './gitops-cases.ts'
 import { endOf, hourMs, jobOf, resourceOf, Story, startMs } from './situation.ts'
 
@@ -33,6 +34,25 @@ test('Stalled names what a user has to do, also where the operator continues by 
   const failed = textOf('a restore that failed', 'Stalled')
   assert.match(failed, /set the trigger annotation, or create another resource\.$/)
   assert.doesNotMatch(failed, /change the spec/)
+})
+
+test('a spec that changed before the status showed its single run is reported', () => {
+  const spec = { topics: { include: ['orders'] } }
+  const [start] = new Story(resourceOf(spec), { controller: 'restore' }).plan(startMs).actions
+  assert.ok(start?.type === 'start')
+  const { generation, specHash } = start.step
+  assert.ok(generation !== undefined && specHash !== undefined)
+  const changed = resourceOf({ topics: { include: ['payments'] } })
+  const metadata = { ...changed.metadata, generation: 2 }
+  const readyAfter = (plans: JobState[][]) => {
+    const story = new Story({ ...changed, metadata }, { controller: 'restore' })
+    for (const [index, jobs] of plans.entries()) story.plan(startMs + index * 1000, jobs)
+    return story.status?.conditions?.find(({ type }) => type === 'Ready')?.reason
+  }
+  const job = jobOf(start.run, { generation, specHash })
+  const ended = { ...job, end: endOf() }
+  assert.equal(readyAfter([[job], [ended]]), 'SpecChanged', 'the status was not written')
+  assert.equal(readyAfter([[], [job], [ended]]), 'SpecChanged', 'another leader found the Job when it created it')
 })
 
 test('a spec that changed during its single run is reported until another run has used it', () => {
