@@ -62,7 +62,10 @@ async function checkTopics(
       const subject = `topic ${name}`
       if (errorCode === 3) {
         const allowed = options.missingTopics === 'warn'
-        return [{ subject, action: 'exists', allowed, detail: 'no such topic (backup.missing_topics decides)' }]
+        const detail = allowed
+          ? 'no such topic; the backup warns and copies the others (backup.missing_topics: warn)'
+          : 'no such topic; correct source.topics.include, or set backup.missing_topics: warn'
+        return [{ subject, action: 'exists', allowed, detail }]
       }
       const granted = permissions.get(name)
       if (!granted) return [{ subject, action: 'Describe', allowed: true, detail: NOT_REPORTED }]

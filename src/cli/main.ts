@@ -11,11 +11,12 @@ import type { Io } from './io.ts'
 import type { CommandOptions } from './option-specs.ts'
 import { outputStyleOf } from './output-style.ts'
 import { warnOverriddenOptions } from './overridden-options.ts'
-import { commandIn, parseCommandLine } from './program.ts'
+import { parseCommandLine } from './program.ts'
 import { openResultFile } from './result/result-file.ts'
 import { plainOutput, Screen } from './screen.ts'
 import { type RunCommand, Session } from './session.ts'
 import { terminalText } from './text.ts'
+import { commandIn } from './usage-error.ts'
 
 /** Runs the program: arguments in, exit code out. Every failure becomes a message and an exit code. */
 export async function main(argv: readonly string[], raw: Io, actions: Actions = realActions): Promise<number> {

@@ -1,6 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
 import { KafkaBackupError } from '../errors.ts'
-import { oneLine } from '../lib/one-line.ts'
 import { type CommandSpec, formatArgument } from './command-spec.ts'
 import { commandTable } from './command-table.ts'
 import { commonOptions, describeOption, formatFlags, help, version as versionOption } from './common-options.ts'
@@ -9,6 +8,7 @@ import { camelName, formatOperand, withOperands, withVariables } from './operand
 import type { CommandOptions, OptionSpec } from './option-specs.ts'
 import { type OutputStyle, outputStyleOf } from './output-style.ts'
 import { terminalText, withoutMarks } from './text.ts'
+import { usageError } from './usage-error.ts'
 
 /** The command to run. Help and version are handled while parsing. */
 type CommandLine = { exitCode: number } | { command: CommandSpec; options: CommandOptions }
@@ -38,7 +38,7 @@ function buildProgram(io: Io, version: string, onChosen: OnChosen): Command {
     .description('Back up Kafka topics byte for byte, restore them exactly, and verify both.')
     .version(version, formatFlags(versionOption), versionOption.description)
     .helpCommand('help [command]', 'show the help of a command')
-    .addHelpText('after', ['', style.bold('Examples:'), ...firstSteps, '', ...exitCodes].join('\n'))
+    .addHelpText('after', ['', style.bold('Examples:'), ...firstSteps, '', wrap(exitCodes, style)].join('\n'))
   for (const spec of commandTable) program.addCommand(buildCommand(spec, style, onChosen))
   for (const command of [program, ...program.commands]) setUp(command, io, style)
   return program
@@ -52,10 +52,8 @@ const firstSteps = [
   ['compare --config restore.yaml', 'compare the restored records with the backup'],
 ].map(([args = '', meaning]) => `  kafka-backup ${args.padEnd(33)} # ${meaning}`)
 
-const exitCodes = [
-  'Exit codes: 0 success, 1 failure, 2 wrong command line or job file, 3 damage or a difference found,',
-  '4 partial success, 5 conflict with another writer, 6 no record found (search), 130/143 interrupted.',
-]
+const exitCodes =
+  'Exit codes: 0 success, 1 failure, 2 wrong command line or job file, 3 damage or a difference found, 4 partial success, 5 conflict with another writer, 6 no record found (search), 130/143 interrupted.'
 
 function buildCommand(spec: CommandSpec, style: OutputStyle, onChosen: OnChosen): Command {
   const command = new Command(spec.name).summary(spec.summary).description(withoutMarks(spec.description))
@@ -81,7 +79,13 @@ function buildCommand(spec: CommandSpec, style: OutputStyle, onChosen: OnChosen)
   const exits =
     spec.exits === undefined
       ? []
-      : ['', style.bold('Exit codes:'), `  ${withoutMarks(spec.exits).replaceAll('; ', '\n  ')}`]
+      : [
+          '',
+          style.bold('Exit codes:'),
+          ...withoutMarks(spec.exits)
+            .split('; ')
+            .map(each => wrap(`  ${each}`, style, '    ')),
+        ]
   command.addHelpText('after', ['', style.bold('Examples:'), ...examples.slice(1), ...exits].join('\n'))
   return command.action((...args: unknown[]) => {
     const options = spec.isService ? asService(command) : command.opts()
@@ -91,14 +95,28 @@ function buildCommand(spec: CommandSpec, style: OutputStyle, onChosen: OnChosen)
   })
 }
 
+/** Wraps a text of the help; lines after the first are indented. */
+function wrap(text: string, style: OutputStyle, indent = ''): string {
+  const wrapped = new Command().createHelp().boxWrap(text, helpWidth(style.columns) - indent.length)
+  return wrapped.replaceAll('\n', `\n${indent}`)
+}
+
+function helpWidth(columns: number | undefined): number {
+  return Math.min(columns ?? 100, 100)
+}
+
 /** Commander knows only of the option where there is also an argument for it. */
 function assertRequired({ name, options, operands = [] }: CommandSpec, values: Record<string, unknown>): void {
   for (const { label, option: wanted } of operands) {
     const option = options.find(one => one.name === wanted && one.isRequired)
     if (option === undefined || values[camelName(wanted)] !== undefined) continue
-    throw new KafkaBackupError('USAGE', `${name} needs a ${label}: pass it as an argument or as --${wanted}`, {
-      help: `See \`kafka-backup ${name} --help\`.`,
-    })
+    throw new KafkaBackupError(
+      'USAGE',
+      `${name} needs a ${label.replace('-', ' ')}: pass it as an argument or as --${wanted}`,
+      {
+        help: `See \`kafka-backup ${name} --help\`.`,
+      },
+    )
   }
 }
 
@@ -140,8 +158,8 @@ function setUp(command: Command, io: Io, style: OutputStyle): void {
       writeErr: text => io.stderr.write(terminalText(text)),
       // The caller prints the error.
       outputError: () => undefined,
-      getOutHelpWidth: () => Math.min(io.stdout.columns ?? 100, 100),
-      getErrHelpWidth: () => Math.min(io.stderr.columns ?? 100, 100),
+      getOutHelpWidth: () => helpWidth(io.stdout.columns),
+      getErrHelpWidth: () => helpWidth(io.stderr.columns),
       getOutHasColors: () => style.hasColor,
       getErrHasColors: () => outputStyleOf(io.stderr, io.env).hasColor,
     })
@@ -229,24 +247,4 @@ function readOptions(
     delete given[single]
   }
   return given as unknown as CommandOptions
-}
-
-function usageError(error: CommanderError, argv: readonly string[]): KafkaBackupError {
-  const message = withoutLabel(oneLine(error.message, Number.POSITIVE_INFINITY))
-  const name = commandIn(argv)
-  return new KafkaBackupError(
-    'USAGE',
-    message,
-    name === undefined ? { help: 'See `kafka-backup --help`.' } : { help: `See \`kafka-backup ${name} --help\`.` },
-  )
-}
-
-/** Commander adds the label `error:` itself. */
-function withoutLabel(text: string): string {
-  return text.replace(/^error: /, '')
-}
-
-/** Only the first word is the command, because an action may have the name of another command. */
-export function commandIn(argv: readonly string[]): string | undefined {
-  return argv.find(word => commandTable.some(command => command.name === word))
 }

@@ -62,10 +62,28 @@ function toProblem(issue: z.core.$ZodIssue, tree: unknown, mode: Mode): Problem[
   }
 }
 
-/** A slip of the pen, or a key that belongs elsewhere in the job. */
+/** A slip of the pen, or a key that belongs elsewhere in the job, or to another kind of the same map. */
 function unknownKey(path: FieldPath, known: readonly string[], mode: Mode): Problem {
+  const allowed = known.join(', ')
   const near = nearMatch(String(path.at(-1)), known) ?? placeOfKey(path, mode)
-  return { path, about: 'field', wrong: 'is not a known key', allowed: known.join(', '), near }
+  if (near !== formatPath(path)) return { path, about: 'field', wrong: 'is not a known key', allowed, near }
+  const kinds = kindsWithKey(describedJobSchema(mode), path).join(' or ')
+  return { path, about: 'field', wrong: `is a key of ${kinds === '' ? 'another kind' : kinds} only`, allowed }
+}
+
+/** The fields that decide on the kinds of a map that have this key: `backend: filesystem`. */
+function kindsWithKey(schema: JsonSchema, path: FieldPath): string[] {
+  const [name = '', ...rest] = path.map(String)
+  const properties = (schema.properties ?? {}) as Record<string, JsonSchema>
+  const field = properties[name]
+  if (rest.length > 0 && field !== undefined) return kindsWithKey(field, rest)
+  const decisive = Object.entries(properties).find(([, { const: value }]) => value !== undefined)
+  if (field !== undefined) return decisive ? [`\`${decisive[0]}: ${decisive[1].const}\``] : []
+  return variantsOf(schema).flatMap(kind => kindsWithKey(kind, path))
+}
+
+function variantsOf(schema: JsonSchema): JsonSchema[] {
+  return ['oneOf', 'anyOf'].flatMap(key => (schema[key] ?? []) as JsonSchema[])
 }
 
 /** The field that says which kind a map is has another value, or is not there, perhaps for a slip in its name. */
@@ -144,10 +162,9 @@ function placeOfKey(path: FieldPath, mode: Mode): string | undefined {
 
 /** Sections and fields; items of lists are left out, since a path to one needs an index. */
 function listPaths(schema: JsonSchema, at: readonly string[]): string[][] {
-  const kinds = ['oneOf', 'anyOf'].flatMap(key => (schema[key] ?? []) as JsonSchema[])
   const own = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, field]) => {
     const path = [...at, name]
     return [path, ...listPaths(field, path)]
   })
-  return [...own, ...kinds.flatMap(kind => listPaths(kind, at))]
+  return [...own, ...variantsOf(schema).flatMap(kind => listPaths(kind, at))]
 }

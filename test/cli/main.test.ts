@@ -66,6 +66,18 @@ describe('a bad command line', () => {
     )
   })
 
+  test('names the commands that have an option which this one lacks', async () => {
+    const { code, err } = await run(['backup', 'job.yaml', '--deep'])
+    const help = 'The commands with this option: verify, repair. See `kafka-backup backup --help`.'
+    assert.deepEqual([code, err], [2, `error: backup has no option --deep\nhelp: ${help} (USAGE)\n`])
+  })
+
+  test('asks for an option after the command where it is before it', async () => {
+    const { code, err } = await run(['--no-progress', 'list', '/backups'])
+    const help = 'Options follow the command: `kafka-backup list --no-progress`. See `kafka-backup list --help`.'
+    assert.deepEqual([code, err], [2, `error: --no-progress is before the command list\nhelp: ${help} (USAGE)\n`])
+  })
+
   const wrong: Record<string, string[]> = {
     'an unknown command': ['lst'],
     'a missing job file': ['backup'],

@@ -179,6 +179,14 @@ backup:
     ])
   })
 
+  test('names the backends that have a key which this one lacks', () => {
+    const keys = 'allowed: backend, path, prefix, file_mode'
+    assert.deepEqual(errorsOf(`${minimalJob}  bucket: acme\n  region: eu\n`), [
+      `storage.bucket: is a key of \`backend: s3\` or \`backend: gcs\` only; ${keys} [line 10]`,
+      `storage.region: is a key of \`backend: s3\` only; ${keys} [line 11]`,
+    ])
+  })
+
   test('is not misled by a key that every object has', () => {
     const keys = ['__proto__', 'constructor', 'toString']
     for (const key of keys) assert.match(errorsOf(`${minimalJob}${key}: {a: 1}\n`).join(), /is not a known key/)

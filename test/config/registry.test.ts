@@ -181,7 +181,7 @@ describe('a schema registry', () => {
     'auth without a type': ['auth: {username: u}', ['auth.type: is required; allowed: basic, mtls, oauth']],
     'a field of another type of auth': [
       'auth: {type: basic, username: u, password: p, scope: s}',
-      ['auth.scope: is not a known key; allowed: type, username, password, tls'],
+      ['auth.scope: is a key of `type: oauth` only; allowed: type, username, password, tls'],
     ],
     'a url that is none': ['url: registry:8081', ['url: the value is not a URL of http or https']],
     'an unknown strategy': [

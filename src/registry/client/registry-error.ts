@@ -109,9 +109,33 @@ function parseRetryAfter(text: string | undefined, nowMs: number): number {
 export function classifyFailure(error: unknown, where: string): KafkaBackupError {
   if (error instanceof KafkaBackupError) return error
   const { code = '', message } = error as NodeJS.ErrnoException
-  const why = code === '' || error instanceof HttpTimeout ? message : `${code} (${message})`
+  const why = code === '' || error instanceof HttpTimeout ? message : explainCode(code, message)
   const kind = error instanceof AnswerTooLong ? 'REGISTRY_PROTOCOL' : kindOf(code)
-  return new KafkaBackupError(kind, `${where} failed: ${why}`, { cause: error })
+  const help = isNotTls.test(message) ? noTlsHelp : undefined
+  return new KafkaBackupError(kind, `${where} failed: ${why}`, { cause: error, help })
+}
+
+const meanings: Record<string, string> = {
+  ECONNREFUSED: 'the server refused the connection',
+  ECONNRESET: 'the server closed the connection',
+  ENOTFOUND: 'the host name cannot be resolved',
+  EAI_AGAIN: 'the host name cannot be resolved',
+  EHOSTUNREACH: 'the server cannot be reached over the network',
+  ENETUNREACH: 'the server cannot be reached over the network',
+}
+/** OpenSSL's words for an answer in plain text. */
+const isNotTls = /wrong version number|http request|packet length too long/
+const noTlsHelp = 'Use `http://` in `enterprise.schema_registry.url`, or the TLS port of the registry.'
+
+function explainCode(code: string, message: string): string {
+  if (message.includes('before secure TLS connection was established')) {
+    return `the server closed the connection during the TLS handshake; it may not speak TLS (${code})`
+  }
+  if (isNotTls.test(message)) return `the server does not speak TLS (${code})`
+  // Of OpenSSL's chain of numbers, functions and files, only the reason is for the reader.
+  const reason = /:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1] ?? message
+  const meaning = meanings[code]
+  return meaning === undefined ? `${code} (${reason})` : `${meaning} (${code})`
 }
 
 /** By Node's code. `HPE_` are those of bytes that are not HTTP. */

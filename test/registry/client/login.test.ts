@@ -67,7 +67,8 @@ describe('the login at a registry', () => {
       clock.pass(11_000)
       await assert.rejects(client.call({ path: '/subjects' }, never), {
         code: 'REGISTRY_UNREACHABLE',
-        message: /^the token endpoint http:\/\/127\.0\.0\.1:\d+\/token failed: ECONNREFUSED/,
+        message:
+          /^the token endpoint http:\/\/127\.0\.0\.1:\d+\/token failed: the server refused the connection \(ECONNREFUSED\)$/,
       })
     })
 
