@@ -254,7 +254,7 @@ function judgeDrills(
     return [{ level: 'warning', kind: 'drill_unknown', message, action: drillAction(summary, at) }]
   }
   if (proven && !('finished_at' in proven && isOldProof(proven.finished_at, nowMs))) return []
-  const message = proven ? `no restore was tried for ${PROOF_DAYS} days` : 'no restore of it was ever tried'
+  const message = proven ? `no successful drill for ${PROOF_DAYS} days` : 'never proven by a drill'
   return [{ level: 'notice', kind: 'not_drilled', message, action: drillAction(summary, at) }]
 }
 

@@ -152,8 +152,7 @@ export function parseTime(value: unknown): bigint | Complaint {
   if (typeof value === 'number' || /^-?\d+$/.test(String(value))) return parseEpoch(Number(value))
   const [, date, minutes, seconds = ':00', fraction = '', offset] = written.exec(String(value)) ?? []
   if (date === undefined) return { wrong: 'is not a time' }
-  if (minutes === undefined)
-    return { wrong: 'is a day without a time; for its midnight in UTC put T00:00:00Z behind it' }
+  if (minutes === undefined) return { wrong: 'is a day without a time; for midnight UTC, append T00:00:00Z' }
   const clock = `${date}T${minutes}${seconds}`
   if (offset === undefined) {
     return { wrong: 'has no time zone; put a Z behind it if it is in UTC, or else its offset, such as +02:00' }

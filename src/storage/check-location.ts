@@ -94,7 +94,9 @@ async function checkFolder(root: string): Promise<LocationCheck[]> {
     return [{ action: 'read', allowed: false, detail }]
   }
   const canRead = await may(existing, constants.R_OK | constants.X_OK)
-  const writeFault = await findWriteFault(existing)
+  const fix = existing === root ? 'Make it' : `Create ${root} and make it`
+  const advice = `${fix} writable for the user of this process, or choose another location`
+  const writeFault = await findWriteFault(existing, advice)
   const created = existing === root ? '' : ` (${root} will be created in it)`
   return [
     { action: 'read', allowed: canRead, detail: canRead ? existing : `${existing} cannot be read` },
@@ -108,7 +110,7 @@ async function findFolderFault(path: string): Promise<string | undefined> {
   return found.isDirectory() ? undefined : `${path} is a file, not a folder`
 }
 
-async function findWriteFault(folder: string): Promise<string | undefined> {
+async function findWriteFault(folder: string, advice: string): Promise<string | undefined> {
   try {
     await rmdir(await mkdtemp(join(folder, '.kafka-backup-check-')))
     return undefined
@@ -116,7 +118,7 @@ async function findWriteFault(folder: string): Promise<string | undefined> {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     // The parent exists: file systems such as /proc do not support creating folders.
     if (code === 'ENOENT') return `no folder can be created in ${folder}: its file system does not allow it`
-    return `${folder} is not writable (${code})`
+    return `${folder} is not writable (${code}). ${advice}`
   }
 }
 

@@ -110,7 +110,18 @@ describe('init with options', () => {
     const written = await run([...options, '--no-check'])
     assert.equal(written.code, 0, written.err)
     assert.match(written.text ?? '', /password: \$\{KAFKA_PASSWORD\}/)
-    assert.match(written.out, /in the PATH of cron and KAFKA_PASSWORD is set there/)
+    assert.match(written.out, /in the PATH of cron and KAFKA_PASSWORD set there/)
+  })
+
+  test('shows only comments and commands as next steps on a narrow terminal', async () => {
+    const io = new FakeIo({ columns: 60, env: { NO_COLOR: '1' } })
+    await main(['init', '--bootstrap-server', 'k:9092', '-p', '/b', '--no-check', '--yes'], io, fakeActions())
+    const steps = io.stdout.text.trimEnd().split('\n').slice(1)
+    assert.ok(steps.some(line => /^ {2}# .*PATH of cron/.test(line)))
+    assert.deepEqual(
+      steps.filter(line => !/^ {2}(# |kafka-backup |\(crontab )/.test(line)),
+      [],
+    )
   })
 
   test('lets cron start in this folder if the job has relative paths', async () => {

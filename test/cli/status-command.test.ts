@@ -13,7 +13,7 @@ const stale: BackupStatus = {
   level: 'critical',
   findings: [
     { level: 'critical', kind: 'stale', message: 'the last commit is 3 d old', action: 'check the schedule' },
-    { level: 'notice', kind: 'not_drilled', message: 'no restore of it was ever tried', action: 'run a drill' },
+    { level: 'notice', kind: 'not_drilled', message: 'never proven by a drill', action: 'run a drill' },
   ],
 }
 const damaged: BackupStatus = {

@@ -31,7 +31,7 @@ describe('a time', () => {
       /^has no time zone; put a Z behind it if it is in UTC, or else its offset/,
     ],
     'without a zone and seconds': ['2026-01-31 08:00', /^has no time zone/],
-    'of a whole day': ['2026-01-31', /^is a day without a time; for its midnight in UTC put T00:00:00Z behind it$/],
+    'of a whole day': ['2026-01-31', /^is a day without a time; for midnight UTC, append T00:00:00Z$/],
     'in seconds': [1_769_846_400, /^is before March 1973 in milliseconds since 1970: does it count seconds\?$/],
     'in microseconds': [1_769_846_400_000_000, /^is after the year 9999 .* does it count microseconds\?$/],
     'below 0': [-1, /^is before March 1973/],
@@ -84,7 +84,7 @@ describe('the time window of a restore', () => {
       'allowed: an ISO 8601 time with Z or an offset, such as 2026-01-31T08:00:00Z, or milliseconds since 1970'
     assert.equal(
       start,
-      `restore.time_window_start: "2026-01-31" is a day without a time; for its midnight in UTC put T00:00:00Z behind it; ${allowed} [line 9]`,
+      `restore.time_window_start: "2026-01-31" is a day without a time; for midnight UTC, append T00:00:00Z; ${allowed} [line 9]`,
     )
     assert.match(end, /^restore\.time_window_end: "2026-01-31T08:00" has no time zone; .* \[line 10\]$/)
   })

@@ -191,7 +191,7 @@ describe('logins and certificates are renewed during a run', () => {
       tokens.refusal = undefined
       await assert.rejects(attempt(oauth({ ca_cert: join(folder, 'server.pem') })), {
         code: 'KAFKA_TLS',
-        message: /the certificate of the token endpoint localhost:\d+ comes from an authority that is not trusted/,
+        message: /the certificate of the token endpoint localhost:\d+ is signed by a CA that is not trusted/,
         help: /security\.sasl\.oauth\.ca_cert/,
       })
       await assert.rejects(attempt(oauth({ token_url: 'https://localhost:1/token' })), {

@@ -34,14 +34,14 @@ describe('uses the protocol of the job, and names a listener that expects anothe
       server: () => kafka.at('TLS'),
       security: () => ({ protocol: 'SSL' }),
       code: 'KAFKA_TLS',
-      message: /the certificate of 127\.0\.0\.1:\d+ comes from an authority that is not trusted/,
+      message: /the certificate of 127\.0\.0\.1:\d+ is signed by a CA that is not trusted/,
       help: /Set `security\.tls\.ca_cert`/,
     },
     'a server certificate of another CA': {
       server: () => kafka.at('UNKNOWNCA'),
       security: ssl,
       code: 'KAFKA_TLS',
-      message: /comes from an authority that is not trusted/,
+      message: /is signed by a CA that is not trusted/,
       help: /Put the CA .* `security\.tls\.ca_cert`/,
     },
     'a server certificate that has expired': {
@@ -118,28 +118,28 @@ describe('uses the protocol of the job, and names a listener that expects anothe
       server: () => kafka.at('SASL'),
       security: () => undefined,
       code: 'KAFKA_AUTH',
-      message: /asks for a login, and the job has none; it takes .*SCRAM-SHA-512/,
+      message: /requires a login, and the job has none; it accepts .*SCRAM-SHA-512/,
       help: /`security\.sasl`/,
     },
     'no login at a SASL listener with TLS': {
       server: () => kafka.at('SASLTLS'),
       security: ssl,
       code: 'KAFKA_AUTH',
-      message: /asks for a login, and the job has none; it takes .*PLAIN/,
+      message: /requires a login, and the job has none; it accepts .*PLAIN/,
       help: /SASL_SSL/,
     },
     'a login at a listener that takes none': {
       server: plainListener,
       security: () => ({ protocol: 'SASL_PLAINTEXT', sasl: scram }),
       code: 'KAFKA_AUTH',
-      message: /takes no login, and the job has one \(SCRAM-SHA-512\)/,
+      message: /accepts no login, and the job has one \(SCRAM-SHA-512\)/,
       help: /without `security\.sasl`/,
     },
     'a mechanism that is not enabled': {
       server: () => kafka.at('SASLTLS'),
       security: () => ({ protocol: 'SASL_SSL', tls: tls(), sasl: { mechanism: 'AWS_MSK_IAM' } }),
       code: 'KAFKA_AUTH',
-      message: /does not take AWS_MSK_IAM; it takes PLAIN, SCRAM-SHA-512, SCRAM-SHA-256/,
+      message: /does not accept AWS_MSK_IAM; it accepts PLAIN, SCRAM-SHA-512, SCRAM-SHA-256/,
       help: /`security\.sasl\.mechanism`/,
     },
     'a wrong password with PLAIN': {
@@ -196,7 +196,7 @@ describe('uses the protocol of the job, and names a listener that expects anothe
         NODE_TLS_REJECT_UNAUTHORIZED: '0',
       })
       assert.equal(exitCode, 1)
-      assert.match(stderr, /comes from an authority that is not trusted/)
+      assert.match(stderr, /is signed by a CA that is not trusted/)
       assert.match(stderr, /KAFKA_TLS/)
     }))
 

@@ -36,7 +36,7 @@ export async function answer(session: Session, question: string, option: string,
   const { yes } = session.options
   if (yes || !session.canAsk) {
     if (proposed !== undefined) return proposed
-    throw usageError(`pass ${option}: ${yes ? 'there is no proposal for it' : 'there is no terminal to ask on'}`)
+    throw usageError(`pass ${option}: ${yes ? 'it has no default' : 'there is no terminal to ask on'}`)
   }
   for (;;) {
     const text = (await session.question(`${question}${proposed ? ` [${proposed}]` : ''}: `)).trim()

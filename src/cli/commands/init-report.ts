@@ -154,14 +154,15 @@ function cronLine(cron: string, { security }: Connection, file = 'backup.yaml'):
 }
 
 function cronNeeds({ secrets }: Connection): string {
-  const path = 'after kafka-backup is in the PATH of cron'
+  const path = 'with kafka-backup in the PATH of cron'
   const names = secrets.map(({ variable }) => variable).join(' and ')
-  return names === '' ? path : `${path} and ${names} is set there`
+  return names === '' ? path : `${path} and ${names} set there`
 }
 
 function formatNext(steps: readonly NextStep[], style: OutputStyle): string[] {
   return steps.flatMap(({ command, meaning }) => [
-    ...formatText(printable(`# ${meaning}`), style, '  ').map(line => style.dim(line)),
+    // Each line is a comment, because a user copies the block into a shell.
+    ...formatText(printable(meaning), style, '  # ').map(line => style.dim(line)),
     `  ${printable(command)}`,
   ])
 }

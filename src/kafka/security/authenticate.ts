@@ -46,7 +46,7 @@ export async function askForMechanisms(call: Call): Promise<string[] | undefined
 export function loginMissing(name: string, mechanisms: readonly string[]): KafkaBackupError {
   return new KafkaBackupError(
     'KAFKA_AUTH',
-    `the listener at ${name} asks for a login, and the job has none; it takes ${mechanisms.join(', ')}`,
+    `the listener at ${name} requires a login, and the job has none; it accepts ${mechanisms.join(', ')}`,
     { help: 'Set `security.protocol` to SASL_SSL or SASL_PLAINTEXT, and `security.sasl`.' },
   )
 }
@@ -58,12 +58,12 @@ function refusedHandshake(
 ): KafkaBackupError {
   const at = `the listener at ${endpoint.host}:${endpoint.port}`
   if (errorCode === UNSUPPORTED_SASL_MECHANISM) {
-    return new KafkaBackupError('KAFKA_AUTH', `${at} does not take ${name}; it takes ${mechanisms.join(', ')}`, {
+    return new KafkaBackupError('KAFKA_AUTH', `${at} does not accept ${name}; it accepts ${mechanisms.join(', ')}`, {
       help: 'Set `security.sasl.mechanism` to one of these, or enable it on the broker (`sasl.enabled.mechanisms`).',
     })
   }
   if (errorCode === ILLEGAL_SASL_STATE) {
-    return new KafkaBackupError('KAFKA_AUTH', `${at} takes no login, and the job has one (${name})`, {
+    return new KafkaBackupError('KAFKA_AUTH', `${at} accepts no login, and the job has one (${name})`, {
       help: 'Set `security.protocol` to SSL or PLAINTEXT without `security.sasl`, or connect to the SASL listener.',
     })
   }

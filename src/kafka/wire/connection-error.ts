@@ -13,13 +13,13 @@ interface TlsFailureContext {
 /** Node's codes for a server certificate that does not pass. */
 const certificateFaults: Record<string, string> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'comes from an authority that is not trusted',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'comes from an authority that is not trusted',
-  UNABLE_TO_GET_ISSUER_CERT: 'comes from an authority that is not trusted',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'comes from an authority that is not trusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'is signed by a CA that is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'is signed by a CA that is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT: 'is signed by a CA that is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'is signed by a CA that is not trusted',
   CERT_SIGNATURE_FAILURE: 'has a wrong signature',
   CERT_UNTRUSTED: 'is not trusted',
-  INVALID_CA: 'comes from an authority whose own certificate is not one of a CA',
+  INVALID_CA: 'is signed by a certificate that is not a CA certificate',
   INVALID_PURPOSE: 'is not meant for servers',
   CERT_HAS_EXPIRED: 'has expired',
   CERT_NOT_YET_VALID: 'is not valid yet',

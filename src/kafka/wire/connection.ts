@@ -140,7 +140,7 @@ export class Connection {
     this.#watch(signal)
     const ring = () => {
       if (this.#movedOn()) cancel = this.#options.clock.after(ms, ring)
-      else this.#fail(new KafkaBackupError('KAFKA_TIMEOUT', `${this.#name} did not ${verb} within ${ms} ms`))
+      else this.#fail(timedOut(`${this.#name} did not ${verb} within ${ms} ms`, this.#phase))
     }
     let cancel = this.#options.clock.after(ms, ring)
     this.#isWaiting = true
@@ -221,7 +221,7 @@ export class Connection {
 
   #expectsTls(): boolean {
     const message = `the listener at ${this.#name} expects TLS, and the job connects in plain text`
-    const help = 'Set `security.protocol` to SSL, or to SASL_SSL where the listener asks for a login.'
+    const help = 'Set `security.protocol` to SSL, or to SASL_SSL if the listener requires a login.'
     this.#fail(new KafkaBackupError('KAFKA_TLS', message, { help }))
     return false
   }
@@ -234,6 +234,12 @@ export class Connection {
     this.#pending?.reject(error)
     this.#pending = undefined
   }
+}
+
+/** A server that never answered on this connection may not be a broker at all. */
+function timedOut(message: string, phase: ConnectionPhase): KafkaBackupError {
+  const help = 'Check that the address is that of a Kafka listener; if it is, see the log of the broker.'
+  return new KafkaBackupError('KAFKA_TIMEOUT', message, phase === 'answered' ? {} : { help })
 }
 
 function abortError(signal: AbortSignal): KafkaBackupError {

@@ -9,7 +9,11 @@ const errnoTable: Record<string, ErrorMeaning> = {
   ENOENT: { code: 'STORAGE_NOT_FOUND', meaning: 'it does not exist' },
   EEXIST: { code: 'STORAGE_EXISTS', meaning: 'it already exists' },
 
-  EACCES: { code: 'STORAGE_DENIED', meaning: 'permission denied' },
+  EACCES: {
+    code: 'STORAGE_DENIED',
+    meaning: 'permission denied',
+    help: 'Give the user of this process access to the folder, or choose another location; `kafka-backup check` tests it.',
+  },
   EPERM: { code: 'STORAGE_DENIED', meaning: 'operation not permitted' },
   EROFS: { code: 'STORAGE_DENIED', meaning: 'the file system is read-only', help: 'Mount the location writable.' },
 

@@ -104,8 +104,11 @@ describe('a login', () => {
     ))
 
   const refusals: Record<string, [Record<number, Handler>, message: RegExp]> = {
-    'whose mechanism is not taken': [{ [API.saslHandshake]: handshake(33) }, /does not take PLAIN; it takes GSSAPI/],
-    'where none is taken': [{ [API.saslHandshake]: handshake(34) }, /takes no login, and the job has one \(PLAIN\)/],
+    'whose mechanism is not taken': [
+      { [API.saslHandshake]: handshake(33) },
+      /does not accept PLAIN; it accepts GSSAPI/,
+    ],
+    'where none is taken': [{ [API.saslHandshake]: handshake(34) }, /accepts no login, and the job has one \(PLAIN\)/],
     'that cannot begin for another reason': [
       { [API.saslHandshake]: handshake(35) },
       /refused to begin .* \(error 35\)/,
@@ -137,7 +140,7 @@ describe('a login', () => {
       const link = await open({ protocol: 'PLAINTEXT' })
       await assert.rejects(link.call(metadata, { topics: null }, never), {
         code: 'KAFKA_AUTH',
-        message: /asks for a login, and the job has none; it takes GSSAPI/,
+        message: /requires a login, and the job has none; it accepts GSSAPI/,
       })
     }))
 

@@ -205,6 +205,7 @@ describe('a connection fails', () => {
         const call = assert.rejects(connection.send(Buffer.from('?'), never), {
           code: 'KAFKA_TIMEOUT',
           message: /within 30 ms/,
+          help: /is that of a Kafka listener/,
         })
         await turn()
         clock.pass(29)

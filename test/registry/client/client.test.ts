@@ -160,6 +160,25 @@ describe('the client of a registry', () => {
       assert.equal(await client.probe({ path: '/ok' }, never), undefined)
     })
 
+    test('a server that refuses connections, or answers in plain text instead of TLS, is named as such', async () => {
+      const server = createServer(
+        socket => void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
+      )
+      await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+      const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+      const { client } = await open({ urls: [url], attempts: 1 })
+      await assert.rejects(client.call({ path: '/subjects' }, never), {
+        code: 'REGISTRY_TLS',
+        message: /^GET https:\/\/127\.0\.0\.1:\d+\/subjects failed: the server does not speak TLS \([A-Z_]+\)$/,
+        help: /^Use `http:\/\/` /,
+      })
+      await new Promise(resolve => server.close(resolve))
+      await assert.rejects(client.call({ path: '/subjects' }, never), {
+        code: 'REGISTRY_UNREACHABLE',
+        message: `GET ${url}/subjects failed: the server refused the connection (ECONNREFUSED)`,
+      })
+    })
+
     test('what is not even HTTP is reported at once', async () => {
       const server = createServer(socket => socket.end('SSH-2.0-OpenSSH_9.2\r\n'))
       await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
