@@ -35,7 +35,7 @@ const extentOptions: readonly OptionSpec[] = [
   {
     name: 'header',
     value: { kind: 'text', label: 'name[=value]' },
-    description: 'records with this header; repeatable, and all must be there',
+    description: 'records with this header; repeatable, and all must be present',
     isRepeatable: true,
   },
 ]
@@ -56,7 +56,7 @@ const conditionOptions: readonly OptionSpec[] = [
     name: 'where',
     value: { kind: 'text', label: 'condition' },
     description:
-      'records whose value, as JSON, meets a condition, such as `customer.id=42`, `items[*].price>100`, `status!=done`, or `error` for a field that is there; repeatable, and all must hold',
+      'records whose value, as JSON, meets a condition, such as `customer.id=42`, `items[*].price>100`, `status!=done`, or `error` for a field that exists; repeatable, and all must hold',
     isRepeatable: true,
   },
 ]
@@ -64,7 +64,7 @@ const conditionOptions: readonly OptionSpec[] = [
 const limit: OptionSpec = {
   name: 'limit',
   value: { kind: 'text', label: 'count' },
-  description: 'stop after so many records',
+  description: 'stop after this many records',
 }
 const withAborted: OptionSpec = {
   name: 'with-aborted',
@@ -89,7 +89,7 @@ const showingOptions: readonly OptionSpec[] = [
   {
     name: 'key-as',
     value: showing,
-    description: 'form of keys; `auto` decodes with a schema, and shows the rest as text, or as hex if it is none',
+    description: 'form of keys; `auto` decodes with a schema, and shows the rest as text, or as hex if it is not text',
     fallback: 'auto',
   },
   { name: 'value-as', value: showing, description: 'form of values, likewise', fallback: 'auto' },
@@ -201,7 +201,7 @@ export const exportCommand: CommandSpec = {
     {
       name: 'out',
       value: { kind: 'folder', label: 'location' },
-      description: 'the folder or bucket that takes the files; `-` prints JSON lines or CSV to standard output',
+      description: 'the folder or bucket to write the files to; `-` prints JSON lines or CSV to standard output',
       isRequired: true,
     },
     { name: 'overwrite', description: 'replace existing files' },

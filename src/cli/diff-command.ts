@@ -29,7 +29,7 @@ export const diffCommand: CommandSpec = {
       meaning: 'print every partition that changed since then as JSON',
     },
   ],
-  exits: '0 also if they differ: `equal` of the JSON document says it; 3 if the backup is damaged',
+  exits: '0 also if they differ: `equal` is false in the JSON document; 3 if the backup is damaged',
   onInterrupt: NOTHING_CHANGED,
   stopsAtOnce: true,
 }

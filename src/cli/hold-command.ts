@@ -33,5 +33,5 @@ export const holdCommand: CommandSpec = {
       meaning: 'let the retention rules remove it again',
     },
   ],
-  exits: '0 also if it was held, or released, before; 5 if a prune or a delete is at work: nothing is held',
+  exits: '0 also if it was held, or released, before; 5 if a prune or delete is running: nothing is held',
 }

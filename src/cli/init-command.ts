@@ -21,7 +21,7 @@ const connectionOptions: readonly OptionSpec[] = [
     name: 'protocol',
     value: { kind: 'choice', label: 'protocol', choices: ['PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL'] },
     description:
-      'what the listener speaks; default: `SASL_SSL` with a login, `SSL` with a TLS file, otherwise `PLAINTEXT`',
+      'security protocol of the listener; default: `SASL_SSL` with a login, `SSL` with a TLS file, otherwise `PLAINTEXT`',
   },
   {
     name: 'mechanism',
@@ -39,7 +39,7 @@ const connectionOptions: readonly OptionSpec[] = [
     description: 'environment variable with the password; the job file refers to it',
     fallback: 'KAFKA_PASSWORD',
   },
-  { name: 'tls-ca', value: file, description: 'CA certificates that brokers are trusted by (PEM)' },
+  { name: 'tls-ca', value: file, description: 'CA certificates to verify the brokers with (PEM)' },
   { name: 'tls-cert', value: file, description: 'client certificate (PEM)' },
   { name: 'tls-key', value: file, description: 'private key of the client certificate (PEM)' },
 ]

@@ -17,7 +17,7 @@ export const statusCommand: CommandSpec = {
     },
     { name: 'notify', description: 'post stale backups to the webhooks of the jobs of `--config`' },
     { name: 'nagios', description: 'print one line with performance data, with the exit codes of Nagios plugins' },
-    { name: 'watch', description: 'show the status again and again until it is stopped' },
+    { name: 'watch', description: 'refresh the status until it is stopped' },
     {
       name: 'every',
       value: { kind: 'text', label: 'duration' },
@@ -37,7 +37,7 @@ export const statusCommand: CommandSpec = {
     },
   ],
   exits:
-    '1 also if a location cannot be read; 3 if a backup is damaged or cannot be read, or its last drill failed; 4 if a backup is stale, late, incomplete or has new gaps, if that of a job is not there, if the result of a drill cannot be read, or if a location has no backups; with `--nagios`: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN',
+    '1 also if a location cannot be read; 3 if a backup is damaged or cannot be read, or its last drill failed; 4 if a backup is stale, late, incomplete or has new gaps, if the backup of a job is missing, if the result of a drill cannot be read, or if a location has no backups; with `--nagios`: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN',
   onInterrupt: 'Nothing was changed; run the same command again.',
   stopsAtOnce: true,
 }

@@ -34,7 +34,7 @@ export function formatJob(job: PlannedJob): string {
     ...comment('docs/configuration.md explains all fields. After a change, run: kafka-backup check <this file>'),
     ...formatOrigin(origin),
     ...yaml({ mode: 'backup' }),
-    ...comment('A backup continues under its name. Another name begins another backup.'),
+    ...comment('Runs with the same name continue the same backup; another name starts another backup.'),
     ...yaml({ backup_id: backupId }),
     '',
     'source:',
@@ -73,7 +73,7 @@ function formatTopics({ include, exclude, reasons = [] }: PlannedJob['topics']):
   return [
     '  topics:',
     ...comment(
-      '`*` takes all topics, also future ones. Internal topics and those of a schema registry need their names.',
+      '`*` selects all topics, also future ones. Internal topics and those of a schema registry must be named.',
       2,
     ),
     ...yaml({ include }, 2),
@@ -112,7 +112,7 @@ function formatMonitoring({ intervalMs }: Schedule): string[] {
 
 const suggestions = [
   '',
-  '# More that most backups need; remove the first column to use it:',
+  '# More that most backups need; remove the `# ` to use it:',
   '#',
   '# retention:                     # docs/retention.md: what `kafka-backup prune` keeps',
   '#   generations:',
