@@ -111,7 +111,7 @@ export function classifyFailure(error: unknown, where: string): KafkaBackupError
   const { code = '', message } = error as NodeJS.ErrnoException
   const why = code === '' || error instanceof HttpTimeout ? message : explainCode(code, message)
   const kind = error instanceof AnswerTooLong ? 'REGISTRY_PROTOCOL' : kindOf(code)
-  const help = isNotTls.test(message) ? noTlsHelp : undefined
+  const help = isNotTls.test(message) ? noTlsHelp : untrusted.test(code) ? untrustedHelp : undefined
   return new KafkaBackupError(kind, `${where} failed: ${why}`, { cause: error, help })
 }
 
@@ -123,6 +123,9 @@ const meanings: Record<string, string> = {
   EHOSTUNREACH: 'the server cannot be reached over the network',
   ENETUNREACH: 'the server cannot be reached over the network',
 }
+const untrusted =
+  /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT)/
+const untrustedHelp = 'Set `enterprise.schema_registry.tls.ca_cert` to the file of the CA that signed the certificate.'
 /** OpenSSL's words for an answer in plain text. */
 const isNotTls = /wrong version number|http request|packet length too long/
 const noTlsHelp = 'Use `http://` in `enterprise.schema_registry.url`, or the TLS port of the registry.'
@@ -131,6 +134,7 @@ function explainCode(code: string, message: string): string {
   if (message.includes('before secure TLS connection was established')) {
     return `the server closed the connection during the TLS handshake; it may not speak TLS (${code})`
   }
+  if (untrusted.test(code)) return `the certificate of the server is not signed by a trusted CA (${code})`
   if (isNotTls.test(message)) return `the server does not speak TLS (${code})`
   // Of OpenSSL's chain of numbers, functions and files, only the reason is for the reader.
   const reason = /:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1] ?? message
