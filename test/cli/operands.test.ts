@@ -40,7 +40,7 @@ describe('arguments that are short for options', () => {
   test('or their options are required where they were', async () => {
     const { code, err } = await run(['backup'])
     assert.equal(code, 2)
-    assert.match(err, /backup needs a job-file: pass it as an argument or as --config/)
+    assert.match(err, /backup needs a job file: pass it as an argument or as --config/)
   })
 })
 

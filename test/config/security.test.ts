@@ -102,7 +102,7 @@ describe('the security of a cluster', () => {
     ],
     'a field of another mechanism': [
       '{protocol: SASL_SSL, sasl: {mechanism: PLAIN, username: u, password: hush, aws: {region: x}}}',
-      [/^source\.security\.sasl\.aws: is not a known key/],
+      [/^source\.security\.sasl\.aws: is a key of `mechanism: AWS_MSK_IAM` only/],
     ],
     'no client secret': [
       '{protocol: SASL_SSL, sasl: {mechanism: OAUTHBEARER, oauth: {token_url: https://a/t, client_id: c}}}',

@@ -23,7 +23,7 @@ const refusals: [string, Controller, Record<string, unknown>, RegExp][] = [
     'a field of another backend',
     'backup',
     { storage: { ...pvc, bucket: 'b' } },
-    /^spec\.storage\.bucket: is not a known key/,
+    /^spec\.storage\.bucket: is a key of `backend: s3` or `backend: gcs` only/,
   ],
   ['a bad bucket', 'backup', { storage: { ...s3, bucket: 'a/b' } }, /^spec\.storage\.bucket: "a\/b" has a slash/],
   [

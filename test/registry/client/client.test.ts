@@ -161,9 +161,10 @@ describe('the client of a registry', () => {
     })
 
     test('a server that refuses connections, or answers in plain text instead of TLS, is named as such', async () => {
-      const server = createServer(
-        socket => void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
-      )
+      const server = createServer(socket => {
+        socket.on('error', () => undefined)
+        socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+      })
       await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
       const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
       const { client } = await open({ urls: [url], attempts: 1 })
