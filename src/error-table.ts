@@ -19,11 +19,7 @@ export const errorTable = {
     help: 'Give a folder (`/backups`, `./backups`, `file:///backups`) or a bucket (`s3://bucket/prefix`, `az://container/prefix`, `gs://bucket/prefix`).',
   },
 
-  STORAGE_NOT_FOUND: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Check the location: the object or folder does not exist.',
-  },
+  STORAGE_NOT_FOUND: { retryable: false, exitCode: 1, help: 'Check the location: the object or folder is missing.' },
   STORAGE_EXISTS: { retryable: false, exitCode: 1, help: 'Objects are write-once; this key is already taken.' },
   STORAGE_DENIED: { retryable: false, exitCode: 1, help: 'Grant the process access to the location.' },
   STORAGE_FULL: { retryable: false, exitCode: 1, help: 'Free space at the location, then run the same command again.' },

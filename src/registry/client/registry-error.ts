@@ -108,11 +108,10 @@ function parseRetryAfter(text: string | undefined, nowMs: number): number {
 /** A failure below HTTP. */
 export function classifyFailure(error: unknown, where: string): KafkaBackupError {
   if (error instanceof KafkaBackupError) return error
-  const { code = '', message } = error as NodeJS.ErrnoException
-  const why = code === '' || error instanceof HttpTimeout ? message : explainCode(code, message)
+  const { code = '', message, reason = message } = error as NodeJS.ErrnoException & { reason?: string }
+  const why = code === '' || error instanceof HttpTimeout ? message : `${meaningOf(code) ?? reason} (${code})`
   const kind = error instanceof AnswerTooLong ? 'REGISTRY_PROTOCOL' : kindOf(code)
-  const help = isNotTls.test(message) ? noTlsHelp : untrusted.test(code) ? untrustedHelp : undefined
-  return new KafkaBackupError(kind, `${where} failed: ${why}`, { cause: error, help })
+  return new KafkaBackupError(kind, `${where} failed: ${why}`, { cause: error, help: helpOf(code) })
 }
 
 const meanings: Record<string, string> = {
@@ -123,23 +122,21 @@ const meanings: Record<string, string> = {
   EHOSTUNREACH: 'the server cannot be reached over the network',
   ENETUNREACH: 'the server cannot be reached over the network',
 }
+/** Mostly an answer in plain text; the message has only the functions and files of OpenSSL. */
+const notTls = /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST))$/
 const untrusted =
   /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT)/
-const untrustedHelp = 'Set `enterprise.schema_registry.tls.ca_cert` to the file of the CA that signed the certificate.'
-/** OpenSSL's words for an answer in plain text. */
-const isNotTls = /wrong version number|http request|packet length too long/
-const noTlsHelp = 'Use `http://` in `enterprise.schema_registry.url`, or the TLS port of the registry.'
 
-function explainCode(code: string, message: string): string {
-  if (message.includes('before secure TLS connection was established')) {
-    return `the server closed the connection during the TLS handshake; it may not speak TLS (${code})`
-  }
-  if (untrusted.test(code)) return `the certificate of the server is not signed by a trusted CA (${code})`
-  if (isNotTls.test(message)) return `the server does not speak TLS (${code})`
-  // Of OpenSSL's chain of numbers, functions and files, only the reason is for the reader.
-  const reason = /:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1] ?? message
-  const meaning = meanings[code]
-  return meaning === undefined ? `${code} (${reason})` : `${meaning} (${code})`
+function meaningOf(code: string): string | undefined {
+  if (notTls.test(code)) return 'the TLS handshake failed; the server may not speak TLS'
+  return untrusted.test(code) ? 'the certificate of the server is not signed by a trusted CA' : meanings[code]
+}
+
+function helpOf(code: string): string | undefined {
+  const section = 'enterprise.schema_registry'
+  if (notTls.test(code)) return `Use \`http://\` in \`${section}.url\`, or the TLS port of the registry.`
+  if (!untrusted.test(code)) return undefined
+  return `Set \`${section}.tls.ca_cert\` to the file of the CA that signed the certificate.`
 }
 
 /** By Node's code. `HPE_` are those of bytes that are not HTTP. */
