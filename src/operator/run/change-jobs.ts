@@ -28,17 +28,29 @@ export async function startJob(
   ownerUid: string,
   signal: AbortSignal,
 ): Promise<Job> {
+  let isNew = true
   try {
     await api.create(configMapKind, configMap, signal)
   } catch (error) {
     if (!hasCode(error, 'KUBE_EXISTS')) throw refusalOf(error)
+    isNew = false
   }
   try {
     return await api.create(jobKind, job, signal)
   } catch (error) {
-    if (!hasCode(error, 'KUBE_EXISTS')) throw refusalOf(error)
-    return adopt(api, job, ownerUid, signal)
+    if (hasCode(error, 'KUBE_EXISTS')) return adopt(api, job, ownerUid, signal)
+    const refusal = refusalOf(error)
+    const isLeft = isNew && refusal instanceof JobRefused
+    // The refusal is what the status has to report, also if this fails.
+    if (isLeft) await removeConfigMap(api, refOf(configMap), signal).catch(() => undefined)
+    throw refusal
   }
+}
+
+/** Without a Job nothing would remove it before the resource goes, and each run of a mode `full` has another one. */
+async function removeConfigMap(api: KubeApi, { namespace, name }: ObjectRef, signal: AbortSignal): Promise<void> {
+  const removal = api.remove(configMapKind, { namespace, name }, { propagation: 'Background' }, signal)
+  await unlessGone(removal, async () => false)
 }
 
 async function adopt(api: KubeApi, job: Job, ownerUid: string, signal: AbortSignal): Promise<Job> {
@@ -102,8 +114,7 @@ export async function removeJob(
   const { namespace, name, uid } = job.metadata
   const configMap = configMapOf(job)
   if (configMap !== undefined && !others.some(other => configMapOf(other) === configMap)) {
-    const removal = api.remove(configMapKind, { namespace, name: configMap }, { propagation: 'Background' }, signal)
-    await unlessGone(removal, async () => false)
+    await removeConfigMap(api, { namespace, name: configMap }, signal)
   }
   const ref = { namespace, name }
   const propagation = isOver ? 'Background' : 'Foreground'

@@ -243,6 +243,26 @@ test('counts and reports the end of a run whose status was written before the AP
   await operator.stop()
 })
 
+test('a Job that the API server rejects leaves no ConfigMap behind', async () => {
+  const model = new OperatorModel()
+  let isFull = true
+  const operator = model.start({
+    planner: createPlanner('kafka-backup.dev', settings),
+    around: async (_, act, __, { verb, kind }) => {
+      if (!isFull || verb !== 'create' || kind !== 'Job') return act()
+      throw new KubeError('KUBE_DENIED', 'exceeded quota', { status: 403 })
+    },
+  })
+  model.put('backup', 'orders', { ...backupSpec, mode: 'full', schedule: '0 * * * *' })
+  await model.time.pass(5 * 3_600_000)
+  assert.deepEqual([model.jobs.length, model.configMaps.length], [0, 0])
+  assert.equal(model.get('orders').status?.reason, 'JobRefused')
+  isFull = false
+  await model.time.pass(3_600_000)
+  assert.deepEqual([model.jobs.length, model.configMaps.length], [1, 1])
+  await operator.stop()
+})
+
 test('200 concurrent resources need a linear number of calls', async () => {
   const count = async (resources: number) => {
     const model = new OperatorModel()
