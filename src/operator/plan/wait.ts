@@ -20,7 +20,7 @@ export function blockerOf(facts: Facts): Wait | undefined {
   if (missingSecrets.length > 0) return pending('SecretMissing', secretsMessage(facts), true)
   if (referredSnapshotId !== null) return undefined
   const name = resource.spec?.resetRef?.name ?? ''
-  const why = `There is no snapshot of the KafkaOffsetReset ${name} yet: the run starts when it has taken one.`
+  const why = `The KafkaOffsetReset ${name} is running or has no snapshot yet: the run starts when it has ended with one.`
   return pending('WaitingForReset', why, true)
 }
 

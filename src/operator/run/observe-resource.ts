@@ -107,8 +107,10 @@ function forgetMeters(memory: ResourceMemory, { status }: Resource, jobs: readon
   if (memory.meters.size === 0) memory.shown = undefined
 }
 
+/** None while the reset runs again: both would set the offsets of its groups, and its next snapshot is not known yet. */
 function referredSnapshot({ metadata, spec }: Resource, { resources }: ClusterView): string | null | undefined {
   if (spec.resetRef === undefined) return undefined
   const reset = resources.offset_reset.get(formatKey({ namespace: metadata.namespace, name: spec.resetRef.name }))
-  return reset?.status?.snapshotId ?? null
+  const { active = [], snapshotId = null } = reset?.status ?? {}
+  return active.length > 0 ? null : snapshotId
 }

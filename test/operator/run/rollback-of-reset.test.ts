@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Resource } from '../../../src/operator/crd/resource.ts'
+import type { ResourceStatus } from '../../../src/operator/crd/status.ts'
+import { observeResource } from '../../../src/operator/run/observe-resource.ts'
+import { newMemory } from '../../../src/operator/run/resource-memory.ts'
+import { kinds, namespace } from './operator-model.ts'
+import { plainPlanner } from './plain-planner.ts'
+
+function snapshotFor(status: ResourceStatus | undefined): string | null | undefined {
+  const of = (controller: 'offset_reset' | 'offset_rollback', spec: Resource['spec']): Resource => {
+    const { apiVersion, kind } = kinds[controller]
+    return { apiVersion, kind, metadata: { name: 'go-back', namespace, uid: controller }, spec }
+  }
+  const reset = status && { ...of('offset_reset', {}), status }
+  const empty = { ownedBy: () => [], get: () => undefined }
+  const view = { jobs: empty, pods: empty, resources: { offset_reset: { get: () => reset } } }
+  const parts = { apiGroup: 'kafka-backup.dev', view: view as never, planner: plainPlanner, nowMs: 0 }
+  const rollback = of('offset_rollback', { resetRef: { name: 'go-back' } })
+  const situation = observeResource(rollback, newMemory('offset_rollback'), { ...parts, controller: 'offset_rollback' })
+  return situation.referredSnapshotId
+}
+
+test('a rollback has the snapshot of a reset that is not running', () => {
+  const active: ResourceStatus['active'] = [
+    { run: 'trigger-1', purpose: 'main', job: 'go-back-1', startTime: '2026-11-16T02:00:00Z' },
+  ]
+  assert.equal(snapshotFor(undefined), null)
+  assert.equal(snapshotFor({ active }), null)
+  assert.equal(snapshotFor({ snapshotId: 's-1' }), 's-1')
+  assert.equal(snapshotFor({ snapshotId: 's-1', active }), null, 'it runs again')
+})
