@@ -253,12 +253,12 @@ test('a Job that the API server rejects leaves no ConfigMap behind', async () =>
       throw new KubeError('KUBE_DENIED', 'exceeded quota', { status: 403 })
     },
   })
-  model.put('backup', 'orders', { ...backupSpec, mode: 'full', schedule: '0 * * * *' })
-  await model.time.pass(5 * 3_600_000)
+  model.put('backup', 'orders', { ...backupSpec, mode: 'full', schedule: '*/5 * * * *' })
+  await model.time.pass(20 * 60_000)
   assert.deepEqual([model.jobs.length, model.configMaps.length], [0, 0])
   assert.equal(model.get('orders').status?.reason, 'JobRefused')
   isFull = false
-  await model.time.pass(3_600_000)
+  await model.time.pass(15 * 60_000)
   assert.deepEqual([model.jobs.length, model.configMaps.length], [1, 1])
   await operator.stop()
 })
