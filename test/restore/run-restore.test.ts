@@ -6,7 +6,7 @@ import { encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
 import { fakeTopic } from '../fakes/fake-cluster.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
-import { backUpTopics, withFakeTarget } from './fake-target.ts'
+import { backUpTopics, type FakeTarget, withFakeTarget } from './fake-target.ts'
 
 const two = () => [fakeTopic('audit', [[encodeRun(0n, 4)]]), fakeTopic('orders', [[encodeRun(0n, 7)]])]
 const stages = (notes: ReadonlyMap<string, { metadata: string }>) =>
@@ -40,6 +40,41 @@ describe('a restore as a whole', () => {
       assert.equal(target.log('orders').length, 2)
       assert.deepEqual(stages(target.notes), { 'audit/0': 2, 'orders/0': 2 })
     }))
+
+  describe('is refused where a topic that it had filled was created again, and its notes are still there', () => {
+    const recreate = (target: FakeTarget, ...names: string[]) => {
+      const { state } = target.fake
+      state.topics = state.topics.map(topic => (names.includes(topic.name) ? fakeTopic(topic.name, [[]]) : topic))
+    }
+    const lost = (error: unknown) => {
+      assert.ok(hasCode(error, 'RESTORE_REFUSED'))
+      assert.match(
+        error.message,
+        /^topic audit: this restore had filled audit\/0 up to offset 4, and it ends at offset 0/,
+      )
+      assert.match(error.help ?? '', /delete the topic/)
+      return true
+    }
+
+    test('after the restore was complete', () =>
+      withFakeTarget(two(), async target => {
+        await target.restore()
+        recreate(target, 'audit')
+        await assert.rejects(target.restore(), lost)
+        assert.deepEqual(target.log('audit'), [])
+      }))
+
+    test('while another topic is filled again', () =>
+      withFakeTarget(two(), async target => {
+        await target.restore()
+        recreate(target, 'audit')
+        const { state } = target.fake
+        state.topics = state.topics.filter(({ name }) => name !== 'orders')
+        target.notes.delete('orders/0')
+        await assert.rejects(target.restore(), lost)
+        assert.equal(target.topic('orders'), undefined)
+      }))
+  })
 
   test('gives a topic its settings also where the target has refused to hold one of them back', () => {
     const configs = { 'cleanup.policy': 'compact', 'message.timestamp.type': 'LogAppendTime' }

@@ -1,0 +1,58 @@
+import type { MetadataTopic } from '../kafka/api/metadata.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import { fetchBounds } from '../kafka/offsets.ts'
+import { type Finding, topicError } from '../observe/finding.ts'
+import type { RestorePlan } from './plan.ts'
+import { type RestoreProgress, type StreamProgress, streamKey } from './progress.ts'
+import type { RestoreOptions } from './restore-options.ts'
+
+/**
+ * Partitions that an earlier run had filled and that end before that now. Nothing is written to them any more, so that a topic
+ * that was created again, with the progress of the deleted one still there, would pass for restored.
+ */
+export async function findLost(
+  cluster: Cluster,
+  { topics }: Pick<RestorePlan, 'topics'>,
+  { progress, shown }: { progress: RestoreProgress | undefined; shown: readonly MetadataTopic[] },
+  { existingTopics }: Pick<RestoreOptions, 'existingTopics'>,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const filled = topics.flatMap(({ name, streams }) =>
+    streams.flatMap(({ partition }) => {
+      const noted = progress?.streams.get(streamKey({ topic: name, partition }))
+      return noted?.isFilled && noted.targetOffset > 0n ? [noted] : []
+    }),
+  )
+  const partitions = new Map(
+    shown.flatMap(({ name, partitions }) =>
+      partitions.map(({ partition, leader }) => [streamKey({ topic: name, partition }), leader]),
+    ),
+  )
+  // A partition without a leader is not lost.
+  const led = filled.filter(one => (partitions.get(streamKey(one)) ?? -1) >= 0)
+  const bounds = led.length === 0 ? new Map() : await fetchBounds(cluster, led, signal, shown)
+  const lost = filled.flatMap(one => {
+    const end = partitions.has(streamKey(one)) ? bounds.get(streamKey(one))?.highWatermark : null
+    return end === null || (end !== undefined && end < one.targetOffset) ? [{ one, end }] : []
+  })
+  const byTopic = Map.groupBy(lost, ({ one }) => one.topic)
+  return [...byTopic.values()].flatMap(([first, ...others]) =>
+    first ? [describeLost(first.one, first.end, others.length, existingTopics)] : [],
+  )
+}
+
+function describeLost(
+  { topic, partition, targetOffset }: StreamProgress,
+  end: bigint | null,
+  others: number,
+  existingTopics: RestoreOptions['existingTopics'],
+): Finding {
+  const now = end === null ? 'the topic has no such partition now' : `it ends at offset ${end} now`
+  const more = others === 0 ? '' : ` (and ${others} more partitions)`
+  const problem = `this restore had filled ${streamKey({ topic, partition })} up to offset ${targetOffset}, and ${now}${more}: the topic was created again, or has lost records`
+  const remedy =
+    existingTopics === 'append'
+      ? 'restore into topics of another name'
+      : 'delete the topic, and run the same command again: it fills this topic again and leaves the others alone'
+  return topicError(topic, problem, remedy)
+}
