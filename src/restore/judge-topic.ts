@@ -108,7 +108,13 @@ export function judgeSize(topic: PlannedTopic, setting: Setting, largestSegment:
   const took = Number(effectiveSetting(topic.source, 'max.message.bytes') ?? DEFAULT_MAX_MESSAGE_BYTES)
   if (takes >= took || (largestSegment !== undefined && largestSegment <= takes)) return []
   const problem = `it takes batches of ${takes} bytes, and the source took ${took}: a larger record would end the restore`
-  return [topicWarning(topic.name, problem, 'raise its max.message.bytes, by restore.topic_config where it is made')]
+  return [
+    topicWarning(
+      topic.name,
+      problem,
+      'raise its max.message.bytes, by restore.topic_config where the topic does not exist yet',
+    ),
+  ]
 }
 
 /** What is restored, and when. */
@@ -165,6 +171,7 @@ function toBigInt(text: string | undefined, otherwise: bigint): bigint {
 
 /** What of the source an existing topic keeps in another way. Policy, timestamps and sizes have separate findings. */
 const TIMESTAMP_TYPE = 'message.timestamp.type'
+const POLICY = 'cleanup.policy'
 const comparedAlways = ['retention.ms', 'retention.bytes', TIMESTAMP_TYPE]
 const comparedWhereCompacted = ['delete.retention.ms', 'min.compaction.lag.ms', 'max.compaction.lag.ms']
 
@@ -202,16 +209,20 @@ export function judgeDifferences(
   settings: Settings,
   { topicConfig }: Pick<RestoreOptions, 'topicConfig'>,
 ): Finding[] {
-  const names = [...comparedAlways, ...(isCompacted(topic.source) ? comparedWhereCompacted : [])]
+  const wasCompacted = isCompacted(topic.source)
+  // A topic that is compacted on one side only has another finding.
+  const isSameCompaction = wasCompacted === settings.get(POLICY)?.includes('compact')
+  const names = [
+    ...comparedAlways,
+    ...(isSameCompaction ? [POLICY] : []),
+    ...(wasCompacted ? comparedWhereCompacted : []),
+  ]
   const differing = names.flatMap(name => {
     const [was, here] = [effectiveSetting(topic.source, name), settings.get(name)]
     if (was === undefined || here === undefined || topicConfig.has(name)) return []
     return compareSetting(name, was, here) === 'set' ? [`${name} was ${was}, here ${here}`] : []
   })
-  const ignored = [...topicConfig].flatMap(([name, value]) => {
-    const here = settings.get(name)
-    return here === undefined || here === value ? [] : [`${name}: ${value}, here ${here}`]
-  })
+  const ignored = listIgnored(topicConfig, settings)
   const keeps = 'the topic exists and keeps its settings'
   const isLate = (one: string) => one.startsWith(TIMESTAMP_TYPE)
   const [late, early] = [differing.filter(isLate), differing.filter(one => !isLate(one))]
@@ -222,6 +233,28 @@ export function judgeDifferences(
     ...warn(late, ', which differ from the source:', changeAfter),
     ...warn(ignored, '; restore.topic_config asks for', changeAfter),
   ]
+}
+
+/** The settings of the job that the topic does not have. */
+function listIgnored(topicConfig: ReadonlyMap<string, string>, settings: Settings): string[] {
+  return [...topicConfig].flatMap(([name, value]) => {
+    const here = settings.get(name)
+    return here === undefined || here === value ? [] : [`${name}: ${value}, here ${here}`]
+  })
+}
+
+/** Of a topic that an earlier run has created: a setting that is not deferred is given to it at its creation only. */
+export function judgeCreated(
+  { name, whileFilling }: PlannedTopic,
+  settings: Settings,
+  { topicConfig }: Pick<RestoreOptions, 'topicConfig'>,
+): Finding[] {
+  const atCreation = new Map([...topicConfig].filter(([setting, value]) => whileFilling[setting] === value))
+  const ignored = listIgnored(atCreation, settings)
+  if (ignored.length === 0) return []
+  const keeps = 'an earlier run has created it, and it keeps the settings from then'
+  const remedy = 'set them on the topic, or delete the topic: the restore then creates and fills it again'
+  return [topicWarning(name, `${keeps}; restore.topic_config asks for ${ignored.join('; ')}`, remedy)]
 }
 
 /** Of what decides how long records stay: changed later, it comes too late for those that expire meanwhile. */

@@ -89,6 +89,6 @@ export function asStored({ bytes, header }: SourceBatch, { sourcePartition }: Ba
 function oversize({ name, maxBytes }: BatchSource, offset: bigint | undefined, bytes: number): KafkaBackupError {
   const message = `${name}: the record at offset ${offset} makes a batch of ${bytes} bytes; the target takes ${maxBytes}`
   return new KafkaBackupError('RESTORE_REFUSED', message, {
-    help: 'Raise `max.message.bytes` of the target topic, by `restore.topic_config` where the restore creates it.',
+    help: 'Raise `max.message.bytes` on the target topic (`restore.topic_config` changes no topic that exists), then run the same command again.',
   })
 }

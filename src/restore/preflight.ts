@@ -1,13 +1,15 @@
 import type { MetadataResponse, MetadataTopic } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { readFirstKeys } from '../kafka/first-keys.ts'
-import { fetchBounds, type PartitionBounds } from '../kafka/offsets.ts'
+import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
 import { type Finding, topicError } from '../observe/finding.ts'
 import { areRegistryKeys, isRegistryTopicName } from '../registry/own-topic.ts'
+import { type ExtraPartition, judgeExtra, judgeReplicas, listExtra } from './existing-partitions.ts'
 import { defaultOf } from './inherited-settings.ts'
 import {
   judgeAge,
+  judgeCreated,
   judgeDifferences,
   judgeFormat,
   judgeInternal,
@@ -21,7 +23,7 @@ import {
   judgeTimes,
 } from './judge-topic.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
-import { type RestoreProgress, streamKey } from './progress.ts'
+import type { RestoreProgress } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { nothingRestored, type RestoredExtent } from './restored-extent.ts'
 import { FORMAT_SETTING, isHeldBack } from './topic-settings.ts'
@@ -63,7 +65,10 @@ export async function examineTarget(
   const wanted = open
     .flatMap(({ name, streams }) => streams.map(({ partition }) => ({ topic: name, partition })))
     .filter(({ topic, partition }) => shown.get(topic)?.partitions.some(one => one.partition === partition))
-  const bounds = await fetchBounds(cluster, wanted, signal)
+  const extra = new Map(
+    open.map(topic => [topic.name, listExtra(topic, shown.get(topic.name)?.partitions ?? [], known.progress)]),
+  )
+  const bounds = await fetchBounds(cluster, [...wanted, ...[...extra.values()].flat()], signal)
   const names = open.map(({ name }) => name)
   const configs = await readTopicConfigs(cluster, names, signal)
   const stores = await findTargetStores(cluster, open, { topics, bounds, configs }, signal)
@@ -86,8 +91,9 @@ export async function examineTarget(
     return [
       ...judgeTwoWays(topic, options),
       ...judgePartitions(topic, there.partitions, valuesOf(effective)),
+      ...judgeReplicas(topic, there.partitions, options),
       ...judgeExisting(topic, effective, options, known),
-      ...judgeContent(topic, effective, options, known.progress, bounds),
+      ...judgeContent(topic, effective, options, known.progress, { bounds, extra: extra.get(topic.name) ?? [] }),
     ]
   })
   const ends = new Map([...bounds].map(([key, { highWatermark }]) => [key, highWatermark]))
@@ -96,7 +102,7 @@ export async function examineTarget(
 
 /** It has all its records, and maybe its settings and its users already. */
 function isFilledTopic({ name, streams }: PlannedTopic, progress: RestoreProgress | undefined): boolean {
-  const noted = streams.map(({ partition }) => progress?.streams.get(streamKey({ topic: name, partition })))
+  const noted = streams.map(({ partition }) => progress?.streams.get(partitionKey({ topic: name, partition })))
   return progress !== undefined && noted.every(one => one?.isFilled)
 }
 
@@ -107,8 +113,10 @@ function judgeExisting(
   options: RestoreOptions,
   known: Circumstances,
 ): Finding[] {
-  if (isBeingFilled(configs)) return judgeNew(topic, options, known)
   const settings = valuesOf(configs)
+  if (isBeingFilled(configs)) {
+    return [...judgeNew(topic, options, known, settings), ...judgeCreated(topic, settings, options)]
+  }
   const extent = known.extents.get(topic.name) ?? nothingRestored
   const remedy = 'raise its retention, or set restore.retention: apply (lets them go)'
   const setting = (name: string) => settings.get(name)
@@ -132,13 +140,14 @@ function valuesOf(configs: EffectiveConfigs): Map<string, string> {
   return new Map([...configs].map(([name, { value }]) => [name, value ?? '']))
 }
 
-/** Of one that the restore makes: the settings that it gets in the end. */
+/** Of one that the restore makes: the settings that it gets in the end, or has where it is there already. */
 function judgeNew(
   topic: PlannedTopic,
   { retention }: RestoreOptions,
   { defaults, nowMs, largestSegments, extents }: Circumstances,
+  current: ReadonlyMap<string, string> = new Map(),
 ): Finding[] {
-  const final = { ...topic.whileFilling, ...topic.afterwards }
+  const final = { ...topic.whileFilling, ...Object.fromEntries(current), ...topic.afterwards }
   const setting = (name: string) => final[name] ?? defaultOf(defaults, name)
   const extent = extents.get(topic.name) ?? nothingRestored
   const remedy = 'set restore.retention: hold (keeps everything) or apply (lets them go)'
@@ -154,7 +163,7 @@ function judgeContent(
   configs: EffectiveConfigs,
   { existingTopics }: RestoreOptions,
   progress: RestoreProgress | undefined,
-  bounds: Awaited<ReturnType<typeof fetchBounds>>,
+  { bounds, extra }: { bounds: ReadonlyMap<string, PartitionBounds>; extra: readonly ExtraPartition[] },
 ): Finding[] {
   const full = listForeign(topic, progress, bounds)
   if (full.length > 0 && progress) return [judgeLostProgress(topic, full, 'partly')]
@@ -162,10 +171,10 @@ function judgeContent(
     if (full.length > 0 && isBeingFilled(configs)) return [judgeLostProgress(topic, full, 'wholly')]
     return judgeReplacement(topic, valuesOf(configs), full.length)
   }
-  if (full.length === 0) return []
+  const remedy = 'delete it, map it to another name (restore.topic_mapping), or set restore.existing_topics: append'
+  if (full.length === 0) return judgeExtra(topic, extra, bounds, remedy)
   const where = full.length === 1 ? '1 partition' : `${full.length} partitions`
   const problem = `it already contains records that this restore did not write (${where})`
-  const remedy = 'delete it, map it to another name (restore.topic_mapping), or set restore.existing_topics: append'
   return [topicError(topic.name, problem, remedy)]
 }
 
@@ -176,7 +185,7 @@ function listForeign(
   bounds: Awaited<ReturnType<typeof fetchBounds>>,
 ): PlannedTopic['streams'] {
   return streams.filter(({ partition }) => {
-    const key = streamKey({ topic: name, partition })
+    const key = partitionKey({ topic: name, partition })
     const { highWatermark, logStart } = bounds.get(key) ?? { highWatermark: 0n, logStart: 0n }
     return !progress?.streams.has(key) && highWatermark > logStart
   })
@@ -200,7 +209,7 @@ async function findTargetStores(
   const candidates = topics.flatMap(({ name, id, partitions: [first, ...others] }) => {
     const isCompacted = configs.get(name)?.get('cleanup.policy')?.value?.includes('compact') ?? false
     if (!names.has(name) || !first || first.leader < 0 || others.length > 0 || !isCompacted) return []
-    const { logStart, highWatermark } = bounds.get(streamKey({ topic: name, partition: 0 })) ?? NOTHING
+    const { logStart, highWatermark } = bounds.get(partitionKey({ topic: name, partition: 0 })) ?? NOTHING
     if (highWatermark <= logStart || isRegistryTopicName(name)) return []
     return [{ topic: name, topicId: id, partition: first.partition, leader: first.leader, offset: logStart }]
   })

@@ -64,6 +64,19 @@ describe('an existing topic', () => {
     assert.match(lines(judgeDifferences(topic, here, none)).join(), /delete\.retention\.ms was 86400000, here 5/)
   })
 
+  test('is reported where it deletes old records of a topic that only compaction removed records from, or the reverse', () => {
+    const found = (was: string, here: string) => {
+      const topic = first(sampleTopic('a', 1, { effective_configs: { 'cleanup.policy': was } }))
+      return lines(judgeDifferences(topic, settings({ 'cleanup.policy': here }), none)).join()
+    }
+    assert.match(found('compact', 'compact,delete'), /cleanup\.policy was compact, here compact,delete/)
+    assert.match(found('compact,delete', 'compact'), /cleanup\.policy was compact,delete, here compact/)
+    assert.equal(found('compact,delete', 'delete, compact'), '')
+    // Another finding reports these.
+    assert.equal(found('compact', 'delete'), '')
+    assert.equal(found('delete', 'compact'), '')
+  })
+
   test('is reported where the source stamped its own times, which a restore cannot leave on', () => {
     const topic = first(sampleTopic('a', 1, { configs: { 'message.timestamp.type': 'LogAppendTime' } }))
     const here = settings({ 'message.timestamp.type': 'CreateTime' })

@@ -235,6 +235,74 @@ describe('the look at the target', () => {
     assert.deepEqual(await found(defaults('log.retention.ms', '-1')), [])
   })
 
+  test('reports settings of the job that a topic has not got, because an earlier run created it without them', async () => {
+    const { whileFilling } = planSettings({ 'max.message.bytes': '1000' }, new Map(), 'fail')
+    const target = [fakeTopic('a', [[]], { configs: whileFilling })]
+    const source = [sampleTopic('a', 1, { configs: { 'max.message.bytes': '1000' } })]
+    const topicConfig = new Map([
+      ['max.message.bytes', '5000'],
+      ['retention.ms', '-1'],
+    ])
+    assert.deepEqual(await findingsOf(source, target, { topicConfig }), [
+      'warning topic a: an earlier run has created it, and it keeps the settings from then; restore.topic_config asks for max.message.bytes: 5000, here 1000',
+    ])
+    assert.deepEqual(await findingsOf(source, target, { topicConfig: new Map([['max.message.bytes', '1000']]) }), [])
+  })
+
+  test('judges the size that a topic takes which an earlier run created, not the one that the job asks for now', async () => {
+    const { whileFilling } = planSettings({}, new Map([['max.message.bytes', '1000']]), 'fail')
+    const target = [fakeTopic('a', [[]], { configs: whileFilling })]
+    assert.deepEqual(await findingsOf([sampleTopic('a', 1)], target), [
+      'warning topic a: it takes batches of 1000 bytes, and the source took 1048588: a larger record would end the restore',
+    ])
+  })
+
+  test('reports replicas that the job asks for and an existing topic does not have', async () => {
+    const target = [fakeTopic('a', [[], []])]
+    assert.deepEqual(await findingsOf([sampleTopic('a', 2)], target, { replicationFactor: 3 }), [
+      'warning topic a: restore.replication_factor asks for 3 replicas, and the topic exists and has 1',
+    ])
+    assert.deepEqual(await findingsOf([sampleTopic('a', 2)], target, { replicationFactor: 1 }), [])
+  })
+
+  describe('refuses a topic with records in partitions that the backup does not have', () => {
+    const target = [fakeTopic('a', [[], [], [encodeRun(0n, 3)]])]
+    const more = /^warning topic a: it has 3 partitions on the target and 2 at the source/
+    const extra =
+      'error topic a: it already contains records that this restore did not write, in partitions that the backup does not have (a/2)'
+
+    test('where the job restores all of it', async () => {
+      const [warning = '', ...others] = await findingsOf([sampleTopic('a', 2)], target)
+      assert.match(warning, more)
+      assert.deepEqual(others, [extra])
+    })
+
+    test('but not where the job adds to it, selects or places partitions, or has begun', async () => {
+      const note = { topic: 'a', targetOffset: 0n, sourceOffset: 0n, sequence: 0, isFilled: false, isDone: false }
+      const streams = new Map([0, 1].map(n => [`a/${n}`, { ...note, partition: n, sourcePartition: n }]))
+      const begun = { identity, generation: 1, fingerprint: '', streams, runs: new Set<string>() }
+      const found = async (changes: Partial<RestoreOptions>, progress?: RestoreProgress) =>
+        (await findingsOf([sampleTopic('a', 2)], target, changes, progress)).filter(line => !more.test(line))
+      assert.deepEqual(await found({ existingTopics: 'append' }), [])
+      assert.deepEqual(await found({ partitions: new Map([['a', [0]]]) }), [])
+      assert.deepEqual(
+        await found({
+          partitionMapping: new Map([
+            [
+              'a',
+              new Map([
+                [0, 1],
+                [1, 0],
+              ]),
+            ],
+          ]),
+        }),
+        [],
+      )
+      assert.deepEqual(await found({}, begun), [])
+    })
+  })
+
   test('asks nothing about topics that the user may not look at', async () => {
     const target = [fakeTopic('a', [[encodeRun(0n, 3)]])]
     assert.deepEqual(await findingsOf([sampleTopic('a', 1)], target, {}, undefined, { hidden: new Set(['a']) }), [])

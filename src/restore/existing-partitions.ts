@@ -1,0 +1,62 @@
+import { partitionKey } from '../kafka/offsets.ts'
+import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
+import type { PlannedTopic } from './plan.ts'
+import type { RestoreProgress } from './progress.ts'
+import type { RestoreOptions } from './restore-options.ts'
+import { listSome } from './shard-plan.ts'
+
+export interface ExtraPartition {
+  topic: string
+  partition: number
+}
+
+/**
+ * Pure. The partitions of an existing topic that the backup does not have, where the restore fills all others: nothing is written to them, but
+ * their records would be mixed with those of the backup. A job that selects or places partitions leaves the others alone.
+ */
+export function listExtra(
+  { name, source, streams }: PlannedTopic,
+  there: readonly { partition: number; leader: number }[],
+  progress: RestoreProgress | undefined,
+): ExtraPartition[] {
+  const isWhole = streams.length > 0 && streams.length === source.partitions.length
+  const isKept = streams.every(({ partition, legs: [leg], keyedAmong }) => {
+    return keyedAmong === undefined && leg?.source.partition === partition
+  })
+  // The topic was checked before the first record of the restore, and producers may use its other partitions by now.
+  const hasBegun = streams.some(({ partition }) => progress?.streams.has(partitionKey({ topic: name, partition })))
+  if (!isWhole || !isKept || hasBegun) return []
+  const filled = new Set(streams.map(({ partition }) => partition))
+  return there
+    .filter(({ partition, leader }) => !filled.has(partition) && leader >= 0)
+    .map(({ partition }) => ({ topic: name, partition }))
+}
+
+/** Pure. Of the extra partitions of a topic those that have records. */
+export function judgeExtra(
+  { name }: PlannedTopic,
+  extra: readonly ExtraPartition[],
+  bounds: ReadonlyMap<string, { logStart: bigint; highWatermark: bigint }>,
+  remedy: string,
+): Finding[] {
+  const full = extra.map(partitionKey).filter(key => {
+    const found = bounds.get(key)
+    return found !== undefined && found.highWatermark > found.logStart
+  })
+  if (full.length === 0) return []
+  const problem =
+    'it already contains records that this restore did not write, in partitions that the backup does not have'
+  return [topicError(name, `${problem} (${listSome(full)})`, remedy)]
+}
+
+/** Of a topic that is there: its replicas stay as they are. */
+export function judgeReplicas(
+  { name }: PlannedTopic,
+  there: readonly { replicas: readonly number[] }[],
+  { replicationFactor: asked }: Pick<RestoreOptions, 'replicationFactor'>,
+): Finding[] {
+  const counts = [...new Set(there.map(({ replicas }) => replicas.length))].sort((a, b) => a - b)
+  if (asked === undefined || counts.every(count => count === asked)) return []
+  const problem = `restore.replication_factor asks for ${asked} replicas, and the topic exists and has ${counts.join(' to ')}`
+  return [topicWarning(name, problem, 'add replicas with kafka-reassign-partitions.sh, or delete the topic')]
+}
