@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { carriedNotice } from '../archive/carried-notice.ts'
-import { isCompacted } from '../archive/effective-settings.ts'
 import { incarnationKey, labelOf } from '../archive/incarnation.ts'
 import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 import { avoidedWarnings, recordWarnings } from '../archive/record-warnings.ts'
@@ -12,6 +11,7 @@ import type { OpenFilter } from './record-filter.ts'
 import { storesByName } from './registry-topics.ts'
 import { describeRewrite, orderWarnings, type RestoreOptions, rankTopics } from './restore-options.ts'
 import { describeLeftOut, olderWarnings, optionsFor, refuseUnknownNames, selectTopics } from './select-topics.ts'
+import { lateEndWarning, rangeWarning, windowWarning } from './selection-warnings.ts'
 import { formatWarnings, planSettings, type TopicSettings } from './topic-settings.ts'
 
 export interface RestorePlan {
@@ -98,7 +98,8 @@ export function planRestore(manifest: Manifest, options: RestoreOptions, stores 
     ...gapWarnings(topics),
     ...recordWarnings(topics.map(restoredOf)),
     ...formatWarnings(topics.map(({ source }) => source)),
-    ...topics.flatMap(topic => windowWarning(restoredOf(topic), topic.label, options)),
+    ...lateEndWarning(manifest, options.timeWindow),
+    ...topics.flatMap(topic => windowWarning(restoredOf(topic), topic.label, options.timeWindow)),
     ...rangeWarnings(topics, manifest, options),
     ...orderWarnings(topics, options.order),
   )
@@ -196,23 +197,11 @@ function refuseSharedTargets(topics: readonly PlannedTopic[], problems: string[]
 function rangeWarnings(topics: readonly PlannedTopic[], manifest: Manifest, options: RestoreOptions): string[] {
   return topics.flatMap(({ source: topic, label, legs }) => {
     const { offsetRanges } = optionsFor(topic, manifest, options)
-    return legs
-      .filter(({ source, start, end }) => start === end && offsetRanges.has(`${topic.name}/${source.partition}`))
-      .map(({ source: { partition, start_offset: start, end_offset: end } }) => {
-        const held = start === end ? 'no records' : `the offsets ${start} to ${end - 1n}`
-        return `${label}/${partition}: nothing is in its range (restore.offset_ranges); the backup holds ${held} of it`
-      })
+    return legs.flatMap(({ source, start, end }) => {
+      const range = offsetRanges.get(`${topic.name}/${source.partition}`)
+      return range ? rangeWarning({ name: `${label}/${source.partition}`, source, range, isEmpty: start === end }) : []
+    })
   })
-}
-
-/** What was replaced or deleted after the window's end may have been compacted away before any run read it. */
-function windowWarning(topic: ManifestTopic, label: string, { timeWindow: { end } }: RestoreOptions): string[] {
-  const isCut = topic.partitions.some(({ last_timestamp: last }) => end !== undefined && last !== null && last >= end)
-  if (!isCut || !isCompacted(topic)) return []
-  return [
-    `topic ${label}: it is compacted, so values that were replaced or deleted after the end of the time window may be ` +
-      'missing; restore.generation or restore.as_of selects an earlier state of the backup',
-  ]
 }
 
 /** The topic with the partitions that are restored. */

@@ -56,6 +56,28 @@ describe('the plan of a restore', () => {
     )
   })
 
+  test('says of a range that a part of it is not in the backup', () => {
+    const warningsOf = (range: { start?: bigint; end?: bigint }) =>
+      planRestore(manifest, plainOptions({ offsetRanges: new Map([['a/0', range]]) })).warnings
+    const problem =
+      'a/0: a part of its range is not in the backup (restore.offset_ranges), which holds the offsets 100 to 199 of it'
+    assert.deepEqual(warningsOf({ start: 99n }), [problem])
+    assert.deepEqual(warningsOf({ start: 150n, end: 201n }), [problem])
+    assert.deepEqual(warningsOf({ start: 100n, end: 200n }), [])
+    assert.deepEqual(warningsOf({ start: 0n, end: 150n }), [])
+  })
+
+  test('says of a time window that it ends after the generation was committed', () => {
+    const late = { ...manifest, generation: 4, created_at: '2026-01-02T09:00:00Z' }
+    const warningsOf = (time: string) =>
+      planRestore(late, plainOptions({ timeWindow: { end: BigInt(Date.parse(time)) } })).warnings
+    assert.deepEqual(warningsOf('2026-01-02T12:00:00Z'), [
+      'generation 4 was committed at 2026-01-02T09:00:00Z, and the time window ends later at 2026-01-02T12:00:00.000Z: records that were written in between are not in this generation; a later one may have them',
+    ])
+    assert.deepEqual(warningsOf('2026-01-02T09:00:00Z'), [])
+    assert.deepEqual(planRestore(late, plainOptions()).warnings, [])
+  })
+
   test('leaves out topics that another of the same name has replaced', () => {
     const both = manifestOf([sampleTopic('a', 1, { state: 'replaced', id: 'old' }), sampleTopic('a', 2)])
     assert.deepEqual(
