@@ -182,7 +182,7 @@ function judgeContent(
 function listForeign(
   { name, streams }: PlannedTopic,
   progress: RestoreProgress | undefined,
-  bounds: Awaited<ReturnType<typeof fetchBounds>>,
+  bounds: ReadonlyMap<string, PartitionBounds>,
 ): PlannedTopic['streams'] {
   return streams.filter(({ partition }) => {
     const key = partitionKey({ topic: name, partition })
