@@ -66,7 +66,7 @@ describe('damage of a log in a real store is reported, and no command removes wh
       }
 
       // The checkpoint is still damaged: after the repair, the newest generation does not need it.
-      assert.equal((await cli.run('repair', 0)).json.generation, NEWEST + 1)
+      assert.equal((await cli.run('repair', 0, '--yes')).json.generation, NEWEST + 1)
       assert.deepEqual((await cli.run('verify', 0)).json.problems, [])
       assert.equal(await cli.recordsOf(NEWEST), NEWEST_RECORDS)
 
@@ -173,7 +173,7 @@ const optionsOf = {
   list: ['--generations', ...backup],
   describe: backup,
   verify: backup,
-  repair: [...backup, '--yes'],
+  repair: backup,
   hold: backup,
   prune: ['--keep-generations', 'last=1', '--grace', '0s', '--yes'],
   restore: ['--dry-run'],
