@@ -1,5 +1,6 @@
 import { readManifest } from '../archive/catalog.ts'
-import { listHolds } from '../archive/holds.ts'
+import { damaged } from '../archive/damage.ts'
+import { holdKey, listHolds } from '../archive/holds.ts'
 import { parseLogKey } from '../archive/log/keys.ts'
 import { readCommit } from '../archive/log/read-commit.ts'
 import type { Manifest } from '../archive/manifest.ts'
@@ -21,10 +22,22 @@ export async function findKept(
 ): Promise<Set<number>> {
   // With the lease of the prune, no hold can be placed any more.
   const held = await listHolds(context.parts.storage, context.backupId, signal)
+  assertThere(context.backupId, held, manifests)
   const byRules = await keepByRules(context, manifests, signal)
   context.outcome.generationsKept = byRules
   const kept = byRules.map(({ generation }) => generation)
   return new Set([...held, ...kept, ...(newestComplete === undefined ? [] : [newestComplete])])
+}
+
+/** Without its own object, nothing shows what a generation needs: its data would look as if nothing needed it. */
+function assertThere(backupId: string, held: ReadonlySet<number>, manifests: ReadonlyMap<number, unknown>): void {
+  const lost = [...held].find(generation => !manifests.has(generation))
+  if (lost === undefined) return
+  const release = `kafka-backup hold --backup-id ${backupId} --generation ${lost} --release`
+  throw damaged(
+    holdKey(backupId, lost),
+    `holds generation ${lost}, which the backup does not have any more: bring its object back, or end the hold with \`${release}\``,
+  )
 }
 
 /** All manifests are read. One that is damaged ends the work: it may be the one that a rule keeps, and its segments may be intact. */

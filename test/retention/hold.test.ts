@@ -3,6 +3,8 @@ import { describe, test } from 'node:test'
 import { readGeneration } from '../../src/archive/catalog.ts'
 import { listGenerationsOf } from '../../src/archive/generations.ts'
 import { holdKey, listHolds, readHold } from '../../src/archive/holds.ts'
+import { manifestKey } from '../../src/archive/layout.ts'
+import { keptKey } from '../../src/archive/log/keys.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import { deleteBackup } from '../../src/retention/delete-backup.ts'
@@ -11,7 +13,8 @@ import type { Storage } from '../../src/storage/storage.ts'
 import { storeGenerations } from '../archive/generation-samples.ts'
 import { never } from '../archive/sample-archive.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
-import { DAY, World } from './world.ts'
+import { LogRun } from './log-world.ts'
+import { DAY, HOUR, World } from './world.ts'
 
 const policy = { graceMs: 0 }
 
@@ -48,6 +51,37 @@ describe('a generation that is held', () => {
     await world.pruneOne(policy)
     assert.deepEqual(await world.generations('a'), [4])
     assert.deepEqual(await world.missing(), [])
+  })
+
+  test('keeps all data if its own object is lost, until it is released', async () => {
+    const world = await fourDays()
+    await hold(world, 2)
+    world.storage.objects.delete(manifestKey('a', 2))
+    const before = world.keys('a/')
+    for (const isDryRun of [true, false]) {
+      const { notes } = await world.pruneOne(policy, isDryRun)
+      assert.match(
+        notes.join('\n'),
+        /^left as it is: a\/holds\/000000000002.json holds generation 2, .* --generation 2 --release`$/,
+      )
+    }
+    assert.deepEqual(world.keys('a/'), before)
+    await releaseGeneration(world.storage, 'a', 2, never)
+    await world.pruneOne(policy)
+    // The last one is the prune's: what nothing names is removed behind a commit.
+    assert.deepEqual([await world.generations('a'), await world.missing()], [[4, 5], []])
+  })
+
+  test('keeps all data of a log if its object in kept/ is lost', async () => {
+    const world = new World()
+    await (await LogRun.open(world, 'a')).rounds(20, HOUR)
+    await hold(world, 4)
+    await world.pruneOne(policy)
+    assert.ok(world.storage.objects.delete(keptKey('a', 4)))
+    await (await LogRun.open(world, 'a')).rounds(20, HOUR)
+    const before = world.keys('a/')
+    assert.match((await world.pruneOne(policy)).notes.join('\n'), /^left as it is: .* holds generation 4, /)
+    assert.deepEqual(world.keys('a/'), before)
   })
 
   test('keeps segments that older_than cuts off the newest generation', async () => {
