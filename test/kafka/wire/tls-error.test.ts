@@ -10,8 +10,8 @@ const errorOf = (code: string) => Object.assign(new Error('x'), { code })
 describe('an error of TLS', () => {
   const table: [code: string, message: RegExp, help: RegExp][] = [
     ['DEPTH_ZERO_SELF_SIGNED_CERT', /certificate of k1:9093 is self-signed/, /ca_cert/],
-    ['SELF_SIGNED_CERT_IN_CHAIN', /authority that is not trusted/, /ca_cert/],
-    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', /authority that is not trusted/, /ca_cert/],
+    ['SELF_SIGNED_CERT_IN_CHAIN', /CA that is not trusted/, /ca_cert/],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', /CA that is not trusted/, /ca_cert/],
     ['CERT_HAS_EXPIRED', /has expired/, /clock/],
     ['CERT_NOT_YET_VALID', /is not valid yet/, /clock/],
     ['ERR_TLS_CERT_ALTNAME_INVALID', /is not for this host/, /name/],
