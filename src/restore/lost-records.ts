@@ -48,7 +48,7 @@ function describeLost(
   existingTopics: RestoreOptions['existingTopics'],
 ): Finding {
   const now = end === null ? 'the topic has no such partition now' : `it ends at offset ${end} now`
-  const more = others === 0 ? '' : ` (and ${others} more partitions)`
+  const more = others === 0 ? '' : ` (and ${others} more)`
   const problem = `this restore had filled ${streamKey({ topic, partition })} up to offset ${targetOffset}, and ${now}${more}: the topic was created again, or has lost records`
   const remedy =
     existingTopics === 'append'
