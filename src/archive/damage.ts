@@ -46,6 +46,16 @@ export async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefin
   }
 }
 
+/** Undefined where the store does not have what is read. */
+export async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading
+  } catch (error) {
+    if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
+    return undefined
+  }
+}
+
 /** A damaged object that a reader did without, because others hold the same. */
 export interface AvoidedDamage {
   key: string

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import * as z from 'zod'
-import { hasCode, KafkaBackupError } from '../errors.ts'
+import { unlessMissing } from '../archive/damage.ts'
+import { KafkaBackupError } from '../errors.ts'
 import { parseJson } from '../lib/json.ts'
 import type { Storage } from '../storage/storage.ts'
 import { EVIDENCE_FORMAT, sha256 } from './evidence.ts'
@@ -47,10 +48,10 @@ export async function verifyEvidence(
 ): Promise<VerifiedEvidence> {
   const bytes = await storage.read(EVIDENCE_FILES.document, signal)
   const evidence = parseDocument(bytes, storage.location)
-  const signature = await readIfThere(storage, EVIDENCE_FILES.signature, signal)
+  const signature = await unlessMissing(storage.read(EVIDENCE_FILES.signature, signal))
   const [text, html] = [
-    await readIfThere(storage, EVIDENCE_FILES.text, signal),
-    await readIfThere(storage, EVIDENCE_FILES.html, signal),
+    await unlessMissing(storage.read(EVIDENCE_FILES.text, signal)),
+    await unlessMissing(storage.read(EVIDENCE_FILES.html, signal)),
   ]
   const { text_sha256, html_sha256 } = evidence.reports
   const problems = [
@@ -94,11 +95,4 @@ function tryJson(bytes: Buffer): unknown {
   } catch {
     return undefined
   }
-}
-
-async function readIfThere(storage: Storage, key: string, signal: AbortSignal): Promise<Buffer | undefined> {
-  return storage.read(key, signal).catch(error => {
-    if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
-    throw error
-  })
 }

@@ -1,4 +1,4 @@
-import { damaged } from '../archive/damage.ts'
+import { damaged, unlessMissing } from '../archive/damage.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -89,13 +89,8 @@ export class SnapshotBook {
   }
 
   /** Like `read`; undefined where there is none. */
-  async find(snapshotId: string, signal: AbortSignal): Promise<OffsetSnapshot | undefined> {
-    try {
-      return await this.read(snapshotId, signal)
-    } catch (error) {
-      if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
-      throw error
-    }
+  find(snapshotId: string, signal: AbortSignal): Promise<OffsetSnapshot | undefined> {
+    return unlessMissing(this.read(snapshotId, signal))
   }
 
   /** Newest first; one that cannot be read is among them, with the reason. */

@@ -1,6 +1,6 @@
 import { readManifest } from '../archive/catalog.ts'
 import { damaged } from '../archive/damage.ts'
-import { holdKey, listHolds } from '../archive/holds.ts'
+import { holdKey } from '../archive/holds.ts'
 import { parseLogKey } from '../archive/log/keys.ts'
 import { readCommit } from '../archive/log/read-commit.ts'
 import type { Manifest } from '../archive/manifest.ts'
@@ -21,7 +21,7 @@ export async function findKept(
   signal: AbortSignal,
 ): Promise<Set<number>> {
   // With the lease of the prune, no hold can be placed any more.
-  const held = await listHolds(context.parts.storage, context.backupId, signal)
+  const held = await context.holds(signal)
   assertThere(context.backupId, held, manifests)
   const byRules = await keepByRules(context, manifests, signal)
   context.outcome.generationsKept = byRules

@@ -110,7 +110,7 @@ async function keysOf(storage: Storage): Promise<string[]> {
   return keys.sort()
 }
 
-/** Every reader warns and goes on, and `verify` and `repair` report the object. */
+/** Every reader warns and continues, and `verify` and `repair` report the object. */
 async function assertReadAround(cli: Commands, key: string): Promise<void> {
   const named = new RegExp(`^${key}: .*read instead`, 'm')
   assert.match((await cli.run('describe', 0)).json.warnings.join('\n'), named)

@@ -1,7 +1,7 @@
 import { hasCode, type KafkaBackupError } from '../../errors.ts'
 import { mapAhead } from '../../lib/read-ahead.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { damaged, readNamed } from '../damage.ts'
+import { damaged, readNamed, unlessMissing } from '../damage.ts'
 import type { NamedObject } from '../manifest.ts'
 import { assertChain, assertNamed } from './assert-documents.ts'
 import { type Change, ChangedState, emptyState, type State } from './change.ts'
@@ -68,12 +68,8 @@ export async function readKeptCommit(
   signal: AbortSignal,
 ): Promise<ReadCommit | undefined> {
   const key = keptKey(backupId, generation)
-  try {
-    return await unpackCommit(await storage.read(key, signal), key, backupId, generation)
-  } catch (error) {
-    if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-    return undefined
-  }
+  const bytes = await unlessMissing(storage.read(key, signal))
+  return bytes && unpackCommit(bytes, key, backupId, generation)
 }
 
 async function unpackCommit(bytes: Buffer, key: string, backupId: string, generation: number): Promise<ReadCommit> {
