@@ -23,7 +23,7 @@ export async function gatherSegments(
   topic: ManifestTopic,
   partition: ManifestPartition,
   signal: AbortSignal,
-): Promise<{ segments: Segment[]; problems: Problem[] }> {
+): Promise<{ segments: readonly Segment[]; problems: Problem[] }> {
   if (partition.list) return gatherFromLog(topic, partition, partition.list, signal)
   const segments: Segment[] = []
   const problems: Problem[] = []
@@ -48,9 +48,9 @@ async function gatherFromLog(
   partition: ManifestPartition,
   list: SegmentList,
   signal: AbortSignal,
-): Promise<{ segments: Segment[]; problems: Problem[] }> {
+): Promise<{ segments: readonly Segment[]; problems: Problem[] }> {
   try {
-    const segments = [...(await list.read(signal))]
+    const segments = await list.read(signal)
     return { segments, problems: checkPartition(topic, partition, segments) }
   } catch (error) {
     if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
@@ -134,17 +134,25 @@ function afterGap(position: bigint, gapEnds: ReadonlyMap<bigint, bigint | null>)
   return after
 }
 
+/** What the manifest says of a partition, and the same of a segment. */
+const summed = [
+  ['records', 'records', 'records'],
+  ['aborted records', 'aborted_records', 'aborted_records'],
+  ['batches', 'batches', 'batches'],
+  ['bytes', 'bytes', 'plain_size'],
+  ['stored bytes', 'stored_bytes', 'size'],
+] as const
+
 function checkSums(partition: ManifestPartition, segments: readonly Segment[]): string[] {
-  const sum = (pick: (segment: Segment) => number) => segments.reduce((total, segment) => total + pick(segment), 0)
-  const rows: [string, number, number][] = [
-    ['segments', partition.segments, segments.length],
-    ['records', partition.records, sum(s => s.records)],
-    ['aborted records', partition.aborted_records, sum(s => s.aborted_records)],
-    ['batches', partition.batches, sum(s => s.batches)],
-    ['bytes', partition.bytes, sum(s => s.plain_size)],
-    ['stored bytes', partition.stored_bytes, sum(s => s.size)],
-  ]
-  return rows
-    .filter(([, recorded, found]) => recorded !== found)
-    .map(([what, recorded, found]) => `the manifest counts ${recorded} ${what}, its indexes ${found}`)
+  const problems: string[] = []
+  const compare = (what: string, recorded: number, found: number) => {
+    if (recorded !== found) problems.push(`the manifest counts ${recorded} ${what}, its indexes ${found}`)
+  }
+  compare('segments', partition.segments, segments.length)
+  for (const [what, field, ofSegment] of summed) {
+    let sum = 0
+    for (const segment of segments) sum += segment[ofSegment]
+    compare(what, partition[field], sum)
+  }
+  return problems
 }

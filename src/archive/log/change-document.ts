@@ -233,10 +233,35 @@ function decodeList(row: ListRowDocument, packs: readonly PackRef[], at: string)
 
 function decodeSet(set: unknown, list: string, at: string): RowChange['set'] {
   if (set === undefined) return {}
+  const usual = decodeUsualSet(set)
+  if (usual) return usual
   const { data, error } = setShape.safeParse(set)
   if (data) return data as RowChange['set']
   const [issue] = error.issues
   throw damaged(at, `is damaged: ${issue?.path.join('.')} of ${list}: ${issue?.message}`)
+}
+
+/** By hand where it has only what nearly every row sets; undefined otherwise. */
+function decodeUsualSet(set: unknown): RowChange['set'] | undefined {
+  if (typeof set !== 'object' || set === null || Array.isArray(set)) return undefined
+  const decoded: RowChange['set'] = {}
+  for (const [name, value] of Object.entries(set)) {
+    if (name === 'last_epoch' && Number.isSafeInteger(value)) decoded[name] = value
+    else if (name === 'last_batch' && isLastBatch(value)) {
+      decoded[name] = { base_offset: BigInt(value.base_offset), records: value.records, crc: value.crc }
+    } else if ((name === 'first_timestamp' || name === 'last_timestamp') && isInteger(value)) {
+      decoded[name] = BigInt(value)
+    } else return undefined
+  }
+  return decoded
+}
+
+type LastBatchDocument = Record<'records' | 'crc', number> & { base_offset: number | bigint }
+
+function isLastBatch(value: unknown): value is LastBatchDocument {
+  if (typeof value !== 'object' || value === null || Object.keys(value).length !== 3) return false
+  const { base_offset, records, crc } = value as Partial<LastBatchDocument>
+  return isInteger(base_offset) && isCount(records) && isCount(crc)
 }
 
 /** No segment comes twice: a few documents could make a list of any length otherwise. */

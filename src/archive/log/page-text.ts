@@ -92,14 +92,18 @@ function assertListOrder(names: readonly string[], { key, first, last }: PageRef
 
 /** The segments of the list at a place among the names. */
 export function segmentsAt({ key, packs, names, text, ranges }: PageText, place: number): Segment[] {
-  const rows = tryParse(text.toString('utf8', ranges[2 * place], ranges[2 * place + 1]), key)
-  if (isPageRows(rows)) return rows.map(row => decodeSegment(row, packs, key))
+  const json = text.toString('utf8', ranges[2 * place], ranges[2 * place + 1])
+  // Without a search for long numbers at first: one that a double cannot hold is not taken for an integer.
+  for (const parse of [JSON.parse, parseJson]) {
+    const rows = tryParse(json, parse, key)
+    if (isPageRows(rows)) return rows.map(row => decodeSegment(row, packs, key))
+  }
   throw damaged(key, `is damaged: ${names[place]} has a segment without its columns`)
 }
 
-function tryParse(text: string, key: string): unknown {
+function tryParse(text: string, parse: (text: string) => unknown, key: string): unknown {
   try {
-    return parseJson(text)
+    return parse(text)
   } catch (cause) {
     throw damaged(key, 'is not JSON', { cause })
   }

@@ -33,6 +33,32 @@ test('offsets beyond 2^53 keep all their digits', () => {
   assert.deepEqual(throughText(change), change)
 })
 
+test('what a row sets is refused where it has another type, also of fields that nearly every row sets', () => {
+  const batch = { base_offset: 7, records: 1, crc: 2 }
+  const read = (set: unknown) =>
+    decodeChange(changeSchema.parse({ lists: [['a/0', 0, [0, 0, 0, 0], [0, 0, 0, 0, 0, 0], set]] }), 'b/k')
+  const all = { last_epoch: 3, first_timestamp: null, last_timestamp: 5, last_batch: batch }
+  assert.deepEqual(read(all).lists.get('a/0')?.row.set, {
+    ...all,
+    last_timestamp: 5n,
+    last_batch: { ...batch, base_offset: 7n },
+  })
+  const wrong: [set: unknown, field: RegExp][] = [
+    [{ last_epoch: '3' }, /last_epoch of a\/0/],
+    [{ last_epoch: 1.5 }, /last_epoch of a\/0/],
+    [{ last_timestamp: '5' }, /last_timestamp of a\/0/],
+    [{ last_batch: { ...batch, crc: -1 } }, /last_batch.crc of a\/0/],
+    [{ last_batch: { ...batch, more: 1 } }, /last_batch of a\/0/],
+    [{ last_batch: { base_offset: 7, records: 1 } }, /last_batch.crc of a\/0/],
+    [{ last_batch: null }, /last_batch of a\/0/],
+    [{ ...all, more: 1 }, /of a\/0/],
+    [[], /of a\/0/],
+    [null, /of a\/0/],
+    ['all', /of a\/0/],
+  ]
+  for (const [set, field] of wrong) assert.throws(() => read(set), field, JSON.stringify(set))
+})
+
 test('a document that names a pack that it does not have, or lists one list twice, is damaged', () => {
   const segment = [3, 0, 0, 1, 1, 'A'.repeat(22), 0, 0, 1, 1, 1, 0, null, null]
   const list = ['a/0', 0, [0, 0, 0, 0], [0, 0, 0, 0, 0, 0], {}, [segment]]

@@ -47,6 +47,20 @@ describe('a page', () => {
     }
   })
 
+  test('keeps all digits of offsets beyond 2^53, also of rolled-back transactions', async () => {
+    const first = 2n ** 62n + 1n
+    const line = (offset: string, extras: string) => {
+      const row = JSON.stringify(segment.toSpliced(7, 1, 'OFFSET')).replace('"OFFSET"', offset)
+      return JSON.stringify({ ...facts, lists: [['a/0', []]] }).replace('[]]]', `[${row.slice(0, -1)}${extras}]]]]`)
+    }
+    const aborted = `,{"aborted":[{"producer_id":1,"first_offset":${first},"last_offset":${first + 2n}}]}`
+    const [far] = segmentsAt(await readText(line(String(first), '')), 0)
+    assert.equal(far?.start_offset, first)
+    assert.equal(far?.end_offset, first + 1n)
+    const [rolledBack] = segmentsAt(await readText(line('5', aborted)), 0)
+    assert.deepEqual(rolledBack?.aborted, [{ producer_id: 1n, first_offset: first, last_offset: first + 2n }])
+  })
+
   test('does not keep the memory of a larger one', async () => {
     const many = Array.from({ length: 500 }, (_, i) => [`a/${1000 + i}`, [segment]])
     const { text } = await readPage({ ...facts, lists: many })
