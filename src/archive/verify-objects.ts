@@ -134,7 +134,7 @@ function afterGap(position: bigint, gapEnds: ReadonlyMap<bigint, bigint | null>)
   return after
 }
 
-/** What the manifest says of a partition, and the same of a segment. */
+/** What is added up: its name, the field of a partition and that of a segment. */
 const summed = [
   ['records', 'records', 'records'],
   ['aborted records', 'aborted_records', 'aborted_records'],

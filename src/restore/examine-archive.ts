@@ -1,3 +1,4 @@
+import { effectiveSetting } from '../archive/effective-settings.ts'
 import type { ManifestPartition, Segment } from '../archive/manifest.ts'
 import { findMisfits, gatherSegments, type Problem, tabulateSizes, uniqueProblems } from '../archive/verify-objects.ts'
 import type { TimeWindow } from '../batch/needs.ts'
@@ -6,7 +7,7 @@ import { runPool } from '../lib/pool.ts'
 import { DAMAGE_REMEDY, type Finding } from '../observe/finding.ts'
 import type { Storage } from '../storage/storage.ts'
 import { inListOrder, legsFrom } from './legs.ts'
-import type { PlannedTopic, RestorePlan } from './plan.ts'
+import type { PlannedLeg, PlannedTopic, RestorePlan } from './plan.ts'
 import { type RestoreProgress, streamKey } from './progress.ts'
 import { extentOf, joinExtents, nothingRestored, type RestoredExtent } from './restored-extent.ts'
 
@@ -31,27 +32,23 @@ interface ArchiveQuestion {
 }
 
 /** Whether all objects that the restore is going to read are there, with their sizes. Reads indexes, and of the
- * data only segments that a range of offsets or the end of a window goes through. */
+ * data only segments that a range of offsets goes through. */
 export async function examineArchive(
   storage: Storage,
   plan: RestorePlan,
   { verify, progress, timeWindow }: ArchiveQuestion,
   signal: AbortSignal,
 ): Promise<ExaminedArchive> {
-  const wanted = inListOrder(plan.topics).flatMap(topic => {
-    const starts = startsOf(topic, verify ? undefined : progress)
-    return topic.legs.flatMap(leg => {
-      const { source, end } = leg
-      const start = starts.get(source)
-      return start === undefined || start >= end ? [] : [{ topic, leg, source, start, end }]
-    })
-  })
+  const wanted = inListOrder(plan.topics).flatMap(topic =>
+    unfilledLegs(topic, verify ? undefined : progress).map(unfilled => ({ topic, ...unfilled })),
+  )
   if (wanted.length === 0) return { findings: [], segments: new Map(), largestSegments: new Map(), extents: new Map() }
   const largestSegments = new Map<string, number>()
   const gathered = new Map<ManifestPartition, readonly Segment[]>()
   const extents = new Map<string, RestoredExtent>()
   const sizes = tabulateSizes(storage, plan.backupId, signal)
-  const found = await poolWhile(sizes, wanted, async ({ topic, leg, source, start, end }) => {
+  const found = await poolWhile(sizes, wanted, async ({ topic, leg, start }) => {
+    const { source, end } = leg
     const { segments, problems } = await gatherSegments(storage, topic.source, source, signal)
     // A list keeps them at hand, in less memory.
     if (!source.list) gathered.set(source, segments)
@@ -61,9 +58,11 @@ export async function examineArchive(
     const misfits = findMisfits(read, await sizes)
     // Damage ends the restore anyway.
     if (problems.length + misfits.length === 0) {
-      const whole = await extentOf(storage, leg, segments, timeWindow, signal)
-      const extent = plan.filter ? { ...whole, isFiltered: true } : whole
-      extents.set(topic.name, joinExtents(extents.get(topic.name) ?? nothingRestored, extent))
+      // The index has times of producers, and records with LogAppendTime show those of the broker.
+      const isExact = effectiveSetting(topic.source, 'message.timestamp.type') === 'LogAppendTime'
+      const extent = await extentOf(storage, leg, segments, { window: timeWindow, isExact }, signal)
+      const known = extents.get(topic.name) ?? startExtent(plan)
+      extents.set(topic.name, joinExtents(known, extent))
     }
     return [...problems, ...misfits]
   })
@@ -73,6 +72,26 @@ export async function examineArchive(
     largestSegments,
     extents,
   }
+}
+
+function startExtent({ filter }: RestorePlan): RestoredExtent {
+  return filter ? { ...nothingRestored, isFiltered: true } : nothingRestored
+}
+
+/** Of one topic, to the record: segments that the end of a window goes through are read. */
+export async function readExtent(
+  storage: Storage,
+  plan: RestorePlan,
+  topic: PlannedTopic,
+  { verify, progress, timeWindow }: ArchiveQuestion,
+  signal: AbortSignal,
+): Promise<RestoredExtent> {
+  const legs = unfilledLegs(topic, verify ? undefined : progress)
+  const found = await runPool(legs, CONCURRENCY, async ({ leg }) => {
+    const { segments } = await gatherSegments(storage, topic.source, leg.source, signal)
+    return extentOf(storage, leg, segments, { window: timeWindow, isExact: true }, signal)
+  })
+  return found.reduce(joinExtents, startExtent(plan))
 }
 
 /** Indexes are read while the store is listed. Both have ended when this ends. */
@@ -88,6 +107,18 @@ async function poolWhile<T, R>(
   } finally {
     await ended
   }
+}
+
+/** What of the topic is read, from which offset on. */
+function unfilledLegs(
+  topic: PlannedTopic,
+  progress: RestoreProgress | undefined,
+): { leg: PlannedLeg; start: bigint }[] {
+  const starts = startsOf(topic, progress)
+  return topic.legs.flatMap(leg => {
+    const start = starts.get(leg.source)
+    return start === undefined || start >= leg.end ? [] : [{ leg, start }]
+  })
 }
 
 /** From which offset on the topic's partitions are read. What earlier runs have written is not, unless it is compared. */

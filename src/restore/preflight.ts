@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { MetadataResponse, MetadataTopic } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { readFirstKeys } from '../kafka/first-keys.ts'
@@ -48,6 +49,8 @@ export interface Circumstances {
   /** By topic of the target; see `ExaminedArchive`. */
   largestSegments: ReadonlyMap<string, number>
   extents: ReadonlyMap<string, RestoredExtent>
+  /** Reads as much of the backup as makes the extent of a topic exact. */
+  readExtent: (topic: PlannedTopic, signal: AbortSignal) => Promise<RestoredExtent>
 }
 
 /** Reads the target without changing anything, and reports all findings at once. */
@@ -72,7 +75,7 @@ export async function examineTarget(
   const names = open.map(({ name }) => name)
   const configs = await readTopicConfigs(cluster, names, signal)
   const stores = await findTargetStores(cluster, open, { topics, bounds, configs }, signal)
-  const findings = plan.topics.flatMap(topic => {
+  const judge = (topic: PlannedTopic, extent: RestoredExtent): Finding[] => {
     const there = shown.get(topic.name)
     if (isFilledTopic(topic, known.progress) || known.hidden.has(topic.name)) return []
     const internal = judgeInternal(topic)
@@ -82,7 +85,7 @@ export async function examineTarget(
         ...judgeTwoWays(topic, options),
         ...judgePlacement(topic, topic.partitions),
         ...judgeMissing(topic, options, { brokers: brokers.length, defaults: known.defaults }),
-        ...judgeNew(topic, options, known),
+        ...judgeNew(topic, options, { ...known, extent }),
       ]
     }
     const effective = configs.get(topic.name) ?? new Map()
@@ -92,13 +95,32 @@ export async function examineTarget(
       ...judgeTwoWays(topic, options),
       ...judgePartitions(topic, there.partitions, valuesOf(effective)),
       ...judgeReplicas(topic, there.partitions, options),
-      ...judgeExisting(topic, effective, options, known),
+      ...judgeExisting(topic, effective, options, { ...known, extent }),
       ...judgeContent(topic, effective, options, known.progress, { bounds, extra: extra.get(topic.name) ?? [] }),
     ]
-  })
+  }
+  const findings: Finding[] = []
+  for (const topic of plan.topics) findings.push(...(await judgeExactly(topic, judge, known, signal)))
   const ends = new Map([...bounds].map(([key, { highWatermark }]) => [key, highWatermark]))
   return { findings, existing, ends }
 }
+
+/** The times of a topic are read in the backup only where what is found depends on them: that may be most of its segments. */
+async function judgeExactly(
+  topic: PlannedTopic,
+  judge: (topic: PlannedTopic, extent: RestoredExtent) => Finding[],
+  { extents, readExtent }: Circumstances,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const extent = extents.get(topic.name) ?? nothingRestored
+  const findings = judge(topic, extent)
+  const { newestLeast } = extent
+  if (newestLeast === undefined) return findings
+  const isSame = isDeepStrictEqual(findings, judge(topic, { ...extent, newest: newestLeast }))
+  return isSame ? findings : judge(topic, await readExtent(topic, signal))
+}
+
+type TopicCircumstances = Circumstances & { extent: RestoredExtent }
 
 /** It has all its records, and maybe its settings and its users already. */
 function isFilledTopic({ name, streams }: PlannedTopic, progress: RestoreProgress | undefined): boolean {
@@ -111,13 +133,13 @@ function judgeExisting(
   topic: PlannedTopic,
   configs: EffectiveConfigs,
   options: RestoreOptions,
-  known: Circumstances,
+  known: TopicCircumstances,
 ): Finding[] {
   const settings = valuesOf(configs)
   if (isBeingFilled(configs)) {
     return [...judgeNew(topic, options, known, settings), ...judgeCreated(topic, settings, options)]
   }
-  const extent = known.extents.get(topic.name) ?? nothingRestored
+  const moment = { ...known.extent, nowMs: known.nowMs }
   const remedy = 'raise its retention, or set restore.retention: apply (lets them go)'
   const setting = (name: string) => settings.get(name)
   return [
@@ -125,8 +147,8 @@ function judgeExisting(
     ...judgeFormat(topic.name, settings.get(FORMAT_SETTING), known.defaults),
     ...judgeDifferences(topic, settings, options),
     ...judgeSize(topic, setting, known.largestSegments.get(topic.name)),
-    ...judgeTimes(topic, settings, { ...extent, nowMs: known.nowMs }),
-    ...(options.retention === 'apply' ? [] : judgeAge(topic, setting, { ...extent, nowMs: known.nowMs }, remedy)),
+    ...judgeTimes(topic, settings, moment),
+    ...(options.retention === 'apply' ? [] : judgeAge(topic, setting, moment, remedy)),
   ]
 }
 
@@ -144,12 +166,11 @@ function valuesOf(configs: EffectiveConfigs): Map<string, string> {
 function judgeNew(
   topic: PlannedTopic,
   { retention }: RestoreOptions,
-  { defaults, nowMs, largestSegments, extents }: Circumstances,
+  { defaults, nowMs, largestSegments, extent }: TopicCircumstances,
   current: ReadonlyMap<string, string> = new Map(),
 ): Finding[] {
   const final = { ...topic.whileFilling, ...Object.fromEntries(current), ...topic.afterwards }
   const setting = (name: string) => final[name] ?? defaultOf(defaults, name)
-  const extent = extents.get(topic.name) ?? nothingRestored
   const remedy = 'set restore.retention: hold (keeps everything) or apply (lets them go)'
   return [
     ...judgeFormat(topic.name, setting(FORMAT_SETTING), defaults),

@@ -11,7 +11,10 @@ import type { PlannedLeg } from './plan.ts'
 /** What of a topic is restored: the times of its records as far as they are known, and the size of its largest partition. */
 export interface RestoredExtent {
   oldest: bigint | null
+  /** The latest that it can be, where `newestLeast` is given. */
   newest: bigint | null
+  /** The earliest that `newest` can be, where the end of a window goes through segments that were not read. */
+  newestLeast?: bigint | null
   largestBytes: number
   /** A filter may leave out the newest records. */
   isFiltered?: boolean
@@ -22,36 +25,58 @@ export const nothingRestored: RestoredExtent = { oldest: null, newest: null, lar
 export function joinExtents(one: RestoredExtent, other: RestoredExtent): RestoredExtent {
   return {
     oldest: earlier(one.oldest, other.oldest),
-    newest: later(one.newest, other.newest),
+    ...joinNewest(one, other),
     largestBytes: Math.max(one.largestBytes, other.largestBytes),
     ...((one.isFiltered || other.isFiltered) && { isFiltered: true }),
   }
 }
 
+function joinNewest(one: Times, other: Times): Pick<RestoredExtent, 'newest' | 'newestLeast'> {
+  const newest = later(one.newest, other.newest)
+  if (one.newestLeast === undefined && other.newestLeast === undefined) return { newest }
+  const leastOf = ({ newest, newestLeast = newest }: Times) => newestLeast
+  return { newest, newestLeast: later(leastOf(one), leastOf(other)) }
+}
+
 /**
- * Of one partition, not of all that the backup holds of it. A segment that a range of offsets or the end of a window goes
- * through is read, since its times may be those of records that are not wanted: the newest record before the end may be
- * much older than the end.
+ * Of one partition, not of all that the backup holds of it. A segment that a range of offsets goes through is read, since
+ * its times may be those of records that are not wanted. So is one that the end of a window goes through, where the extent has to
+ * be exact or its first time is not that of a record that is restored: the newest record before the end may be much older than the end.
  */
 export async function extentOf(
   storage: Storage,
   leg: PlannedLeg,
   segments: readonly Segment[],
-  window: TimeWindow,
+  { window, isExact }: { window: TimeWindow; isExact: boolean },
   signal: AbortSignal,
 ): Promise<RestoredExtent> {
   const wanted = segments.filter(segment => segment.end_offset > leg.start && segment.start_offset < leg.end)
   let extent = nothingRestored
   for (const segment of wanted) {
-    const isCut = segment.start_offset < leg.start || segment.end_offset > leg.end || goesThrough(segment, window)
-    const times = isCut ? await tryTimes(storage, segment, segments, leg, window, signal) : clip(segment, window)
+    const known = timesWithoutReading(segment, leg, window)
+    const isKnown = known && (!isExact || known.newestLeast === undefined)
+    const times = isKnown ? known : await tryTimes(storage, segment, segments, leg, window, signal)
     const largestBytes = extent.largestBytes + (times.newest === null ? 0 : segment.plain_size)
-    extent = { oldest: earlier(extent.oldest, times.oldest), newest: later(extent.newest, times.newest), largestBytes }
+    extent = { oldest: earlier(extent.oldest, times.oldest), ...joinNewest(extent, times), largestBytes }
   }
   return extent
 }
 
-type Times = Pick<RestoredExtent, 'oldest' | 'newest'>
+type Times = Pick<RestoredExtent, 'oldest' | 'newest' | 'newestLeast'>
+
+/** Pure. What the index tells of the times of a segment's records that are restored; undefined where only reading them does. */
+function timesWithoutReading(segment: Segment, leg: PlannedLeg, window: TimeWindow): Times | undefined {
+  if (segment.start_offset < leg.start || segment.end_offset > leg.end) return undefined
+  const clipped = clip(segment, window)
+  if (!goesThrough(segment, window)) return clipped
+  const { first_timestamp: first } = segment
+  const { source } = leg
+  const mayBeRolledBack = source.aborted_records > 0 || source.open_aborted.length > 0
+  // The first batch of a log may begin with records that were deleted.
+  const mayBeDeleted = source.start_offset > 0n && segment.start_offset === source.start_offset
+  if (first === null || first < 0n || !isWithin(first, window)) return undefined
+  return !mayBeRolledBack && !mayBeDeleted ? { ...clipped, newestLeast: first } : undefined
+}
 
 const noTimes: Times = { oldest: null, newest: null }
 

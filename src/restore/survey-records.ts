@@ -3,7 +3,7 @@ import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Finding } from '../observe/finding.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type ExaminedArchive, examineArchive } from './examine-archive.ts'
+import { type ExaminedArchive, examineArchive, readExtent } from './examine-archive.ts'
 import { examinePermissions, type Grant } from './examine-permissions.ts'
 import { type FoundRestore, planWithIds } from './find-restore.ts'
 import { fitCreated, fitSettings } from './fit-settings.ts'
@@ -61,8 +61,10 @@ export async function surveyRecords(
   const { plan, defaults } = inherited
   const isMade = (name: string) => noted.has(name) || absent.has(name)
   const allowed = await examinePermissions(cluster, plan, { group: restoreGroup(restoreId), isMade }, signal)
-  const archive = await examineArchive(storage, plan, { ...options, progress }, signal)
-  const facts = { progress, nowMs: clock.now(), defaults, hidden: allowed.hidden, ...archive }
+  const question = { ...options, progress }
+  const archive = await examineArchive(storage, plan, question, signal)
+  const exactly: Circumstances['readExtent'] = (topic, signal) => readExtent(storage, plan, topic, question, signal)
+  const facts = { progress, nowMs: clock.now(), defaults, hidden: allowed.hidden, ...archive, readExtent: exactly }
   const missing = options.createTopics ? plan.topics.filter(({ name }) => absent.has(name)) : []
   const differing = plan.topics.filter(({ name }) => isMade(name)).flatMap(({ name }) => inherited.findingsOf(name))
   const fitted = await fitSettings(cluster, missing, { overrides: options.topicConfig, defaults }, signal)

@@ -4,11 +4,11 @@ import { hashOf } from '../../src/archive/hash.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import { formatJson } from '../../src/lib/json.ts'
-import { examineArchive } from '../../src/restore/examine-archive.ts'
+import { examineArchive, readExtent } from '../../src/restore/examine-archive.ts'
 import { planRestore } from '../../src/restore/plan.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { never, storeBackup, storeSegment, topicOf } from '../archive/sample-archive.ts'
-import { encodeRun } from '../fakes/batches.ts'
+import { encodeBatch, encodeRun } from '../fakes/batches.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { plainOptions } from './plain-options.ts'
 import { manifestOf } from './samples.ts'
@@ -68,4 +68,34 @@ test('a listing that fails while indexes are read is the error of the restore, a
     process.off('unhandledRejection', onUnhandled)
   }
   assert.deepEqual(unhandled, [])
+})
+
+test('segments that the end of a window goes through are not read, but those of topics that show the times of brokers', async () => {
+  const storage = openMemoryStorage()
+  const timed = (baseOffset: bigint, baseTimestamp: bigint) =>
+    encodeBatch({ baseOffset, baseTimestamp, maxTimestamp: baseTimestamp, records: [{ value: Buffer.from('v') }] })
+  const manifest = await storeBackup(storage, [[timed(0n, 1000n), timed(1n, 5000n), timed(2n, 9000n)]])
+  let reads = 0
+  const counted: Storage = {
+    ...storage,
+    readRange: (...args) => {
+      reads++
+      return storage.readRange(...args)
+    },
+  }
+  const question = { verify: false, progress: undefined, timeWindow: { end: 8000n } }
+  const examine = async (configs: Record<string, string>) => {
+    const topics = manifest.topics.map(topic => ({ ...topic, configs }))
+    const plan = planRestore({ ...manifest, topics }, plainOptions({ backupId: manifest.backup_id }))
+    const [topic] = plan.topics
+    const { extents } = await examineArchive(counted, plan, question, never)
+    return { plan, topic: topic ?? assert.fail(), extent: extents.get(topic?.name ?? '') }
+  }
+  const { plan, topic, extent } = await examine({})
+  assert.deepEqual([extent?.oldest, extent?.newest, extent?.newestLeast, reads], [1000n, 7999n, 1000n, 0])
+  const exact = await readExtent(counted, plan, topic, question, never)
+  assert.deepEqual([exact.oldest, exact.newest, exact.newestLeast], [1000n, 5000n, undefined])
+  assert.ok(reads > 0)
+  const ofBroker = await examine({ 'message.timestamp.type': 'LogAppendTime' })
+  assert.deepEqual([ofBroker.extent?.newest, ofBroker.extent?.newestLeast], [5000n, undefined])
 })

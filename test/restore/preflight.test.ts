@@ -33,6 +33,7 @@ async function findingsOf(
       nowMs: now,
       ...fixed,
       extents: new Map(plan.topics.map(topic => [topic.name, extentOf(topic)])),
+      readExtent: () => Promise.reject(new Error('all extents are exact')),
     }
     const cluster = await fake.open()
     const facts = { target: await cluster.metadata({ topics: null }, never), ...known, ...more }
@@ -233,6 +234,29 @@ describe('the look at the target', () => {
     assert.deepEqual(await found(defaults('log.retention.hours', '1000')), [])
     assert.equal((await found(defaults('log.retention.minutes', '600'))).length, 1)
     assert.deepEqual(await found(defaults('log.retention.ms', '-1')), [])
+  })
+
+  test('reads when the newest record was written only where retention or limits of the target depend on it', async () => {
+    const days = (count: bigint) => BigInt(now) - count * 86_400_000n
+    let reads = 0
+    const found = async (newestLeast: bigint, newest: bigint, target: FakeTopic[] = []) => {
+      reads = 0
+      const extent = { oldest: days(5n), newest, newestLeast, largestBytes: 1 }
+      return findingsOf([aged('a')], target, {}, undefined, {
+        extents: new Map([['a', extent]]),
+        readExtent: async () => {
+          reads++
+          return { oldest: days(5n), newest: days(10n), largestBytes: 1 }
+        },
+      })
+    }
+    const tooOld =
+      'error topic a: its newest record is 10 days old; its retention of 604800000 ms would delete all of it at once'
+    assert.deepEqual([await found(days(6n), days(1n)), reads], [[], 0])
+    assert.deepEqual([await found(days(11n), days(1n)), reads], [[tooOld], 1])
+    assert.deepEqual([await found(days(11n), days(9n)), reads], [[tooOld], 1])
+    const early = [fakeTopic('a', [[]], { configs: { 'message.timestamp.after.max.ms': '1000' } })]
+    assert.deepEqual((await found(days(6n), days(-1n), early)).concat(String(reads)), [tooOld, '1'])
   })
 
   test('reports settings of the job that a topic has not got, because an earlier run created it without them', async () => {
