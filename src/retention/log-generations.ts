@@ -34,6 +34,17 @@ export interface LeftGenerations {
 
 type Generations = Map<number, StoredObject>
 
+/** Fails as `removeGenerations` does, where it cannot be found out which generations stay. */
+export async function assertKeptReadable(
+  context: PruneContext,
+  objects: readonly StoredObject[],
+  { newest, newestComplete }: FoundLog,
+  signal: AbortSignal,
+): Promise<void> {
+  const { manifests, commits, kept } = await generationsOf(context, objects, newest.generation, signal)
+  await findKept(context, new Map([...manifests, ...kept, ...commits]), newestComplete?.generation, signal)
+}
+
 /** What the store protects stays readable, with all that it names. */
 export async function removeGenerations(
   context: PruneContext,

@@ -76,6 +76,19 @@ export function amountOf(objects: readonly Pick<StoredObject, 'size'>[]): Amount
   return { objects: objects.length, bytes: objects.reduce((sum, { size }) => sum + size, 0) }
 }
 
+/** Of the segments that are cut off. */
+export function trimmedOf(
+  partitions: number,
+  segments: readonly { records: number; size: number }[],
+): BackupOutcome['trimmed'] {
+  return {
+    partitions,
+    segments: segments.length,
+    records: segments.reduce((sum, { records }) => sum + records, 0),
+    bytes: segments.reduce((sum, { size }) => sum + size, 0),
+  }
+}
+
 export function totalsOf(backups: readonly BackupOutcome[]): PruneTotals {
   const sum = (pick: (one: BackupOutcome) => number) => backups.reduce((total, one) => total + pick(one), 0)
   const sumOf = (pick: (one: BackupOutcome) => Amount) => ({

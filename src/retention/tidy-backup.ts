@@ -5,7 +5,7 @@ import { readShards, segmentsOf } from '../archive/shard.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { StoredObject } from '../storage/storage.ts'
 import { findKept } from './kept-generations.ts'
-import { amountOf } from './outcome.ts'
+import { amountOf, trimmedOf } from './outcome.ts'
 import { classify, planSuperseded, planSweep, type SweepPlan, shardGeneration } from './plan-objects.ts'
 import type { PruneContext } from './prune-context.ts'
 import { ReferenceReader } from './reference-reader.ts'
@@ -82,13 +82,13 @@ async function trim(
     outcome.notes.push(`nothing is cut off: ${why}`)
     return { newest }
   }
-  const removed = cut.partitions.flatMap(one => one.removed)
-  outcome.trimmed = {
-    partitions: cut.partitions.length,
-    segments: removed.length,
-    records: removed.reduce((sum, { records }) => sum + records, 0),
-    bytes: removed.reduce((sum, { size }) => sum + size, 0),
-  }
+  // What a cut commits cannot be undone: what ends the work with this backup is found before.
+  const { manifests } = await scanManifests(parts.storage, context.backupId, signal)
+  await findKept(context, manifests, newest.generation, signal)
+  outcome.trimmed = trimmedOf(
+    cut.partitions.length,
+    cut.partitions.flatMap(one => one.removed),
+  )
   if (context.isDryRun) return { newest: { ...newest, generation: newest.generation + 1 }, foreseen: namesCut(cut) }
   lease.assertHeld()
   return { newest: await commitTrim(parts.storage, newest, cut, context.run, signal) }

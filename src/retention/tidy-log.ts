@@ -3,7 +3,7 @@ import { parseLogKey } from '../archive/log/keys.ts'
 import { readCommit } from '../archive/log/read-commit.ts'
 import { readShards, segmentsOf } from '../archive/shard.ts'
 import type { StoredObject } from '../storage/storage.ts'
-import { type FoundLog, type LeftGenerations, removeGenerations } from './log-generations.ts'
+import { assertKeptReadable, type FoundLog, type LeftGenerations, removeGenerations } from './log-generations.ts'
 import { addState, findOldDocuments, isSectionSince, readLogReferences } from './log-references.ts'
 import { amountOf } from './outcome.ts'
 import { classify, isGraceOver } from './plan-objects.ts'
@@ -29,6 +29,9 @@ export async function tidyLog(
     return
   }
   const trim = await planLogTrim(context, state.newest.generation, before, signal)
+  // What a cut commits cannot be undone: what ends the work with this backup is found before.
+  if (trim) await assertKeptReadable(context, before, state, signal)
+  if (trim) outcome.trimmed = trim.trimmed
   const newest = trim && !context.isDryRun ? await commitLogAgain(context, trim, signal) : undefined
   const found = newest ? { ...state, newest, ...(newest.complete && { newestComplete: newest }) } : state
   const objects = newest ? await context.listObjects(signal) : before

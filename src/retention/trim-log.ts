@@ -4,6 +4,7 @@ import { listSegments } from '../archive/indexes.ts'
 import { commitState } from '../archive/log/commit-state.ts'
 import type { Manifest, ManifestPartition, Segment } from '../archive/manifest.ts'
 import type { StoredObject } from '../storage/storage.ts'
+import { type BackupOutcome, trimmedOf } from './outcome.ts'
 import { judgeTrim, trimPartition } from './plan-trim.ts'
 import type { PruneContext } from './prune-context.ts'
 import { renewCopy } from './trim-backup.ts'
@@ -12,6 +13,7 @@ import { renewCopy } from './trim-backup.ts'
 export interface LogTrim {
   manifest: Manifest
   cut: Map<string, number>
+  trimmed: BackupOutcome['trimmed']
 }
 
 /** Undefined where nothing is cut off. */
@@ -55,13 +57,7 @@ export async function planLogTrim(
     outcome.notes.push('nothing is cut off: its newest generation is not complete')
     return undefined
   }
-  outcome.trimmed = {
-    partitions: cut.size,
-    segments: removed.length,
-    records: removed.reduce((sum, { records }) => sum + records, 0),
-    bytes: removed.reduce((sum, { size }) => sum + size, 0),
-  }
-  return { manifest: { ...newest, topics }, cut }
+  return { manifest: { ...newest, topics }, cut, trimmed: trimmedOf(cut.size, removed) }
 }
 
 /** Merging keeps the time at which the newest of the records was stored. */

@@ -27,6 +27,16 @@ async function fourDays(): Promise<World> {
   return world
 }
 
+/** Of version 2, with 40 hours of which a prune has kept the fourth. */
+async function keptLog(): Promise<World> {
+  const world = new World()
+  await (await LogRun.open(world, 'a')).rounds(20, HOUR)
+  await hold(world, 4)
+  await world.pruneOne(policy)
+  await (await LogRun.open(world, 'a')).rounds(20, HOUR)
+  return world
+}
+
 function hold(world: World, generation: number, reason = '', storage: Storage = world.storage) {
   return holdGeneration('a', { generation, reason }, world.partsAt(storage), never)
 }
@@ -73,16 +83,31 @@ describe('a generation that is held', () => {
   })
 
   test('keeps all data of a log if its object in kept/ is lost', async () => {
-    const world = new World()
-    await (await LogRun.open(world, 'a')).rounds(20, HOUR)
-    await hold(world, 4)
-    await world.pruneOne(policy)
+    const world = await keptLog()
     assert.ok(world.storage.objects.delete(keptKey('a', 4)))
-    await (await LogRun.open(world, 'a')).rounds(20, HOUR)
     const before = world.keys('a/')
     assert.match((await world.pruneOne(policy)).notes.join('\n'), /^left as it is: .* holds generation 4, /)
     assert.deepEqual(world.keys('a/'), before)
   })
+
+  for (const [what, lost, olderThanMs, grown] of [
+    ['a backup', manifestKey('a', 2), 2.5 * DAY, fourDays],
+    ['a log', keptKey('a', 4), 25 * HOUR, keptLog],
+  ] as const) {
+    test(`keeps ${what} from being cut if its own object is lost, and the report counts nothing as cut off`, async () => {
+      const world = await grown()
+      if (what === 'a backup') await hold(world, 2)
+      assert.ok((await world.clone().pruneOne({ ...policy, olderThanMs })).trimmed.segments > 0)
+      assert.ok(world.storage.objects.delete(lost))
+      const before = world.keys('a/')
+      for (const isDryRun of [true, false]) {
+        const { notes, trimmed } = await world.pruneOne({ ...policy, olderThanMs }, isDryRun)
+        assert.match(notes.join('\n'), /^left as it is: .* holds generation \d, /)
+        assert.deepEqual(trimmed, { partitions: 0, segments: 0, records: 0, bytes: 0 })
+      }
+      assert.deepEqual(world.keys('a/'), before)
+    })
+  }
 
   test('keeps segments that older_than cuts off the newest generation', async () => {
     const world = await fourDays()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { readGeneration } from '../../src/archive/catalog.ts'
+import { manifestKey } from '../../src/archive/layout.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import type { KeepRules } from '../../src/retention/keep-rules.ts'
 import { planGenerations, type RetainedGeneration } from '../../src/retention/plan-generations.ts'
@@ -140,6 +141,16 @@ describe('prune', () => {
     await world.pruneOne({ graceMs: 0, olderThanMs: 2 * DAY })
     assert.equal(world.keys().includes(first ?? ''), false)
     assert.deepEqual(await world.missing(), [])
+  })
+
+  test('cuts nothing off if a generation that a rule may keep is damaged', async () => {
+    const world = await fiveDays()
+    await world.commit('a', { partitions: 1 })
+    world.storage.objects.set(manifestKey('a', 2), Buffer.from('other bytes'))
+    const before = world.keys('a/')
+    const { notes } = await world.pruneOne({ graceMs: 0, olderThanMs: 2 * DAY, generations: { keepDaily: 9 } })
+    assert.match(notes.join('\n'), /^left as it is: a\/manifests\/00000002\.json /)
+    assert.deepEqual(world.keys('a/'), before)
   })
 
   test('judges the generations of each backup by themselves, and does not count them as backups', async () => {
