@@ -186,7 +186,14 @@ function judgeAge({ backup_id }: Readable, ageMs: number, expected: ExpectedInte
   return [{ level, kind: isStale ? 'stale' : 'late', message, action }]
 }
 
-function judgeContent({ backup_id, complete }: Readable, newGaps: number, command: CommandText): StatusFinding[] {
+function judgeContent(
+  { backup_id, complete, warnings }: Readable,
+  newGaps: number,
+  command: CommandText,
+): StatusFinding[] {
+  const damaged = warnings.map((message): StatusFinding => {
+    return { level: 'warning', kind: 'damaged', message, action: `run ${command('verify')}` }
+  })
   const incomplete: StatusFinding = {
     level: 'warning',
     kind: 'incomplete',
@@ -199,7 +206,7 @@ function judgeContent({ backup_id, complete }: Readable, newGaps: number, comman
     message: `${formatCount(newGaps)} new ${newGaps === 1 ? 'gap' : 'gaps'}: the source lost records before they were read`,
     action: `run ${command('describe')}, and run the backup more often than records expire`,
   }
-  return [...(complete ? [] : [incomplete]), ...(newGaps > 0 ? [gaps] : [])]
+  return [...damaged, ...(complete ? [] : [incomplete]), ...(newGaps > 0 ? [gaps] : [])]
 }
 
 /** A drill of a job needs the job file of a restore. */

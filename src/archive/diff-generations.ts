@@ -16,6 +16,7 @@ import { diffTopics, type Step, type TopicDiff } from './diff-topics.ts'
 import { readGroups } from './groups.ts'
 import type { GroupsSection } from './groups-section.ts'
 import type { Manifest } from './manifest.ts'
+import { avoidedWarnings } from './record-warnings.ts'
 import { openSelected } from './select-generation.ts'
 import { totalsOf } from './summary.ts'
 
@@ -31,6 +32,8 @@ export interface GenerationDiff {
   schema_registry: RegistryDiff
   consumer_groups: GroupsDiff
   access: AccessDiff
+  /** Damaged objects that were read around. */
+  warnings: string[]
 }
 
 interface GenerationFacts {
@@ -73,6 +76,7 @@ export async function diffGenerations(
     schema_registry,
     consumer_groups,
     access,
+    warnings: [...new Set([...avoidedWarnings(from), ...avoidedWarnings(to)])],
   }
 }
 

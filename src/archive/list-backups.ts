@@ -3,7 +3,7 @@ import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { listBackupIds, openBackup } from './catalog.ts'
 import { type LastDrills, readLastDrills } from './drill-record.ts'
-import { deletedKeyWarnings } from './record-warnings.ts'
+import { avoidedWarnings, deletedKeyWarnings } from './record-warnings.ts'
 import { type Totals, totalsOf } from './summary.ts'
 import { type LastVerifications, readLastVerifications } from './verification.ts'
 
@@ -17,6 +17,8 @@ export type BackupSummary = { backup_id: string } & (
       encrypted: boolean
       /** Compacted topics that may hold keys which were deleted at the source. */
       stale_topics: number
+      /** Damaged objects that were read around. */
+      warnings: string[]
     } & LastVerifications &
       LastDrills &
       Totals)
@@ -34,8 +36,9 @@ export async function listBackups(storage: Storage, signal: AbortSignal): Promis
       const stale_topics = deletedKeyWarnings(manifest.topics).length
       const verified = await readLastVerifications(storage, backup_id, signal)
       const drilled = await readLastDrills(storage, backup_id, signal)
-      const results = { ...verified, ...drilled }
-      return { ...head, encrypted: encryption !== undefined, stale_topics, ...results, ...totalsOf(manifest.topics) }
+      const results = { ...verified, ...drilled, ...totalsOf(manifest.topics) }
+      const warnings = avoidedWarnings(manifest)
+      return { ...head, encrypted: encryption !== undefined, stale_topics, warnings, ...results }
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof KafkaBackupError)) throw error

@@ -244,6 +244,14 @@ export class Session {
     return `${formatJson(this.#redactor.value(document), 2)}\n`
   }
 
+  /** Warnings that were not events. */
+  warn(messages: readonly string[]): void {
+    for (const message of messages) {
+      this.outcome.warn()
+      this.log.write('warn', message)
+    }
+  }
+
   /** Prints lines for people to standard error; false, and prints nothing, if standard error is for programs. */
   tell(lines: (style: OutputStyle) => readonly string[]): boolean {
     if (this.options.logFormat === 'json') return false

@@ -18,6 +18,8 @@ export interface BackupState {
   created_at: string
   encrypted: boolean
   staleTopics: number
+  /** Objects that were read around. */
+  damagedObjects: number
   totals: Totals
   verified: LastVerifications
 }
@@ -64,10 +66,11 @@ async function readState(
   signal: AbortSignal,
 ): Promise<Omit<BackupState, 'verified'>> {
   const { manifest } = await reader.open({ at, backupId }, signal)
-  const { generation, complete, created_at, encryption, topics } = manifest
+  const { generation, complete, created_at, encryption, topics, avoided = [] } = manifest
   return {
     ...{ generation, complete, created_at, encrypted: encryption !== undefined },
     staleTopics: deletedKeyWarnings(topics).length,
+    damagedObjects: avoided.length,
     totals: totalsOf(topics),
   }
 }

@@ -36,6 +36,7 @@ export async function copyBackup(
     existing_verified: options.verifyExisting,
     older_generations: plan.older,
     problems: problems.toSorted((a, b) => (a.key < b.key ? -1 : 1)),
+    warnings: [],
   }
 }
 

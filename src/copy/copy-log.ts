@@ -4,6 +4,7 @@ import { type OpenedGeneration, openGeneration } from '../archive/log/open-gener
 import { listSizes } from '../archive/verify-objects.ts'
 import { commitCopy } from './commit-copy.ts'
 import { compareLogs } from './compare-logs.ts'
+import { copyWarnings } from './copy-warnings.ts'
 import { assertTargetFits, noGeneration, planObjects } from './draft-copy.ts'
 import { logObjectsOf } from './log-objects.ts'
 import { copyObjects } from './run-copy.ts'
@@ -28,6 +29,8 @@ export async function copyLog(
   const { generation } = manifest
   const newestThere = there.manifest
   await compareLogs(sides, { manifest, source, target, newestThere, isThorough: options.verifyExisting }, signal)
+  const warnings = copyWarnings(sides, manifest, there)
+  for (const message of warnings) options.onProgress({ type: 'warning', message })
   const isThere = target.commits.includes(generation)
   const fresh = await logObjectsOf(sides.source, manifest, signal)
   const sizes = await listSizes(sides.target, backupId, signal)
@@ -55,6 +58,7 @@ export async function copyLog(
     existing_verified: options.verifyExisting,
     older_generations: olderOf(source.manifests, target, options, generation),
     problems: done.problems,
+    warnings,
   }
 }
 

@@ -64,4 +64,6 @@ export interface CopyReport {
   /** Generations of version 1 at the source that are older than all of the target, and are left out. Of version 2 a run copies one anyway. */
   older_generations: number[]
   problems: Problem[]
+  /** Damaged objects that were read around, on either side. */
+  warnings: string[]
 }

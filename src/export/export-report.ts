@@ -1,4 +1,5 @@
 import type { Manifest } from '../archive/manifest.ts'
+import { avoidedWarnings } from '../archive/record-warnings.ts'
 import { type Tally, totalsOf } from '../inspect/cat.ts'
 import type { ExportedFile } from './export-file.ts'
 import type { ExportFormat } from './export-format.ts'
@@ -62,7 +63,7 @@ export function describeExport(
     searched_as_stored: searched.notDecoded,
     stopped_at_limit: searched.isCut,
     reasons: [...exported.reasons].map(([reason, count]) => ({ reason, count })),
-    warnings: [...missingParts(manifest, names), ...warnOfLeftOver(left)],
+    warnings: [...avoidedWarnings(manifest), ...missingParts(manifest, names), ...warnOfLeftOver(left)],
     topics: [...searched.topics].map(([topic, counts]) => topicDocument(topic, counts, exported)),
     files: exported.files,
     ...(left.length > 0 && { left_over: [...left] }),

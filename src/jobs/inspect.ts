@@ -1,3 +1,4 @@
+import { avoidedWarnings } from '../archive/record-warnings.ts'
 import { type GenerationChoice, openSelected } from '../archive/select-generation.ts'
 import { type CatQuery, catRecords, type OnRead, type Tally } from '../inspect/cat.ts'
 import type { ShownRecord } from '../inspect/print-format.ts'
@@ -21,5 +22,6 @@ export async function catAt<T>(
 ): Promise<T> {
   const manifest = await openSelected(storage, backupId, choice, signal)
   const onRead = onProgress && ((read: Parameters<OnRead>[0]) => onProgress({ type: 'checked', ...read }))
+  if (tally) tally.warnings = avoidedWarnings(manifest)
   return work(catRecords(storage, manifest, query, { ...(tally && { tally }), onRead }, signal))
 }

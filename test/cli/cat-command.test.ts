@@ -29,6 +29,22 @@ async function* stream<T>(items: readonly T[]): AsyncGenerator<T> {
 }
 
 describe('cat', () => {
+  for (const fails of [false, true]) {
+    test(`warns of damage that was read around on standard error${fails ? ', also if it fails' : ''}`, async () => {
+      const io = new FakeIo()
+      const catAt: Actions['catAt'] = async (...[, , { tally }, , work]) => {
+        if (tally) tally.warnings = ['a/log/checkpoints/1: it is missing']
+        const result = await work(stream([shown()]))
+        if (fails) throw new KafkaBackupError('ARCHIVE_DAMAGED', 'a/log/packs/1 is missing')
+        return result
+      }
+      const argv = ['cat', '--path', '/backups', '--backup-id', 'b', '--topic', 'orders', '--print', '%s\\n']
+      assert.equal(await main(argv, io, fakeActions({ catAt })), fails ? 3 : 0)
+      assert.equal(io.stdout.text, 'v\n')
+      assert.match(io.stderr.text, /a\/log\/checkpoints\/1: it is missing/)
+    })
+  }
+
   test('prints a line for each record below the name of its topic', async () => {
     const schema = { id: 7, subject: 's', version: 1, type: 'AVRO' as const }
     const { code, out } = await run(

@@ -201,6 +201,7 @@ export const summaries: BackupSummary[] = [
     cluster_id: 'MkU3OEVBNTcwNTJENDM2Qk',
     encrypted: false,
     stale_topics: 0,
+    warnings: [],
     ...verified,
     topics: 1,
     partitions: 1,
@@ -506,6 +507,7 @@ export const generationDiff: GenerationDiff = {
     quotas: { state: sameState, added: 1, removed: 0 },
     users: { state: { from: 'off', to: 'off' }, added: 0, removed: 0 },
   },
+  warnings: [],
 }
 
 export const copyReport: CopyReport = {
@@ -523,6 +525,7 @@ export const copyReport: CopyReport = {
   existing_verified: false,
   older_generations: [],
   problems: [],
+  warnings: [],
 }
 
 export const exportReport: ExportReport = {

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { Actions } from '../../src/cli/actions.ts'
 import { formatAge } from '../../src/cli/commands/list-generations.ts'
 import { main } from '../../src/cli/main.ts'
-import { fakeActions, generationListing, holdReport, repairReport } from './fake-actions.ts'
+import { fakeActions, generationDiff, generationListing, holdReport, repairReport } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 
 async function run(argv: string[], replaced: Partial<Actions> = {}, io = new FakeIo()) {
@@ -159,6 +159,13 @@ Settings
     retention.ms: (default) to 604800000
 `,
     )
+  })
+
+  test('shows damage that was read around as a warning', async () => {
+    const warnings = ['checkpoints/7: it is missing']
+    const diffGenerations = async () => ({ ...generationDiff, warnings })
+    const { out } = await run(['diff', ...one, '--from', '41'], { diffGenerations })
+    assert.match(out, /\n\nWarnings\n {2}checkpoints\/7: it is missing\n$/)
   })
 
   test('compares with the latest generation by default, and needs the earlier one', async () => {

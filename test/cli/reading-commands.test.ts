@@ -37,6 +37,15 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
     )
   })
 
+  test('shows damage that was read around as a warning, and exits 0', async () => {
+    const warnings = ['checkpoints/7: it is missing']
+    const listBackups = async () => summaries.map(one => ({ ...one, warnings }))
+    const { code, out } = await run(['list', ...at], { listBackups })
+    assert.deepEqual([code, out.trimEnd().split('\n').at(-1)], [0, 'orders: checkpoints/7: it is missing'])
+    const { out: json } = await run(['list', ...at, '--format', 'json'], { listBackups })
+    assert.deepEqual(JSON.parse(json).backups[0].warnings, warnings)
+  })
+
   test('shows when a backup was last verified, and that it was damaged', async () => {
     const [orders = assert.fail()] = summaries
     const listed = async (last_verification: LastVerification) => {

@@ -51,7 +51,19 @@ describe('search', () => {
     const { bytes, ...counts } = JSON.parse(json)
     assert.ok(bytes > 0)
     const topics = [{ topic: 'golden', found: 2, searched: 18 }]
-    assert.deepEqual(counts, { found: 2, searched: 18, not_decoded: 0, topics })
+    assert.deepEqual(counts, { found: 2, searched: 18, not_decoded: 0, topics, warnings: [] })
+  })
+
+  test('warns of damage that was read around on standard error, and in JSON', async () => {
+    const warning = 'a/log/checkpoints/1: it is missing'
+    const damaged: Actions['catAt'] = (_storage, _backupId, request, signal, work) =>
+      catAt(golden(), 'golden', request, signal, records => {
+        if (request.tally) request.tally.warnings = [warning]
+        return work(records)
+      })
+    const { code, out, err } = await searchWith(damaged, '--key-prefix', 'lz4', '--count', '--format', 'json')
+    assert.deepEqual([code, JSON.parse(out).warnings], [0, [warning]])
+    assert.ok(err.includes(warning))
   })
 
   test('counts the records of a time or of offsets only', async () => {

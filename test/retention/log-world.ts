@@ -7,6 +7,7 @@ import { stateOf } from '../../src/archive/log/as-manifest.ts'
 import { LogWriter } from '../../src/archive/log/log-writer.ts'
 import { logMarker } from '../../src/archive/log/marker.ts'
 import { planChange } from '../../src/archive/log/plan-change.ts'
+import { readCommit } from '../../src/archive/log/read-commit.ts'
 import { readSegment } from '../../src/archive/segment-reader.ts'
 import { emptyPartition, withSegment } from '../../src/archive/summary.ts'
 import { formatUtc } from '../../src/lib/clock.ts'
@@ -98,6 +99,26 @@ export class LogRun {
   get storage(): Storage {
     return this.#storage
   }
+}
+
+/** A backup `a` of version 2 with rounds of ten minutes; a prune writes a checkpoint after each of these numbers. */
+export async function grownLog(...rounds: number[]): Promise<World> {
+  const world = new World()
+  for (const [i, count] of rounds.entries()) {
+    if (i > 0) await commitCheckpoint(world)
+    await (await LogRun.open(world, 'a')).rounds(count, HOUR / 6)
+  }
+  return world
+}
+
+async function commitCheckpoint(world: World): Promise<void> {
+  world.storage.modified.set(await world.stray('a'), 0)
+  await world.prune({ graceMs: 100 * HOUR })
+}
+
+/** The key of the checkpoint that a generation of the backup `a` names. */
+export async function checkpointOf(world: World, generation: number): Promise<string> {
+  return (await readCommit(world.storage, 'a', generation, never)).commit.checkpoint?.key ?? assert.fail()
 }
 
 /** Reads all bytes of all generations that are listed; how many records each has. */

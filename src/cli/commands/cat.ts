@@ -18,7 +18,11 @@ export async function run(session: Session): Promise<number> {
     const { actions, signal } = session
     const tally = newTally()
     const print = (records: AsyncIterable<ShownRecord>) => session.printAll(format(records))
-    await actions.catAt(storage, backupId, { query, tally, ...choice }, signal, print)
+    try {
+      await actions.catAt(storage, backupId, { query, tally, ...choice }, signal, print)
+    } finally {
+      session.warn(tally.warnings)
+    }
     const { matched, searched } = totalsOf(tally)
     // So that an empty output is not taken for a failure.
     if (matched === 0 && !session.options.quiet) session.tell(() => [formatNone(searched)])

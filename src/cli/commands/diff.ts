@@ -8,6 +8,7 @@ import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
 import { formatInstant, plural, printable } from '../text.ts'
 import { withBackup } from './backups-at.ts'
+import { formatWarnings } from './gap-table.ts'
 import { parseGeneration } from './generation-choice.ts'
 
 const MAX_ROWS = 40
@@ -34,6 +35,7 @@ function formatDiff(diff: GenerationDiff, style: OutputStyle): string[] {
     ...formatTopics(topics, style),
     ...formatPartitions(topics, style),
     ...formatSettings(topics, style),
+    ...formatWarnings(diff.warnings, style),
   ]
 }
 

@@ -6,13 +6,12 @@ import type { Session } from '../session.ts'
  * for a restore, causes a warning and not a failure.
  */
 export async function keepReport(session: Session, job: Job, document: unknown): Promise<void> {
-  const { actions, options, outcome, log, signal } = session
+  const { actions, options, outcome, signal } = session
   if (!options.report) return
   try {
     const report = { startedMs: outcome.startedMs, text: session.formatKept(document) }
     outcome.note({ report: await actions.writeReport(job, report, signal) })
   } catch (error) {
-    outcome.warn()
-    log.write('warn', `the report could not be stored: ${error instanceof Error ? error.message : error}`)
+    session.warn([`the report could not be stored: ${error instanceof Error ? error.message : error}`])
   }
 }

@@ -91,10 +91,16 @@ function formatListings(listings: readonly Listing[], nowMs: number, style: Outp
     ...rows.filter(isBroken).map(row => `${style.bad(nameOf(row, isOne))}: ${printable(row.error)}`),
     ...rows.filter(isFoundDamaged).map(row => `${style.bad(nameOf(row, isOne))}: ${describeDamage(row, nowMs)}`),
     ...rows.filter(isNotProven).map(row => `${style.bad(nameOf(row, isOne))}: ${describeFailedDrill(row, nowMs)}`),
+    ...rows.flatMap(row => formatWarnings(row, isOne, style)),
     ...rows.filter(isStale).map(row => `${style.warn(nameOf(row, isOne))}: ${describeStale(row)}`),
     ...unread.map(({ location, error }) => `${style.bad(printable(location))}: ${printable(error)}`),
   ]
   return [...lines, ...(lines.length > 0 && notes.length > 0 ? [''] : []), ...notes]
+}
+
+function formatWarnings(row: Row, isOne: boolean, style: OutputStyle): string[] {
+  if (isBroken(row)) return []
+  return row.warnings.map(warning => `${style.warn(nameOf(row, isOne))}: ${printable(warning)}`)
 }
 
 function isStale(row: Row): row is Readable & { location: string } {

@@ -37,6 +37,8 @@ export async function run(session: Session): Promise<number> {
   } catch (error) {
     if (tally.topics.size > 0) tell('; it did not come to the end')
     throw error
+  } finally {
+    session.warn(tally.warnings)
   }
   if (options.count) {
     session.print(
@@ -86,7 +88,8 @@ type Row = readonly [string, { searched: number; matched: number }]
 function countsDocument(tally: Tally): object {
   const topics = [...tally.topics].map(([topic, { matched, searched }]) => ({ topic, found: matched, searched }))
   const { matched, searched } = totalsOf(tally)
-  return { found: matched, searched, not_decoded: tally.notDecoded, bytes: tally.bytes, topics }
+  const { notDecoded: not_decoded, bytes, warnings } = tally
+  return { found: matched, searched, not_decoded, bytes, topics, warnings }
 }
 
 function formatSummary(tally: Tally, ms: number): string {

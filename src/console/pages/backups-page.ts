@@ -98,5 +98,8 @@ function showState(row: BackupRow): Html {
   const stale =
     state.staleTopics > 0 &&
     html` ${badge('warn', plural(state.staleTopics, 'topic'))} <small>may hold deleted keys</small>`
-  return html`${badge(state.complete ? 'good' : 'warn', stateWord(row))}${state.encrypted && html` ${badge('plain', 'encrypted')}`}${stale}`
+  const damaged =
+    state.damagedObjects > 0 &&
+    html` ${badge('warn', plural(state.damagedObjects, 'damaged object'))} <small>others are read instead</small>`
+  return html`${badge(state.complete ? 'good' : 'warn', stateWord(row))}${state.encrypted && html` ${badge('plain', 'encrypted')}`}${damaged}${stale}`
 }

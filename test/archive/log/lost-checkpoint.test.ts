@@ -10,31 +10,12 @@ import { readCommit } from '../../../src/archive/log/read-commit.ts'
 import { planRepair } from '../../../src/archive/repair.ts'
 import { openSelected } from '../../../src/archive/select-generation.ts'
 import { verifyBackup } from '../../../src/archive/verify.ts'
-import { LogRun, readAllGenerations } from '../../retention/log-world.ts'
-import { HOUR, World } from '../../retention/world.ts'
+import { checkpointOf, grownLog, LogRun, readAllGenerations } from '../../retention/log-world.ts'
+import { HOUR, type World } from '../../retention/world.ts'
 import { never } from '../sample-archive.ts'
 
 const quiet = () => undefined
 const instead = 'an older checkpoint and the commits behind it are read instead, as long as they are there'
-
-/** Rounds of ten minutes; a prune writes a checkpoint after each of these numbers. */
-async function grown(...rounds: number[]): Promise<World> {
-  const world = new World()
-  for (const [i, count] of rounds.entries()) {
-    if (i > 0) await commitCheckpoint(world)
-    await (await LogRun.open(world, 'a')).rounds(count, HOUR / 6)
-  }
-  return world
-}
-
-async function commitCheckpoint(world: World): Promise<void> {
-  world.storage.modified.set(await world.stray('a'), 0)
-  await world.prune({ graceMs: 100 * HOUR })
-}
-
-async function checkpointOf(world: World, generation: number): Promise<string> {
-  return (await readCommit(world.storage, 'a', generation, never)).commit.checkpoint?.key ?? assert.fail()
-}
 
 function verify(world: World, deep = false) {
   return verifyBackup(world.storage, 'a', { deep, onProgress: quiet }, never)
@@ -45,7 +26,7 @@ function repairOf(world: World) {
 }
 
 test('every generation that names a damaged checkpoint is read from an older one and the commits behind it', async () => {
-  const intact = await grown(13, 12, 3)
+  const intact = await grownLog(13, 12, 3)
   const records = await readAllGenerations(intact.storage, 'a')
   const [older, newer] = [await checkpointOf(intact, 20), await checkpointOf(intact, 29)]
   for (const keys of [[older], [newer], [older, newer]]) {
@@ -68,7 +49,7 @@ test('every generation that names a damaged checkpoint is read from an older one
 
 describe('a backup whose newest checkpoint is damaged', () => {
   test('is described, listed and opened with a warning that names the checkpoint', async () => {
-    const world = await grown(13, 4)
+    const world = await grownLog(13, 4)
     const key = await checkpointOf(world, 18)
     world.storage.objects.delete(key)
     const warning = `${key}: it is missing; ${instead}`
@@ -82,7 +63,7 @@ describe('a backup whose newest checkpoint is damaged', () => {
 
   for (const deep of [false, true]) {
     test(`is verified${deep ? ' deeply' : ''} with the checkpoint as a problem, and with every generation as readable`, async () => {
-      const world = await grown(13, 4)
+      const world = await grownLog(13, 4)
       const key = await checkpointOf(world, 18)
       world.storage.objects.delete(key)
       const { ok, problems, unreadable_generations, partitions } = await verify(world, deep)
@@ -92,7 +73,7 @@ describe('a backup whose newest checkpoint is damaged', () => {
   }
 
   test('is not pruned, and needs a repair, which loses nothing', async () => {
-    const world = await grown(13, 4)
+    const world = await grownLog(13, 4)
     const key = await checkpointOf(world, 18)
     world.storage.objects.delete(key)
     const before = await listGenerations(world.storage, 'a', never)
@@ -104,7 +85,7 @@ describe('a backup whose newest checkpoint is damaged', () => {
   })
 
   test('is continued by the next run behind a new checkpoint, and can then be pruned', async () => {
-    const world = await grown(13, 4)
+    const world = await grownLog(13, 4)
     world.storage.objects.delete(await checkpointOf(world, 18))
     await (await LogRun.open(world, 'a')).rounds(2, HOUR / 6)
     assert.equal((await verify(world)).ok, true)
@@ -130,14 +111,14 @@ describe('a damaged checkpoint is an error that names it and the repair', () => 
 
   for (const generation of [13, 14]) {
     test(`without the commit ${generation === 13 ? 'that it was made of' : 'behind it'}`, async () => {
-      const world = await grown(13, 4)
+      const world = await grownLog(13, 4)
       world.storage.objects.delete(commitKey('a', generation))
       await assertRefused(world, 18)
     })
   }
 
   test('after a repair, whose state no commit has', async () => {
-    const world = await grown(13)
+    const world = await grownLog(13)
     world.storage.objects.delete(commitKey('a', 11))
     const plan = await repairOf(world)
     assert.ok(plan.state)
@@ -149,7 +130,7 @@ describe('a damaged checkpoint is an error that names it and the repair', () => 
 })
 
 test('verify reads every document of the newest generation once, whether it is damaged or not', async () => {
-  const world = await grown(30)
+  const world = await grownLog(30)
   const { commit } = await readCommit(world.storage, 'a', 30, never)
   const [first = assert.fail(), ...others] = commit.rollups.flatMap(one => one.documents.map(({ key }) => key))
   const reads = new Map<string, number>()

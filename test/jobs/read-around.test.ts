@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { diffGenerations } from '../../src/archive/diff-generations.ts'
+import { listBackups } from '../../src/archive/list-backups.ts'
+import { verifyBackup } from '../../src/archive/verify.ts'
+import { ArchiveReader } from '../../src/console/archive-reader.ts'
+import { type BackupRow, fillRow } from '../../src/console/list-backups.ts'
+import { copyBackup } from '../../src/copy/copy-backup.ts'
+import { type CatQuery, newTally } from '../../src/inspect/cat.ts'
+import { exportAt } from '../../src/jobs/export.ts'
+import { catAt } from '../../src/jobs/inspect.ts'
+import { readStatus } from '../../src/jobs/read-status.ts'
+import { never } from '../archive/sample-archive.ts'
+import { plain } from '../copy/copies.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { collect } from '../inspect/collect.ts'
+import { checkpointOf, grownLog, LogRun } from '../retention/log-world.ts'
+import { HOUR, type World } from '../retention/world.ts'
+
+const query: CatQuery = {
+  ...{ topic: 'orders', headers: [], keyAs: 'auto', valueAs: 'auto' },
+  extent: { offsets: {}, times: {}, withAborted: false },
+}
+
+/** A backup whose newest checkpoint is lost, and the warning of it. */
+async function damagedWorld(): Promise<{ world: World; warning: string }> {
+  const world = await grownLog(13, 4)
+  const key = await checkpointOf(world, 18)
+  assert.ok(world.storage.objects.delete(key))
+  const instead = 'an older checkpoint and the commits behind it are read instead, as long as they are there'
+  return { world, warning: `${key}: it is missing; ${instead}` }
+}
+
+describe('a damaged checkpoint that is read around is a warning', () => {
+  test('of cat and search, with all records', async () => {
+    const { world, warning } = await damagedWorld()
+    const tally = newTally()
+    const records = await catAt(world.storage, 'a', { query, tally }, never, collect)
+    assert.deepEqual([records.length, tally.warnings], [340, [warning]])
+    const before = newTally()
+    await catAt(world.storage, 'a', { query, tally: before, generation: 13 }, never, collect)
+    assert.deepEqual(before.warnings, [])
+  })
+
+  test('of an export', async () => {
+    const { world, warning } = await damagedWorld()
+    const to = { print: async (lines: AsyncIterable<Buffer>) => void (await collect(lines)) }
+    const request = { query, tally: newTally(), format: 'jsonl', keepsFormulas: false, to } as const
+    const { records, warnings } = await exportAt(world.storage, 'a', request, never)
+    assert.deepEqual([records, warnings], [340, [warning]])
+  })
+
+  test('of a copy, which is intact', async () => {
+    const { world, warning } = await damagedWorld()
+    const events: string[] = []
+    const onProgress: typeof plain.onProgress = event => event.type === 'warning' && events.push(event.message)
+    for (const dryRun of [true, false]) {
+      const target = openMemoryStorage()
+      const sides = { source: world.storage, target }
+      const { ok, generations, warnings } = await copyBackup(sides, 'a', { ...plain, dryRun, onProgress }, never)
+      assert.deepEqual([ok, generations, warnings, events.splice(0)], [true, [18], [warning], [warning]])
+      if (dryRun) continue
+      assert.equal((await verifyBackup(target, 'a', { deep: true, onProgress }, never)).ok, true)
+    }
+  })
+
+  test('of a copy to the backup that has it, with its location', async () => {
+    const source = await grownLog(13, 4)
+    const target = source.clone().storage
+    const key = await checkpointOf(source, 18)
+    target.objects.delete(key)
+    await (await LogRun.open(source, 'a')).rounds(1, HOUR)
+    const { ok, warnings } = await copyBackup({ source: source.storage, target }, 'a', plain, never)
+    assert.deepEqual([ok, warnings.length], [true, 1])
+    assert.ok(warnings[0]?.startsWith(`${key}: at ${target.location}: it is missing; `))
+  })
+
+  test('of list and status', async () => {
+    const { world, warning } = await damagedWorld()
+    const [row] = await listBackups(world.storage, never)
+    assert.ok(row && !('error' in row))
+    assert.deepEqual(row.warnings, [warning])
+    const [status] = await readStatus(world.storage, { expectedOf: () => undefined, at: '' }, world.clock.now(), never)
+    const { level, message, action } = status?.findings.find(({ kind }) => kind === 'damaged') ?? assert.fail()
+    assert.deepEqual([level, message, action], ['warning', warning, 'run `kafka-backup verify a`'])
+  })
+
+  test('of a comparison of generations', async () => {
+    const { world, warning } = await damagedWorld()
+    assert.deepEqual((await diffGenerations(world.storage, 'a', { from: 15, to: 18 }, never)).warnings, [warning])
+    assert.deepEqual((await diffGenerations(world.storage, 'a', { from: 1, to: 13 }, never)).warnings, [])
+  })
+
+  test('of the console, in the row of the backup', async () => {
+    const { world } = await damagedWorld()
+    const reader = new ArchiveReader([{ name: 'memory', storage: world.storage }], world.clock)
+    const row: BackupRow = { at: 0, location: 'memory', backupId: 'a', state: undefined }
+    await fillRow(reader, row, never)
+    assert.ok(row.state && 'damagedObjects' in row.state)
+    assert.equal(row.state.damagedObjects, 1)
+  })
+})
