@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type CatQuery, newTally } from '../../src/inspect/cat.ts'
+import { type CatRequest, catAt } from '../../src/jobs/inspect.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { storeGenerations } from '../archive/generation-samples.ts'
+import { never, storePartitions } from '../archive/sample-archive.ts'
+import { encryptEverything } from '../encryption/samples.ts'
+import { encodeBatch } from '../fakes/batches.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { collect } from './collect.ts'
+
+const HOUR_MS = 3_600_000
+const START_MS = 1_700_000_000_000
+
+/** Four segments of two records each, an hour apart; keys and headers have the number of their segment. */
+const segments = [0, 1, 2, 3].map(number => [
+  encodeBatch({
+    ...{ baseOffset: BigInt(2 * number), baseTimestamp: BigInt(START_MS + number * HOUR_MS), codec: 'zstd' },
+    records: ['a', 'b'].map(letter => ({
+      ...{ key: Buffer.from(`${letter}${number}`), value: Buffer.from(`value ${letter}`) },
+      headers: [['segment', Buffer.from(String(number))]] as [string, Buffer][],
+    })),
+  }),
+])
+
+interface Asked extends Partial<Omit<CatQuery, 'extent'>>, Partial<CatQuery['extent']> {
+  generation?: number
+  asOfMs?: bigint
+}
+
+/** What was found, the numbers of the segments that were read for it, and how often. */
+async function read(storage: Storage, asked: Asked, more: Partial<CatRequest> = {}) {
+  const { offsets = {}, times = {}, withAborted = false, generation, asOfMs, ...changes } = asked
+  const requests: string[] = []
+  const watched: Storage = Object.create(storage, {
+    readRange: {
+      value: (key: string, ...rest: [number, number, AbortSignal]) => {
+        requests.push(key)
+        return storage.readRange(key, ...rest)
+      },
+    },
+  })
+  const query: CatQuery = {
+    ...{ topic: 'orders', headers: [], keyAs: 'auto', valueAs: 'auto', ...changes },
+    extent: { offsets, times, withAborted },
+  }
+  const shown = await catAt(watched, 'b1', { query, generation, asOfMs, ...more }, never, collect)
+  const found = shown.map(({ record }) => record.key?.toString() ?? String(record.offset))
+  return { found, segments: requests.map(key => key.replace(/^.*\/(\d)\.log$/, '$1')) }
+}
+
+for (const [what, open] of [
+  ['a plain', openMemoryStorage],
+  ['an encrypted', () => encryptEverything(openMemoryStorage())],
+] as const) {
+  describe(`of ${what} backup, one request is sent for each segment that is needed, and none for others`, () => {
+    const storage = open()
+    const stored = storePartitions(storage, [segments], false)
+    const at = (hours: number) => BigInt(START_MS + hours * HOUR_MS)
+    const cases: [string, Asked, { found: string[]; segments: string[] }][] = [
+      ['by offsets', { offsets: { start: 3n, end: 5n } }, { found: ['b1', 'a2'], segments: ['1', '2'] }],
+      ['by time', { times: { start: at(2) } }, { found: ['a2', 'b2', 'a3', 'b3'], segments: ['2', '3'] }],
+      ['by a time after all', { times: { start: at(4) } }, { found: [], segments: [] }],
+      ['the newest', { newest: 3 }, { found: ['b2', 'a3', 'b3'], segments: ['3', '2'] }],
+      ['the newest with a key', { newest: 1, key: 'b1' }, { found: ['b1'], segments: ['3', '2', '1'] }],
+      ['up to a limit', { limit: 3 }, { found: ['a0', 'b0', 'a1'], segments: ['0', '1'] }],
+      [
+        'up to a limit by a header and a key',
+        { limit: 1, headers: [{ name: 'segment', value: '1' }], keyPrefix: 'b' },
+        { found: ['b1'], segments: ['0', '1'] },
+      ],
+    ]
+    for (const [name, asked, expected] of cases) {
+      test(name, async () => {
+        await stored
+        assert.deepEqual(await read(storage, asked), expected)
+      })
+    }
+  })
+}
+
+/** Each generation has two records more in each topic, an hour after the one before. */
+async function storeStates(logFrom?: number) {
+  const storage = openMemoryStorage()
+  const states = [1, 2, 3].map(hour => ({
+    ...{ created_at: `2026-01-01T0${hour}:00:00.000Z`, records: 2 },
+    topics: ['orders', 'orders-eu', 'payments'],
+  }))
+  await storeGenerations(storage, states, logFrom)
+  return storage
+}
+
+for (const [what, logFrom] of [
+  ['a backup', undefined],
+  ['a continuous backup', 1],
+] as const) {
+  test(`records of ${what} are read at a generation or at a time, with all conditions`, async () => {
+    const storage = await storeStates(logFrom)
+    const count = async (asked: Asked) => (await read(storage, asked)).found.length
+    assert.deepEqual([await count({}), await count({ generation: 1 }), await count({ generation: 2 })], [6, 2, 4])
+    const asOf = (time: string) => ({ asOfMs: BigInt(Date.parse(`2026-01-01T${time}Z`)) })
+    assert.deepEqual([await count(asOf('01:59:59')), await count(asOf('02:00:00'))], [2, 4])
+    assert.deepEqual((await read(storage, { generation: 2, newest: 1 })).found, ['3'])
+    assert.equal(await count({ generation: 2, text: 'value' }), 4)
+    assert.equal(await count({ generation: 2, key: 'nobody' }), 0)
+    assert.equal(await count({ generation: 2, headers: [{ name: 'trace' }] }), 0)
+    await assert.rejects(count(asOf('00:59:59')), { code: 'GENERATION_NOT_FOUND' })
+    await assert.rejects(count({ generation: 9 }), { code: 'GENERATION_NOT_FOUND' })
+  })
+}
+
+test('topics are searched by a pattern, with counts for each and progress to the end', async () => {
+  const storage = await storeStates()
+  const tally = newTally()
+  const seen: unknown[] = []
+  const request = { tally, onProgress: (event: unknown) => void seen.push(event) }
+  await read(storage, { topic: 'orders*', text: 'value' }, request)
+  const counts = { searched: 6, matched: 6 }
+  assert.deepEqual(
+    [...tally.topics],
+    [
+      ['orders', counts],
+      ['orders-eu', counts],
+    ],
+  )
+  const last = seen.at(-1) as { type: string; objects: number; bytes: number; totalObjects: number; totalBytes: number }
+  assert.deepEqual([last.type, last.objects, last.totalObjects], ['checked', 6, 6])
+  assert.ok(last.bytes === last.totalBytes && last.bytes > 0)
+  assert.ok(seen.length >= 6, `${seen.length} reports`)
+})
