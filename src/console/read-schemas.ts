@@ -1,6 +1,6 @@
 import { readSubject } from '../archive/read-registry.ts'
 import { resolveReference, type SchemaVersion, versionKey } from '../archive/registry-model.ts'
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { OpenedBackup } from './archive-reader.ts'
 
 /** A version of a schema, and what it refers to. */
@@ -11,6 +11,12 @@ export interface ReferenceNode {
   /** How far it is from the one that is shown. */
   level: number
   refersTo: readonly string[]
+}
+
+export interface ReferenceGraph {
+  nodes: readonly ReferenceNode[]
+  /** There are more than can be drawn. */
+  isCut: boolean
 }
 
 /** All versions of a subject. SCHEMAS_NOT_FOUND where the generation has none. */
@@ -30,27 +36,43 @@ export async function referencesOf(
   backup: OpenedBackup,
   root: SchemaVersion,
   signal: AbortSignal,
-): Promise<ReferenceNode[]> {
-  const nodes = new Map<string, ReferenceNode>()
+): Promise<ReferenceGraph> {
+  const nodes: ReferenceNode[] = []
   const open = [{ ...root, level: 0 }]
-  for (let at = 0; at < open.length && nodes.size < MAX_NODES; at++) {
-    const one = open[at]
-    const key = one && versionKey(one.subject, one.version)
-    if (!one || key === undefined || nodes.has(key)) continue
-    const refersTo = one.references.map(({ subject, version }) => ({
-      subject: resolveReference(subject, one.subject),
-      version,
+  const seen = new Set([versionKey(root.subject, root.version)])
+  let isCut = false
+  for (const { subject, version, references, level } of open) {
+    const refersTo = references.map(one => ({
+      subject: resolveReference(one.subject, subject),
+      version: one.version,
     }))
-    const { subject, version, level } = one
-    nodes.set(key, { key, subject, version, level, refersTo: refersTo.map(to => versionKey(to.subject, to.version)) })
-    for (const to of refersTo.slice(0, MAX_NODES)) {
-      if (open.length > MAX_NODES) break
-      const found = await versionsOf(backup, to.subject, signal).catch(() => [])
-      const next = found.find(each => each.version === to.version)
+    const keys = refersTo.map(to => versionKey(to.subject, to.version))
+    nodes.push({ key: versionKey(subject, version), subject, version, level, refersTo: keys })
+    for (const [at, to] of refersTo.entries()) {
+      const key = keys[at]
+      if (key === undefined || seen.has(key)) continue
+      isCut ||= seen.size === MAX_NODES
+      if (isCut) break
+      seen.add(key)
+      const next = await findVersion(backup, to, signal)
       if (next) open.push({ ...next, level: level + 1 })
     }
   }
-  return [...nodes.values()]
+  return { nodes, isCut }
+}
+
+/** Undefined where the backup does not have it, or has it damaged: the words below the graph name it. */
+async function findVersion(
+  backup: OpenedBackup,
+  { subject, version }: { subject: string; version: number },
+  signal: AbortSignal,
+): Promise<SchemaVersion | undefined> {
+  try {
+    return (await versionsOf(backup, subject, signal)).find(one => one.version === version)
+  } catch (error) {
+    if (!hasCode(error, 'SCHEMAS_NOT_FOUND', 'ARCHIVE_DAMAGED')) throw error
+    return undefined
+  }
 }
 
 export function versionNotFound(subject: string, version: number | undefined): KafkaBackupError {

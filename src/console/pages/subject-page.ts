@@ -4,7 +4,7 @@ import type { OpenedBackup } from '../archive-reader.ts'
 import { type Html, html, nothing } from '../html.ts'
 import { backupLink, schemasLink, subjectLink } from '../links.ts'
 import { numberIn, type PageRequest, textIn } from '../page-request.ts'
-import { type ReferenceNode, referencesOf, versionNotFound, versionsOf } from '../read-schemas.ts'
+import { type ReferenceGraph, referencesOf, versionNotFound, versionsOf } from '../read-schemas.ts'
 import { highlightJson, highlightProto } from './highlight.ts'
 import { showPage } from './layout.ts'
 import { showReferences } from './reference-graph.ts'
@@ -29,7 +29,7 @@ interface SubjectData {
   versions: readonly SchemaVersion[]
   shown: SchemaVersion
   other: SchemaVersion | undefined
-  graph: readonly ReferenceNode[]
+  graph: ReferenceGraph
 }
 
 /** Pure. */
@@ -53,7 +53,7 @@ ${facts([
 ${showChoice(backup, { versions, shown, other })}
 ${other ? html`<h2>Difference from version ${other.version}</h2>${showDifference(readable(other), readable(shown))}` : nothing}
 <h2>Text</h2><pre tabindex="0" class="text">${colored(shown)}</pre>
-${graph.length > 1 ? html`<h2>References</h2>${showReferences(graph, place)}` : nothing}`
+${graph.nodes.length > 1 ? html`<h2>References</h2>${showReferences(graph, place)}` : nothing}`
   const trail = [['Schemas', schemasLink(place)] as const]
   return showPage({ title: subject, body, backup, tab: 'Schemas', trail })
 }
