@@ -14,7 +14,8 @@ import type { Clock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { OpenedBackup } from './archive-reader.ts'
 import type { FoundTopic } from './find-topic.ts'
-import { type PartLimits, type PartView, recordLimits, rowLimits, viewBytes, viewPart } from './show-part.ts'
+import { type RecordView, sizeOf, viewRecord } from './record-view.ts'
+import { recordLimits, rowLimits } from './show-part.ts'
 
 /** Which records of a topic are shown. */
 export interface RecordQuery extends Conditions {
@@ -29,18 +30,6 @@ export interface RecordQuery extends Conditions {
   times: Extent['times']
   withAborted: boolean
   count: number
-}
-
-export interface RecordView {
-  partition: number
-  offset: bigint
-  timestamp: bigint
-  transaction: FoundRecord['transaction']
-  key: PartView
-  value: PartView
-  /** The first of them. */
-  headers: readonly { name: string; value: PartView | null }[]
-  headerCount: number
 }
 
 export interface FoundRecords {
@@ -61,8 +50,6 @@ interface ReadBudget {
 }
 const defaultBudget: ReadBudget = { maxBytes: 1 << 30, maxMs: 8000 }
 
-/** Headers of a record, of which there may be many. */
-const MAX_HEADERS = 100
 /** The shown text of all records. */
 const MAX_SHOWN_CHARS = 2 << 20
 
@@ -235,9 +222,8 @@ class Scan {
     return this.#result.records.length >= this.#query.count || this.#chars >= MAX_SHOWN_CHARS
   }
 
-  async #view(record: FoundRecord): Promise<RecordView> {
-    await this.#decoder.prepare(record, ['key', 'value'], this.#signal)
-    return viewRecord(record, this.#decoder, rowLimits)
+  #view(record: FoundRecord): Promise<RecordView> {
+    return viewRecord(record, this.#decoder, rowLimits, this.#signal)
   }
 
   #spend(): void {
@@ -245,29 +231,6 @@ class Scan {
     if (!this.#isBound) return
     if (this.#result.bytes > maxBytes || this.#parts.clock.monotonic() > this.#deadline) throw new Stop()
   }
-}
-
-function viewRecord(record: FoundRecord, decoder: SchemaDecoder, limits: PartLimits): RecordView {
-  const { partition, offset, timestamp, transaction, headers } = record
-  const isMarker = transaction.endsWith('marker')
-  const none: PartView = { form: 'null', text: '', isCut: false, size: 0 }
-  return {
-    ...{ partition, offset, timestamp, transaction },
-    key: isMarker ? none : viewPart(record, 'key', decoder, limits),
-    value: isMarker ? none : viewPart(record, 'value', decoder, limits),
-    headerCount: headers.length,
-    headers: headers.slice(0, MAX_HEADERS).map(([name, bytes]) => ({
-      name: name.length > rowLimits.maxChars ? `${name.slice(0, rowLimits.maxChars)}…` : name,
-      value: bytes && viewBytes(bytes, rowLimits),
-    })),
-  }
-}
-
-function sizeOf({ key, value, headers }: RecordView): number {
-  return headers.reduce(
-    (sum, one) => sum + one.name.length + (one.value?.text.length ?? 0),
-    key.text.length + value.text.length,
-  )
 }
 
 /** One record with its bytes; undefined where the backup has none at the offset. */
@@ -288,8 +251,7 @@ export async function readOneRecord(
   const source = await openPartition(storage, found.topic, partition, extent, watch, signal)
   const decoder = new SchemaDecoder(new StoredSchemas(storage, manifest))
   for await (const record of readForward(storage, source, extent, signal)) {
-    await decoder.prepare(record, ['key', 'value'], signal)
-    return { record, view: viewRecord(record, decoder, recordLimits) }
+    return { record, view: await viewRecord(record, decoder, recordLimits, signal) }
   }
   return undefined
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { FoundRecord } from '../inspect/read-records.ts'
-import type { SchemaDecoder, UsedSchema } from '../inspect/schema-decoder.ts'
+import type { Decoded, SchemaDecoder, UsedSchema } from '../inspect/schema-decoder.ts'
 import { formatJsonStart } from '../lib/json.ts'
 import { formatBytes } from '../lib/units.ts'
 
@@ -39,8 +39,17 @@ export function viewPart(
 ): PartView {
   const bytes = record[part]
   if (bytes === null) return { form: 'null', text: '', isCut: false, size: 0 }
+  return viewDecoded(bytes, () => decoder.decode(record, part), limits)
+}
+
+/** The value of a header; likewise. */
+export function viewHeader([name, bytes]: [string, Buffer | null], decoder: SchemaDecoder): PartView | null {
+  return bytes && viewDecoded(bytes, () => decoder.decodeHeader(name, bytes), rowLimits)
+}
+
+function viewDecoded(bytes: Buffer, decode: () => Decoded, limits: PartLimits): PartView {
   if (bytes.length > limits.maxDecodedBytes) return viewLarge(bytes, limits)
-  const decoded = decoder.decode(record, part)
+  const decoded = decode()
   if (decoded.kind === 'decoded') {
     const text = formatJsonStart(decoded.value, limits.maxChars, limits.isIndented ? 2 : 0)
     return { form: 'json', ...cut(text, limits.maxChars), size: bytes.length, schema: decoded.schema }

@@ -18,8 +18,8 @@ export function csvEncoder({ keepsFormulas }: { keepsFormulas: boolean }): Recor
   const partFields = keepsFormulas ? fieldsOf : safeFieldsOf
   return {
     start: () => row(columns),
-    add: ({ record, key, value }: ShownRecord) => {
-      const { topic, partition, offset, timestamp, transaction, headers } = record
+    add: ({ record, key, value, headers }: ShownRecord) => {
+      const { topic, partition, offset, timestamp, transaction } = record
       const place = [topic, String(partition), String(offset), String(timestamp), timeOf(timestamp) ?? '', transaction]
       return row([...place, ...partFields(key), ...partFields(value), formatJson(headerDocuments(headers))])
     },

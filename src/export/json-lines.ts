@@ -6,6 +6,6 @@ import { NO_BYTES, type RecordEncoder } from './record-encoder.ts'
 /** A JSON object on one line for each record, the same as of `cat --format json`. */
 export const jsonLines: RecordEncoder = {
   start: () => NO_BYTES,
-  add: ({ record, key, value }: ShownRecord) => Buffer.from(`${formatJson(recordDocument(record, key, value))}\n`),
+  add: (shown: ShownRecord) => Buffer.from(`${formatJson(recordDocument(shown.record, shown))}\n`),
   end: () => NO_BYTES,
 }

@@ -16,7 +16,7 @@ import {
 } from './read-records.ts'
 import { SchemaDecoder } from './schema-decoder.ts'
 import { selectPartitions, type TopicChoice } from './select-partitions.ts'
-import { type Showing, showPart } from './show-record.ts'
+import { type Showing, showHeaders, showPart } from './show-record.ts'
 import { openSiftAhead } from './sift-ahead.ts'
 import { StoredSchemas } from './stored-schemas.ts'
 
@@ -71,7 +71,8 @@ export async function* catRecords(
   const { keyAs, valueAs } = query
   const matcher = new RecordMatcher(query, keyAs, decoder)
   const show = (record: FoundRecord): ShownRecord => {
-    return { record, key: showPart(record, 'key', keyAs, decoder), value: showPart(record, 'value', valueAs, decoder) }
+    const [key, value] = [showPart(record, 'key', keyAs, decoder), showPart(record, 'value', valueAs, decoder)]
+    return { record, key, value, headers: showHeaders(record, decoder) }
   }
   const decoded = parts.filter(part => (part === 'key' ? keyAs : valueAs) === 'auto')
   const partitions = selectPartitions(manifest, query)
@@ -90,6 +91,7 @@ export async function* catRecords(
       const opened = await openPartition(storage, topic, partition, query.extent, watch, signal)
       for await (const record of matching(storage, { ...opened, topic: label }, query, matcher, signal)) {
         await decoder.prepare(record, decoded, signal)
+        if (record.headers.length > 0) await decoder.prepareHeaders(record, signal)
         counts.matched++
         note()
         yield show(record)

@@ -31,7 +31,7 @@ export interface Conditions {
 
 export interface HeaderCondition {
   name: string
-  /** As text, or as it is shown. */
+  /** The stored bytes as text, or as hexadecimal digits. */
   value?: string | undefined
 }
 
@@ -176,7 +176,7 @@ export function keyForms(
   return { forms: [textOfPart(shown), ...(typeof shown.value === 'string' ? [shown.value] : [])], reason: shown.reason }
 }
 
-/** As text, or as it is shown. */
+/** The stored bytes as text, or as hexadecimal digits. */
 function isHeaderValue(bytes: Buffer | null, value: string): boolean {
   return bytes !== null && (bytes.toString('utf8') === value || textOfPart(showBytes(bytes)) === value)
 }

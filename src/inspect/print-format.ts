@@ -1,12 +1,13 @@
 import { usageError } from '../errors.ts'
 import type { FoundRecord } from './read-records.ts'
-import { headerPart, type ShownPart, textOfPart } from './show-record.ts'
+import { type ShownHeader, type ShownPart, textOfPart } from './show-record.ts'
 
-/** A record with its key and value as they are shown. */
+/** A record with its key, value and headers as they are shown. */
 export interface ShownRecord {
   record: FoundRecord
   key: ShownPart
   value: ShownPart
+  headers: readonly ShownHeader[]
 }
 
 type Piece = string | Buffer | ((shown: ShownRecord) => string | Buffer)
@@ -19,7 +20,7 @@ const fields: Readonly<Record<string, (shown: ShownRecord) => string | Buffer>> 
   S: ({ record }) => String(record.value?.length ?? -1),
   R: ({ record }) => lengthBytes(record.value?.length ?? -1),
   T: ({ record }) => String(record.timestamp),
-  h: ({ record }) => record.headers.map(([name, bytes]) => `${name}=${headerText(bytes)}`).join(','),
+  h: ({ headers }) => headers.map(({ name, part }) => `${name}=${headerText(part)}`).join(','),
   t: ({ record }) => record.topic,
   p: ({ record }) => String(record.partition),
   o: ({ record }) => String(record.offset),
@@ -65,8 +66,8 @@ function bytesOf(shown: ShownPart): string | Buffer {
   return shown.bytes ?? textOfPart(shown)
 }
 
-function headerText(bytes: Buffer | null): string {
-  return bytes === null ? 'NULL' : textOfPart(headerPart(bytes))
+function headerText(part: ShownPart): string {
+  return part.encoding === 'null' ? 'NULL' : textOfPart(part)
 }
 
 function lengthBytes(length: number): Buffer {

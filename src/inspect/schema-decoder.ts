@@ -13,13 +13,12 @@ import {
   KEY_HEADER,
   LONG_BYTES,
   type Part,
-  readMessageIndexes,
   readSchemaGuid,
   readSchemaId,
   VALUE_HEADER,
 } from '../registry/ids/schema-id.ts'
+import { decodeProto } from './framed-proto.ts'
 import { type ProtoFile, ProtoMessages } from './proto-messages.ts'
-import { readProto } from './read-proto.ts'
 
 /** The key or the value of a record, as far as the schemas of the backup explain it. */
 export type Decoded =
@@ -99,9 +98,18 @@ export class SchemaDecoder {
         this.#asked.add(id)
         await this.#read(() => this.#source.ofId(this.#context, id, signal))
       } else if (frame && id === 0 && !this.#hasAll && hasSchemaGuid(frame, 0, frame.length)) {
-        this.#hasAll = true
-        await this.#read(() => this.#source.all(signal))
+        await this.prepareAll(signal)
       }
+    }
+  }
+
+  /** The same for the values of headers. IDs are not remembered: the first bytes of binary headers may be millions of numbers. */
+  async prepareHeaders({ headers }: Pick<KafkaRecord, 'headers'>, signal: AbortSignal): Promise<void> {
+    for (const [name, bytes] of headers) {
+      if (bytes === null || namesSchema(name)) continue
+      const id = readSchemaId(bytes, 0, bytes.length)
+      if (id > 0 && !this.#find(id)) await this.#read(() => this.#source.ofId(this.#context, id, signal))
+      else if (id === 0 && !this.#hasAll && hasSchemaGuid(bytes, 0, bytes.length)) await this.prepareAll(signal)
     }
   }
 
@@ -150,7 +158,16 @@ export class SchemaDecoder {
     const bytes = record[part]
     if (bytes === null) return { kind: 'null' }
     const header = headerOf(record, part)
-    if (header) return this.#explain(header, bytes, bytes)
+    return header ? this.#explain(header, bytes, bytes) : this.#decodeFrame(bytes)
+  }
+
+  /** The value of a header, which converters write as they write keys and values. */
+  decodeHeader(name: string, bytes: Buffer | null): Decoded {
+    if (bytes === null) return { kind: 'null' }
+    return namesSchema(name) ? { kind: 'plain', bytes } : this.#decodeFrame(bytes)
+  }
+
+  #decodeFrame(bytes: Buffer): Decoded {
     const id = readSchemaId(bytes, 0, bytes.length)
     if (id > 0) {
       const found = this.#explain(bytes, bytes.subarray(ID_FRAME_BYTES), bytes)
@@ -248,6 +265,11 @@ function frameOf(record: Pick<KafkaRecord, 'key' | 'value' | 'headers'>, part: P
   return headerOf(record, part) ?? record[part] ?? undefined
 }
 
+/** The ID of a schema in it belongs to the key or the value. */
+function namesSchema(header: string): boolean {
+  return header === KEY_HEADER || header === VALUE_HEADER
+}
+
 /** The last header of the name that serializers use, unless it is empty. */
 function headerOf({ headers }: Pick<KafkaRecord, 'headers'>, part: Part): Buffer | undefined {
   const name = part === 'key' ? KEY_HEADER : VALUE_HEADER
@@ -259,24 +281,4 @@ function headerOf({ headers }: Pick<KafkaRecord, 'headers'>, part: Part): Buffer
 function avroDecoder(schema: AvroSchema): Decode {
   if (schema.type === 'bytes') return payload => payload.toString('latin1')
   return payload => readAvro(schema, payload, 0, payload.length)
-}
-
-/** Messages are not nested deeper, and a long list must not become a long reason. */
-const MAX_INDEXES = 64
-
-/** Indexes of the message, zigzag or, of old clients, plain; then the message. */
-function decodeProto(messages: ProtoMessages, payload: Buffer): unknown {
-  let failure: unknown
-  for (const isZigzag of [true, false]) {
-    try {
-      const found = readMessageIndexes(payload, isZigzag)
-      if (!found) throw new RangeError('it does not say which message it is')
-      if (found.indexes.length > MAX_INDEXES)
-        throw new RangeError(`it claims ${found.indexes.length} indexes of messages`)
-      return readProto(messages.find(found.indexes), payload.subarray(found.end))
-    } catch (error) {
-      failure ??= error
-    }
-  }
-  throw failure
 }

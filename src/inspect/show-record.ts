@@ -21,6 +21,11 @@ export interface ShownPart {
   bytes?: Buffer
 }
 
+export interface ShownHeader {
+  name: string
+  part: ShownPart
+}
+
 export function showPart(
   record: Pick<FoundRecord, 'key' | 'value' | 'headers'>,
   part: Part,
@@ -31,6 +36,11 @@ export function showPart(
   if (bytes === null) return { encoding: 'null', value: null }
   if (showing !== 'auto') return { encoding: showing, value: bytes.toString(showing === 'text' ? 'utf8' : showing) }
   return showDecoded(decoder.decode(record, part))
+}
+
+/** The decoder must be prepared for them. */
+export function showHeaders({ headers }: Pick<FoundRecord, 'headers'>, decoder: SchemaDecoder): ShownHeader[] {
+  return headers.map(([name, bytes]) => ({ name, part: showDecoded(decoder.decodeHeader(name, bytes)) }))
 }
 
 function showDecoded(decoded: Decoded): ShownPart {
@@ -62,8 +72,11 @@ export function textOfPart({ encoding, value }: ShownPart): string {
 }
 
 /** The record as a line of JSON holds it. */
-export function recordDocument(record: FoundRecord, key: ShownPart, value: ShownPart): object {
-  const { topic, partition, offset, timestamp, headers, transaction } = record
+export function recordDocument(
+  record: FoundRecord,
+  { key, value, headers }: { key: ShownPart; value: ShownPart; headers: readonly ShownHeader[] },
+): object {
+  const { topic, partition, offset, timestamp, transaction } = record
   return {
     ...{ topic, partition, offset, timestamp, time: timeOf(timestamp) },
     ...(transaction !== 'plain' && { transaction }),
@@ -74,12 +87,8 @@ export function recordDocument(record: FoundRecord, key: ShownPart, value: Shown
   }
 }
 
-export function headerDocuments(headers: FoundRecord['headers']): object[] {
-  return headers.map(([name, bytes]) => ({ name, ...partDocument('value', headerPart(bytes)) }))
-}
-
-export function headerPart(bytes: Buffer | null): ShownPart {
-  return bytes === null ? { encoding: 'null', value: null } : showBytes(bytes)
+export function headerDocuments(headers: readonly ShownHeader[]): object[] {
+  return headers.map(({ name, part }) => ({ name, ...partDocument('value', part) }))
 }
 
 function partDocument(name: string, { encoding, value, schema, reason }: ShownPart): object {

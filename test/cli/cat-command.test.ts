@@ -6,6 +6,8 @@ import { main } from '../../src/cli/main.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import type { ShownRecord } from '../../src/inspect/print-format.ts'
 import type { FoundRecord } from '../../src/inspect/read-records.ts'
+import { SchemaDecoder } from '../../src/inspect/schema-decoder.ts'
+import { showHeaders } from '../../src/inspect/show-record.ts'
 import { fakeActions } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 
@@ -14,7 +16,8 @@ function shown(changes: Partial<FoundRecord> = {}, parts: Partial<Omit<ShownReco
     ...{ topic: 'orders', partition: 2, offset: 1500n, timestamp: 1_700_000_000_000n, transaction: 'plain' },
     ...{ key: Buffer.from('k'), value: Buffer.from('v'), headers: [], ...changes },
   }
-  return { record, key: { encoding: 'text', value: 'k' }, value: { encoding: 'text', value: 'v' }, ...parts }
+  const headers = showHeaders(record, new SchemaDecoder({ ofId: async () => [], all: async () => [] }))
+  return { record, key: { encoding: 'text', value: 'k' }, value: { encoding: 'text', value: 'v' }, headers, ...parts }
 }
 
 async function run(argv: string[], records: readonly ShownRecord[] = [shown()], io = new FakeIo()) {
@@ -84,6 +87,29 @@ PARTITION  OFFSET        TIME                      KEY               VALUE
 2          0             2023-11-14T22:13:20.000Z  k                 00ff
            value not decoded: the backup has no schema ID 9
 `,
+    )
+  })
+
+  test('shows transactions as such: what was rolled back, and the markers', async () => {
+    const records = [
+      shown({ transaction: 'committed' }),
+      shown({ offset: 1501n, transaction: 'commit marker', key: Buffer.from([0, 0, 0, 1]), value: Buffer.alloc(6) }),
+      shown({ offset: 1502n, transaction: 'abort marker' }),
+    ]
+    const { out } = await run(['--with-aborted'], records)
+    const lines = out.trimEnd().split('\n').slice(2)
+    assert.deepEqual(
+      lines.map(line => line.split(/ {2,}/).slice(1).join(' ')),
+      [
+        '1500 2023-11-14T22:13:20.000Z k v',
+        '1501 2023-11-14T22:13:20.000Z (commit marker)',
+        '1502 2023-11-14T22:13:20.000Z (abort marker)',
+      ],
+    )
+    const json = (await run(['--with-aborted', '--format', 'json'], records)).out.trimEnd().split('\n')
+    assert.deepEqual(
+      json.map(line => JSON.parse(line).transaction),
+      ['committed', 'commit marker', 'abort marker'],
     )
   })
 

@@ -36,7 +36,7 @@ describe('an export', () => {
     const report = await exportTo(folder.path)
     const shown = await catAt(golden(), 'golden', { query: everything }, never, collect)
     const text = readFileSync(join(folder.path, 'golden.jsonl'), 'utf8')
-    assert.equal(text, shown.map(one => `${formatJson(recordDocument(one.record, one.key, one.value))}\n`).join(''))
+    assert.equal(text, shown.map(one => `${formatJson(recordDocument(one.record, one))}\n`).join(''))
     assert.deepEqual([report.records, report.searched], [shown.length, shown.length])
     const [file] = report.files
     const sha256 = createHash('sha256').update(text).digest('hex')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { ShownRecord } from '../../src/inspect/print-format.ts'
 import type { FoundRecord } from '../../src/inspect/read-records.ts'
 import { SchemaDecoder, type SchemaSource } from '../../src/inspect/schema-decoder.ts'
-import { showPart } from '../../src/inspect/show-record.ts'
+import { showHeaders, showPart } from '../../src/inspect/show-record.ts'
 import { versionOf } from '../fakes/registry-snapshots.ts'
 
 const never = new AbortController().signal
@@ -44,8 +44,9 @@ export async function showAll(
       ...{ key: bytes(sample.key), value: bytes(sample.value) },
     }
     await decoder.prepare(record, ['key', 'value'], never)
+    await decoder.prepareHeaders(record, never)
     const part = (name: 'key' | 'value') => showPart(record, name, 'auto', decoder)
-    shown.push({ record, key: part('key'), value: part('value') })
+    shown.push({ record, key: part('key'), value: part('value'), headers: showHeaders(record, decoder) })
   }
   return shown
 }

@@ -130,9 +130,9 @@ describe('a record is shown', () => {
   }
 
   test('as a document that keeps the order of headers, those without a value too', async () => {
-    const { record, key, value } = await shown({ offsets: { start: 1n } })
+    const one = await shown({ offsets: { start: 1n } })
     assert.equal(
-      formatJson(recordDocument(record, key, value)),
+      formatJson(recordDocument(one.record, one)),
       '{"topic":"golden","partition":0,"offset":1,"timestamp":1700000000002,"time":"2023-11-14T22:13:20.002Z",' +
         '"key":"none 2","value":null,"tombstone":true,"headers":[{"name":"h","value":null},{"name":"h","value":"none"}]}',
     )

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { damaged } from '../../src/archive/damage.ts'
 import type { SchemaVersion } from '../../src/archive/registry-model.ts'
 import { SchemaDecoder, type SchemaSource } from '../../src/inspect/schema-decoder.ts'
-import { showPart } from '../../src/inspect/show-record.ts'
+import { recordDocument, showHeaders, showPart } from '../../src/inspect/show-record.ts'
 import { versionOf } from '../fakes/registry-snapshots.ts'
 
 const never = new AbortController().signal
@@ -165,6 +165,60 @@ describe('the value of a record', () => {
     assert.deepEqual(await decode(bytes), { kind: 'plain', bytes })
     assert.deepEqual(await decode(null), { kind: 'null' })
   })
+})
+
+test('headers are decoded by the schemas that they name, and all others shown as they are', async () => {
+  const asked: string[] = []
+  const decoder = new SchemaDecoder(sourceOf(asked))
+  const number = Buffer.alloc(8)
+  number.writeBigInt64BE(1_700_000_000_000n)
+  const headers: [string, Buffer | null][] = [
+    ['json', frame(3, '{"id":12345678901234567890}')],
+    ['avro', frame(2, ann)],
+    ['guid', Buffer.concat([Buffer.from([1]), Buffer.from(guid, 'hex'), ann])],
+    ['text', Buffer.from('t-1')],
+    ['null', null],
+    ['number', number],
+    ['unknown', frame(99, 'x')],
+    ['wrong', frame(2, 'x')],
+    // It belongs to the value, and has no payload.
+    ['__value_schema_id', frame(2, '')],
+  ]
+  const record = {
+    ...{ topic: 't', partition: 0, offset: 7n, timestamp: 0n, transaction: 'plain' as const },
+    ...{ key: null, value: null, headers },
+  }
+  await decoder.prepareHeaders(record, never)
+  const none = { encoding: 'null' as const, value: null }
+  const shown = { key: none, value: none, headers: showHeaders(record, decoder) }
+  const document = recordDocument(record, shown) as { headers: Record<string, unknown>[] }
+  const schema = { id: 2, subject: 'orders-value', version: 1, type: 'AVRO' }
+  const [wrong, ...rest] = document.headers.filter(({ name }) => name === 'wrong')
+  assert.deepEqual(rest, [])
+  assert.match(String(wrong?.value_not_decoded), /schema ID 2 \(orders-value version 1\) does not fit: /)
+  assert.deepEqual(
+    document.headers.filter(one => one !== wrong),
+    [
+      {
+        ...{ name: 'json', value: { id: 12345678901234567890n } },
+        value_schema: { id: 3, subject: 'events-value', version: 1, type: 'JSON' },
+      },
+      { name: 'avro', value: { by: { name: 'Ann' } }, value_schema: schema },
+      { name: 'guid', value: { by: { name: 'Ann' } }, value_schema: schema },
+      { name: 'text', value: 't-1' },
+      { name: 'null', value: null },
+      { name: 'number', value: number.toString('hex'), value_encoding: 'hex' },
+      {
+        ...{ name: 'unknown', value: frame(99, 'x').toString('hex'), value_encoding: 'hex' },
+        value_not_decoded: 'the backup has no schema ID 99',
+      },
+      { name: '__value_schema_id', value: '0000000002', value_encoding: 'hex' },
+    ],
+  )
+  // Those that are known are not asked for again.
+  const before = asked.length
+  await decoder.prepareHeaders({ headers: headers.slice(0, 3) }, never)
+  assert.equal(asked.length, before)
 })
 
 test('a schema is asked for once, however many records name it', async () => {

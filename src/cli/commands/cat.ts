@@ -1,7 +1,7 @@
 import { usageError } from '../../errors.ts'
 import { newTally, totalsOf } from '../../inspect/cat.ts'
 import { parsePrintFormat, type ShownRecord } from '../../inspect/print-format.ts'
-import { headerPart, recordDocument, textOfPart, timeOf } from '../../inspect/show-record.ts'
+import { recordDocument, textOfPart, timeOf } from '../../inspect/show-record.ts'
 import { formatJson } from '../../lib/json.ts'
 import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
@@ -43,7 +43,7 @@ export function formatOf({ options: { print, format }, style }: Session): Format
     if (format === 'json') throw usageError('pass either --print or --format json, not both')
     return each(parsePrintFormat(print))
   }
-  if (format === 'json') return each(shown => line(formatJson(recordDocument(shown.record, shown.key, shown.value))))
+  if (format === 'json') return each(shown => line(formatJson(recordDocument(shown.record, shown))))
   return records => formatLines(records, style)
 }
 
@@ -67,8 +67,8 @@ async function* formatLines(records: AsyncIterable<ShownRecord>, style: OutputSt
   }
 }
 
-function formatRecord({ record, key, value }: ShownRecord, style: OutputStyle): string[] {
-  const { partition, offset, timestamp, transaction, headers } = record
+function formatRecord({ record, key, value, headers }: ShownRecord, style: OutputStyle): string[] {
+  const { partition, offset, timestamp, transaction } = record
   const time = timeOf(timestamp) ?? String(timestamp)
   const shownKey = key.encoding === 'null' ? '-' : printable(textOfPart(key))
   const shownValue = value.encoding === 'null' ? '(tombstone)' : printable(textOfPart(value))
@@ -81,7 +81,7 @@ function formatRecord({ record, key, value }: ShownRecord, style: OutputStyle): 
     ...(headers.length === 0
       ? []
       : [
-          `headers: ${headers.map(([name, bytes]) => `${name}=${bytes === null ? 'null' : textOfPart(headerPart(bytes))}`).join(', ')}`,
+          `headers: ${headers.map(({ name, part }) => `${name}=${part.encoding === 'null' ? 'null' : textOfPart(part)}`).join(', ')}`,
         ]),
   ]
   return [

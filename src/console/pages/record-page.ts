@@ -1,10 +1,10 @@
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { OpenedBackup } from '../archive-reader.ts'
-import type { RecordView } from '../find-records.ts'
 import { type Html, html, nothing } from '../html.ts'
 import { type RecordPlace, rawLink, recordsLink, subjectLink, topicLink } from '../links.ts'
 import type { PageRequest } from '../page-request.ts'
 import { MAX_RAW_BYTES, type OneRecord, readRecord } from '../read-record.ts'
+import type { RecordView } from '../record-view.ts'
 import { hexDump, type PartView, recordLimits } from '../show-part.ts'
 import { highlightJson } from './highlight.ts'
 import { showPage } from './layout.ts'
@@ -81,7 +81,7 @@ const headerColumns: readonly Column<Header>[] = [
     cell: ({ value }) =>
       value === null
         ? html`<span class="none">null</span>`
-        : html`<code class="${value.form}">${value.text}${value.isCut && '…'}</code>`,
+        : html`<code class="${value.form}">${value.text}${value.isCut && '…'}</code>${value.reason !== undefined && html` <small>not decoded: ${value.reason}</small>`}`,
   },
   {
     key: 'bytes',
