@@ -1,4 +1,4 @@
-import { labelOf } from '../archive/incarnation.ts'
+import { incarnationKey, labelOf } from '../archive/incarnation.ts'
 import type { ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { OpenedBackup } from './archive-reader.ts'
@@ -9,12 +9,18 @@ export interface FoundTopic {
   label: string
 }
 
-/** Looks a label up among the topics of the backup. */
+/** Names the same incarnation in every generation, also after the topic is created again: its label would then be that of another one. */
+export function permanentLabel({ topic }: Pick<FoundTopic, 'topic'>): string {
+  return `${topic.name}@${incarnationKey(topic)}`
+}
+
+/** Looks a label, or a permanent one, up among the topics of the backup. */
 export function findTopic({ manifest }: Pick<OpenedBackup, 'manifest'>, label: string): FoundTopic {
   const { topics, backup_id, generation } = manifest
   const [name] = label.split('@')
-  const topic = topics.find(one => one.name === name && labelOf(one, topics) === label)
-  if (topic) return { topic, label }
+  const isMeant = (one: ManifestTopic) => labelOf(one, topics) === label || permanentLabel({ topic: one }) === label
+  const topic = topics.find(one => one.name === name && isMeant(one))
+  if (topic) return { topic, label: labelOf(topic, topics) }
   const message = `generation ${generation} of backup ${backup_id} holds no topic ${label.slice(0, 260)}`
   throw new KafkaBackupError('TOPIC_NOT_FOUND', message)
 }

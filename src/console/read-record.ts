@@ -25,7 +25,7 @@ export async function rawPart(
   part: 'key' | 'value',
   { signal }: PageRequest,
 ): Promise<Answer> {
-  const { bytes } = await readRecord(backup, place, signal)
+  const { bytes, found } = await readRecord(backup, place, signal)
   const content = bytes[part]
   if (content === null) throw new KafkaBackupError('TOPIC_NOT_FOUND', `the ${part} of this record is null`)
   if (content.length > MAX_RAW_BYTES) {
@@ -33,7 +33,7 @@ export async function rawPart(
       `the ${part} has ${formatBytes(content.length)}; use kafka-backup cat for more than ${formatBytes(MAX_RAW_BYTES)}`,
     )
   }
-  return downloadAnswer(`${place.topic}-${place.partition}-${place.offset}.${part}`, content)
+  return downloadAnswer(`${found.label}-${place.partition}-${place.offset}.${part}`, content)
 }
 
 /** The record at a place, which must be there. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { StoredGroup } from '../../src/archive/groups-section.ts'
 import type { OpenedBackup } from '../../src/console/archive-reader.ts'
-import type { FoundTopic } from '../../src/console/find-topic.ts'
+import { findTopic, permanentLabel } from '../../src/console/find-topic.ts'
 import { parseTarget } from '../../src/console/page-request.ts'
 import { showGroup } from '../../src/console/pages/groups-page.ts'
 import { highlightJson, highlightProto } from '../../src/console/pages/highlight.ts'
@@ -11,6 +11,7 @@ import { pageOf, showTable, type TableSpec } from '../../src/console/pages/table
 import { compareLines } from '../../src/console/pages/text-difference.ts'
 import { hexDump, recordLimits, viewBytes, viewPart } from '../../src/console/show-part.ts'
 import type { SchemaDecoder } from '../../src/inspect/schema-decoder.ts'
+import { topicOf } from '../archive/sample-archive.ts'
 
 function spec(query: string): TableSpec<{ name: string; size: bigint | null }> {
   const rows = [3n, 1n, null, 2n].map((size, at) => ({ name: `row ${at}`, size }))
@@ -151,7 +152,7 @@ test('a record with more headers than are shown says how many it has, and a time
     ...{ partition: 0, offset: 7n, timestamp: -1n, transaction: 'plain' as const, key: none, value: none },
     ...{ headers: [{ name: 'h', value: null }], headerCount: 1500 },
   }
-  const found = { label: 't' } as FoundTopic
+  const found = { label: 't', topic: topicOf('t', []) }
   const page = String(showRecord(backup, { found, view, bytes: { key: null, value: null } }, asked))
   assert.match(page, /the first 1 of 1,500 headers/)
   assert.match(page, /<dt>Time<\/dt><dd>none <small>-1</)
@@ -191,4 +192,19 @@ test('a target is a path with decoded parts, or nothing', () => {
   assert.deepEqual(parseTarget('/')?.path, [])
   for (const target of ['', 'x', '*', 'http://h/', '/%', '/%00', `/${'a'.repeat(9000)}`])
     assert.equal(parseTarget(target), undefined)
+})
+
+test('the permanent name of a topic means the same incarnation after the topic is created again', () => {
+  const [old, again] = [topicOf('t', [], { id: 'a'.repeat(32) }), topicOf('t', [], { id: 'b'.repeat(32) })]
+  const label = permanentLabel({ topic: old })
+  const found = (...topics: (typeof old)[]) => {
+    const { topic, label: shown } = findTopic({ manifest: { topics } } as unknown as OpenedBackup, label)
+    return [topic.id[0], shown]
+  }
+  assert.deepEqual(found(old), ['a', 't'])
+  const replaced = { ...old, state: 'replaced' as const }
+  assert.deepEqual(found(again, replaced), ['a', 't@aaaaaaaa'])
+  // The same ID, where the log has lost records.
+  assert.deepEqual(found({ ...old, incarnation: 2 }, replaced), ['a', 't@aaaaaaaa.1'])
+  assert.throws(() => found(again), { code: 'TOPIC_NOT_FOUND' })
 })

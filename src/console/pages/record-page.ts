@@ -1,7 +1,8 @@
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { OpenedBackup } from '../archive-reader.ts'
+import { permanentLabel } from '../find-topic.ts'
 import { type Html, html, nothing } from '../html.ts'
-import { type RecordPlace, rawLink, recordsLink, subjectLink, topicLink } from '../links.ts'
+import { type RecordPlace, rawLink, recordLink, recordsLink, subjectLink, topicLink } from '../links.ts'
 import type { PageRequest } from '../page-request.ts'
 import { MAX_RAW_BYTES, type OneRecord, readRecord } from '../read-record.ts'
 import type { RecordView } from '../record-view.ts'
@@ -19,11 +20,12 @@ export async function recordPage(backup: OpenedBackup, place: RecordPlace, reque
 /** Pure. */
 export function showRecord(
   backup: OpenedBackup,
-  { found: { label }, view, bytes }: OneRecord,
+  { found, view, bytes }: OneRecord,
   request: Pick<PageRequest, 'query' | 'rawPath'>,
 ): Html {
   const { partition, offset, timestamp, transaction, headers, headerCount } = view
-  const place: RecordPlace = { topic: label, partition, offset }
+  const { label } = found
+  const place: RecordPlace = { topic: permanentLabel(found), partition, offset }
   const around = recordsLink(backup.place, label, { partition, from: offset > 10n ? offset - 10n : 0n })
   const body = html`<h1>${label} <small>partition ${partition}, offset ${offset}</small></h1>
 ${facts([
@@ -31,7 +33,7 @@ ${facts([
   ['Transaction', transaction === 'plain' ? 'none' : badge(transaction === 'committed' ? 'good' : 'warn', transaction)],
   ['Sizes', `key ${formatSize(bytes.key)}, value ${formatSize(bytes.value)}`],
 ])}
-<p><a href="${around}">Records around it</a></p>
+<p><a href="${around}">Records around it</a> · <a href="${recordLink(backup.place, place)}">Permanent link</a></p>
 ${(['key', 'value'] as const).map(part => showPart(backup, place, part, view[part], bytes[part]))}
 <h2>Headers</h2>
 ${showTable({ ...request, name: 'headers', caption: 'Headers', rows: headers, columns: headerColumns, empty: 'This record has no headers.' })}

@@ -2,7 +2,7 @@ import type { ManifestPartition } from '../../archive/manifest.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { OpenedBackup } from '../archive-reader.ts'
 import { type FoundRecords, findRecords, type RecordQuery } from '../find-records.ts'
-import { type FoundTopic, findTopic } from '../find-topic.ts'
+import { type FoundTopic, findTopic, permanentLabel } from '../find-topic.ts'
 import { type Html, html } from '../html.ts'
 import { recordLink, recordsLink, topicLink } from '../links.ts'
 import type { PageRequest } from '../page-request.ts'
@@ -42,7 +42,7 @@ function showRecords(
   const body = html`<h1>Records of ${label}</h1>
 ${showRecordForm(found, request)}
 ${showOutcome(query, result)}
-${rows.length > 0 && showTable({ ...request, name: 'records', caption: 'Records', rows, columns: recordColumns(backup, label), empty: '' })}
+${rows.length > 0 && showTable({ ...request, name: 'records', caption: 'Records', rows, columns: recordColumns(backup, permanentLabel(found)), empty: '' })}
 ${showMore(backup, found, { query, result }, request.query, single)}`
   const trail = [[label, topicLink(place, label)] as const]
   return showPage({ title: 'Records', body, backup, tab: 'Overview', trail })

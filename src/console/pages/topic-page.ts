@@ -12,9 +12,9 @@ import { type Column, showTable } from './table.ts'
 import { badge, facts, plural, showTime } from './words.ts'
 
 /** Pure. The page of one topic: partitions, gaps, settings and incarnations. */
-export function topicPage(backup: OpenedBackup, label: string, request: Pick<PageRequest, 'query' | 'rawPath'>): Html {
-  const found = findTopic(backup, label)
-  const { topic } = found
+export function topicPage(backup: OpenedBackup, name: string, request: Pick<PageRequest, 'query' | 'rawPath'>): Html {
+  const found = findTopic(backup, name)
+  const { topic, label } = found
   const { place } = backup
   const gaps = topic.partitions.flatMap(({ partition, gaps }) => gaps.map(gap => ({ partition, ...gap })))
   const body = html`<h1>${label} ${topic.state !== 'current' && badge('plain', topic.state)}</h1>
