@@ -6,7 +6,7 @@ import type { MetadataResponse } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Storage } from '../storage/storage.ts'
 import { deriveRestoreId, describeRequest, fingerprintOf, planRestore, type RestorePlan } from './plan.ts'
-import { type RestoreProgress, readProgress } from './progress.ts'
+import { joinNotes, type RestoreProgress, readNotes } from './progress.ts'
 import { warnOfFilter } from './record-filter.ts'
 import { findRegistryStores } from './registry-topics.ts'
 import type { RestoreOptions } from './restore-options.ts'
@@ -20,7 +20,10 @@ export interface FoundRestore {
   restoreId: string
   /** All topics and brokers of the target. */
   target: MetadataResponse
+  /** In the topics that the target has. */
   progress: RestoreProgress | undefined
+  /** All runs that have stored progress, also for topics that were deleted since: this run may replace what they stored. */
+  earlierRuns: ReadonlySet<string>
 }
 
 interface FindParts {
@@ -30,7 +33,7 @@ interface FindParts {
   chosen?: ChosenState
   /** Why the run has no lease; absent where it has one, and where it writes nothing. */
   unleased?: string
-  readNotes?: typeof readProgress
+  readNotes?: typeof readNotes
 }
 
 /** The state that a job asks for, or why there is none: a restore that has begun does not need it. */
@@ -84,15 +87,16 @@ export async function relyOnChosen(
 /** A restore that has begun continues with its generation, although the backup may have newer ones by now. */
 export async function findRestore(
   options: RestoreOptions,
-  { cluster, storage, readNotes = readProgress, ...read }: FindParts,
+  { cluster, storage, readNotes: read = readNotes, ...given }: FindParts,
   signal: AbortSignal,
 ): Promise<FoundRestore> {
-  const chosen = await relyOnChosen(read.chosen, storage, options, signal)
+  const chosen = await relyOnChosen(given.chosen, storage, options, signal)
   const target = await cluster.metadata({ topics: null }, signal)
   const { backupId } = options
   const restoreId =
     options.restoreId ?? deriveRestoreId({ backupId, request: describeRequest(options) }, target.clusterId)
-  const progress = withoutDeleted(await readNotes(cluster, restoreId, signal), target.topics)
+  const notes = await read(cluster, restoreId, signal)
+  const progress = joinNotes(notes, new Set(target.topics.map(({ name }) => name)))
   // Nothing is asked of newer generations: what they hold, and whether they fit the job, must not stop what has begun.
   const manifest = await manifestOf(chosen, options.generation ?? progress?.generation, backupId, storage, signal)
   const planned = planRestore(manifest, options, await findRegistryStores(manifest, options, storage, signal))
@@ -104,8 +108,9 @@ export async function findRestore(
     plan.notice = `it continues with generation ${manifest.generation}, with which it began; ${newer}`
     plan.warnings.push(plan.notice)
   }
-  if (read.unleased !== undefined) plan.warnings.push(describeUnleased(read.unleased, manifest))
-  return { manifest, plan, restoreId, target, progress }
+  if (given.unleased !== undefined) plan.warnings.push(describeUnleased(given.unleased, manifest))
+  const earlierRuns = new Set(notes.map(({ run }) => run))
+  return { manifest, plan, restoreId, target, progress, earlierRuns }
 }
 
 /** Pure. A prune waits for readers that have a lease, and does not know of this one. */
@@ -152,20 +157,10 @@ export function planWithIds(
   })
 }
 
-/** Progress without that on deleted topics; undefined where nothing is left. */
-function withoutDeleted(
-  noted: RestoreProgress | undefined,
-  topics: readonly { name: string }[],
-): RestoreProgress | undefined {
-  const existing = new Set(topics.map(({ name }) => name))
-  const streams = new Map([...(noted?.streams ?? [])].filter(([, { topic }]) => existing.has(topic)))
-  return noted && streams.size > 0 ? { ...noted, streams } : undefined
-}
-
 /** Progress as far as the user may read it: a missing permission is reported with the other findings. */
-export const readIfAllowed: typeof readProgress = (...args) =>
-  readProgress(...args).catch(error => {
-    if (hasCode(error, 'KAFKA_DENIED')) return undefined
+export const readIfAllowed: typeof readNotes = (...args) =>
+  readNotes(...args).catch(error => {
+    if (hasCode(error, 'KAFKA_DENIED')) return []
     throw error
   })
 

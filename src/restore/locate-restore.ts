@@ -100,7 +100,7 @@ export async function examineRestored(
   const compacted = [...configs].filter(([, settings]) => settings.get('cleanup.policy')?.value?.includes('compact'))
   const known = { bounds, compacted: new Set(compacted.map(([name]) => name)), warnings }
   if (options.existingTopics !== 'append') return known
-  const progress = await readProgress(cluster, restoreId, signal)
+  const progress = await readProgress(cluster, restoreId, new Set(topics.keys()), signal)
   if (progress) return { ...known, producerId: progress.identity.producerId }
   throw new KafkaBackupError('RESTORE_REFUSED', `the target knows nothing of the restore ${restoreId}`, {
     help: 'Run the restore first. Its progress on the target distinguishes what it appended from other records.',

@@ -3,8 +3,14 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { fetchBounds } from '../kafka/offsets.ts'
 import { type Finding, topicError } from '../observe/finding.ts'
 import type { RestorePlan } from './plan.ts'
-import { type RestoreProgress, type StreamProgress, streamKey } from './progress.ts'
+import { type RestoreProgress, restoreGroup, type StreamProgress, streamKey } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
+
+interface EarlierRestore {
+  progress: RestoreProgress | undefined
+  shown: readonly MetadataTopic[]
+  restoreId: string
+}
 
 /**
  * Partitions that an earlier run had filled and that end before that now. Nothing is written to them any more, so that a topic
@@ -13,7 +19,7 @@ import type { RestoreOptions } from './restore-options.ts'
 export async function findLost(
   cluster: Cluster,
   { topics }: Pick<RestorePlan, 'topics'>,
-  { progress, shown }: { progress: RestoreProgress | undefined; shown: readonly MetadataTopic[] },
+  { progress, shown, restoreId }: EarlierRestore,
   { existingTopics }: Pick<RestoreOptions, 'existingTopics'>,
   signal: AbortSignal,
 ): Promise<Finding[]> {
@@ -37,7 +43,7 @@ export async function findLost(
   })
   const byTopic = Map.groupBy(lost, ({ one }) => one.topic)
   return [...byTopic.values()].flatMap(([first, ...others]) =>
-    first ? [describeLost(first.one, first.end, others.length, existingTopics)] : [],
+    first ? [describeLost(first.one, first.end, others.length, remedyFor(existingTopics, restoreId))] : [],
   )
 }
 
@@ -45,14 +51,19 @@ function describeLost(
   { topic, partition, targetOffset }: StreamProgress,
   end: bigint | null,
   others: number,
-  existingTopics: RestoreOptions['existingTopics'],
+  remedy: string,
 ): Finding {
   const now = end === null ? 'the topic has no such partition now' : `it ends at offset ${end} now`
   const more = others === 0 ? '' : ` (and ${others} more)`
   const problem = `this restore had filled ${streamKey({ topic, partition })} up to offset ${targetOffset}, and ${now}${more}: the topic was created again, or has lost records`
-  const remedy =
-    existingTopics === 'append'
-      ? 'restore into topics of another name'
-      : 'delete the topic, and run the same command again: it fills this topic again and leaves the others alone'
   return topicError(topic, problem, remedy)
+}
+
+/** A topic that others write to must not be deleted. */
+function remedyFor(existingTopics: RestoreOptions['existingTopics'], restoreId: string): string {
+  if (existingTopics !== 'append')
+    return 'delete the topic, and run the same command again: it fills this topic again and leaves the others alone'
+  const other = 'set another name for it in restore.topic_mapping and another restore.restore_id'
+  const again = `delete the progress with kafka-consumer-groups.sh --delete --group ${restoreGroup(restoreId)}`
+  return `${other}; or, to append all records of this restore again, also those that are still there, ${again}`
 }

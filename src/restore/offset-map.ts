@@ -86,7 +86,7 @@ export async function* openStreamMaps(
 ): AsyncGenerator<StreamMap> {
   assertPlanned(plan, filter)
   const { rewrites: _, ...plain } = plan
-  const progress = await readProgress(cluster, restoreId, signal)
+  const progress = await readProgress(cluster, restoreId, new Set(topics.keys()), signal)
   if (!progress) throw unknown(restoreId)
   const { producerId } = progress.identity
   for (const topic of topicsOf(plan, filter.topic)) {

@@ -21,10 +21,12 @@ interface StreamParts {
   onTopicsCreated?: OnTopicsCreated
 }
 
+type SurveyedStreams = Pick<RecordsSurvey, 'plan' | 'progress' | 'earlierRuns' | 'preflight' | 'segments'>
+
 /** Creates missing topics, and opens a stream for each partition that is to be filled, with the shard that fills it. */
 export async function openStreams(
   options: RestoreOptions,
-  { plan, progress, preflight, segments }: Pick<RecordsSurvey, 'plan' | 'progress' | 'preflight' | 'segments'>,
+  { plan, progress, earlierRuns, preflight, segments }: SurveyedStreams,
   { cluster, storage, onTopicsCreated }: StreamParts,
   signal: AbortSignal,
   pins?: ReadonlyMap<string, ShardPin>,
@@ -61,7 +63,7 @@ export async function openStreams(
     const shard = pins?.get(key) ?? known.shard
     return new Stream(parts, { ...known, isDone: false, ...(shard && { shard }) })
   })
-  const run = { run: `${own.producerId}`, earlier: progress?.runs ?? new Set<string>() }
+  const run = { run: `${own.producerId}`, earlier: earlierRuns }
   // A shard has a part of the plan: the fingerprint of the whole is that of its notes, which was compared.
   const fingerprint = progress?.fingerprint ?? fingerprintOf(plan)
   const schemasAddedAt = progress?.schemasAddedAt ?? plan.schemasAddedAt

@@ -112,7 +112,8 @@ async function pinStreams(
   // Shards that are at work end where their notes are replaced, so that notes that fit stay as they are.
   const stale = streams.filter(stream => !isPinned(progress, stream))
   if (stale.length > 0) await note(parts, restoreId, mark, stale, signal)
-  const problem = findUnprepared(plan, await readProgress(parts.cluster, restoreId, signal), sharing)
+  const names = new Set(plan.topics.map(({ name }) => name))
+  const problem = findUnprepared(plan, await readProgress(parts.cluster, restoreId, names, signal), sharing)
   if (problem === undefined) return
   throw new KafkaBackupError('RESTORE_CONFLICT', `another process has changed the restore ${restoreId}: ${problem}`, {
     help: 'Let the other process finish. When there is none any more, run the same command again.',

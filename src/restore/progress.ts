@@ -1,5 +1,5 @@
 import type { Cluster } from '../kafka/cluster.ts'
-import { commitGroupOffsets, fetchGroupOffsets } from '../kafka/group-offsets.ts'
+import { commitGroupOffsets, fetchGroupOffsets, type GroupOffset } from '../kafka/group-offsets.ts'
 import type { ProducerIdentity } from '../kafka/produce-lane.ts'
 import { decodeTally, encodeTally, type IdTally } from './id-counts.ts'
 import type { SourcePosition } from './legs.ts'
@@ -47,10 +47,16 @@ export interface RestoreMark {
 
 export interface RestoreProgress extends RestoreMark {
   streams: Map<string, StreamProgress>
-  /** The runs that noted them. One that dies or meets another may have noted a part. */
-  runs: ReadonlySet<string>
   /** Its notes name several producers, generations or plans: two processes have begun it at the same time. */
   isMixed?: boolean
+}
+
+/** The progress of one partition as it is stored on the target. */
+export interface ProgressNote {
+  stream: StreamProgress
+  mark: RestoreMark
+  /** The run that wrote it. One that dies or meets another may have written only some of the notes. */
+  run: string
 }
 
 /** More processes than this have nothing to share. */
@@ -64,27 +70,54 @@ export function streamKey({ topic, partition }: { topic: string; partition: numb
   return `${topic}/${partition}`
 }
 
-/** Undefined where this restore has never begun. */
+/** Empty where this restore has never begun. Notes can survive the deletion of their topics. */
+export async function readNotes(cluster: Cluster, restoreId: string, signal: AbortSignal): Promise<ProgressNote[]> {
+  return decodeNotes(await fetchGroupOffsets(cluster, restoreGroup(restoreId), 'all', signal))
+}
+
+/** Progress in these topics; undefined where they have none. */
 export async function readProgress(
   cluster: Cluster,
   restoreId: string,
+  topics: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<RestoreProgress | undefined> {
-  const found = await fetchGroupOffsets(cluster, restoreGroup(restoreId), 'all', signal)
-  let mark: RestoreMark | undefined
-  const marks = new Set<string>()
-  const runs = new Set<string>()
-  const streams = new Map<string, StreamProgress>()
-  for (const { topic, partition, offset, metadata } of found) {
+  return joinNotes(await readNotes(cluster, restoreId, signal), topics)
+}
+
+/** Pure. Only notes of these topics count: those of deleted ones may be of another generation or plan. */
+export function joinNotes(
+  notes: readonly ProgressNote[],
+  topics: ReadonlySet<string>,
+): RestoreProgress | undefined {
+  const there = notes.filter(({ stream }) => topics.has(stream.topic))
+  const last = there.at(-1)
+  if (!last) return undefined
+  const marks = there.map(({ mark: { identity, generation, fingerprint } }) =>
+    [identity.producerId, identity.producerEpoch, generation, fingerprint].join(),
+  )
+  const schemasAddedAt = there.findLast(({ mark }) => mark.schemasAddedAt !== undefined)?.mark.schemasAddedAt
+  return {
+    ...last.mark,
+    ...(schemasAddedAt !== undefined && { schemasAddedAt }),
+    streams: new Map(there.map(({ stream }) => [streamKey(stream), stream])),
+    ...(new Set(marks).size > 1 && { isMixed: true }),
+  }
+}
+
+/** Pure. What is not a note of a restore is left out. */
+function decodeNotes(offsets: readonly GroupOffset[]): ProgressNote[] {
+  return offsets.flatMap(({ topic, partition, offset, metadata }) => {
     const note = decodeNote(metadata)
-    if (!note) continue
+    if (!note) return []
     const checked = decodeTally(note.i)
-    const identity = { producerId: BigInt(note.p), producerEpoch: note.e }
-    const added = note.k ?? mark?.schemasAddedAt
-    mark = { identity, generation: note.g, fingerprint: note.h, ...(added !== undefined && { schemasAddedAt: added }) }
-    marks.add(JSON.stringify([note.p, note.e, note.g, note.h]))
-    runs.add(note.r)
-    streams.set(streamKey({ topic, partition }), {
+    const mark: RestoreMark = {
+      identity: { producerId: BigInt(note.p), producerEpoch: note.e },
+      generation: note.g,
+      fingerprint: note.h,
+      ...(note.k !== undefined && { schemasAddedAt: note.k }),
+    }
+    const stream: StreamProgress = {
       topic,
       partition,
       targetOffset: offset,
@@ -97,9 +130,9 @@ export async function readProgress(
       ...(note.c && { shard: pinOf(note.c, note.a) }),
       ...(note.f === 1 && { isFilledByShard: true }),
       ...(checked && { checked }),
-    })
-  }
-  return mark && { ...mark, streams, runs, ...(marks.size > 1 && { isMixed: true }) }
+    }
+    return [{ stream, mark, run: note.r }]
+  })
 }
 
 /** Before every try `confirm` gets the runs that have noted something of these partitions, and throws where it must not be replaced. */

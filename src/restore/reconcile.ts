@@ -91,11 +91,13 @@ async function* readBatches(
   }
 }
 
+const OTHER_TOPICS = 'Set other names in restore.topic_mapping, and another restore.restore_id, and run the restore again.'
+
 /** After an unclean election, a lost disk, or DeleteRecords. */
 function gone({ name, details }: Stream, isShared: boolean, what: string): KafkaBackupError {
   const own = 'Delete the topic, and run the same command again: it fills this topic again and leaves the others alone.'
   // A topic that others write to must not be deleted.
-  const help = isShared ? 'Restore into topics of another name.' : own
+  const help = isShared ? OTHER_TOPICS : own
   const message = `${name}: the target has lost records of this restore: ${what}`
   return new KafkaBackupError('RESTORE_CONFLICT', message, { help, details })
 }

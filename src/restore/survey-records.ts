@@ -24,6 +24,8 @@ export interface RecordsSurvey {
   /** The ID of the target. */
   targetCluster: string | null
   progress: RestoreProgress | undefined
+  /** See `FoundRestore`. */
+  earlierRuns: ReadonlySet<string>
   /** An earlier run has written everything: nothing but its end is examined then, because the topics are in use by now. */
   isComplete: boolean
   preflight: Preflight
@@ -42,15 +44,15 @@ interface SurveyParts {
 
 /** Reads the backup and the target, and changes neither. Blockers are among the findings. */
 export async function surveyRecords(
-  { target, restoreId, progress }: FoundRestore,
+  { target, restoreId, progress, earlierRuns }: FoundRestore,
   planned: RestorePlan,
   options: RestoreOptions,
   { cluster, storage, clock }: SurveyParts,
   signal: AbortSignal,
 ): Promise<RecordsSurvey> {
   const noted = new Set([...(progress?.streams.values() ?? [])].map(({ topic }) => topic))
-  const found = { options, restoreId, targetCluster: target.clusterId, progress }
-  const lost = await findLost(cluster, planned, { progress, shown: target.topics }, options, signal)
+  const found = { options, restoreId, targetCluster: target.clusterId, progress, earlierRuns }
+  const lost = await findLost(cluster, planned, { progress, shown: target.topics, restoreId }, options, signal)
   if (isComplete(planned, progress)) {
     const preflight = { findings: lost, existing: noted, ends: new Map() }
     return { ...found, plan: planned, isComplete: true, preflight, grants: [], segments: new Map() }

@@ -92,12 +92,12 @@ interface Run {
 async function runOnce(target: ScriptedTarget, run: Run, signal: AbortSignal): Promise<StreamProgress[]> {
   const cluster = await target.fake.open({ requestTimeoutMs: 300 })
   const streams = new Map((run.noted ?? []).map(one => [`${one.topic}/${one.partition}`, one]))
-  const progress: RestoreProgress = { identity, generation: 1, fingerprint: '', streams, runs: new Set() }
+  const progress: RestoreProgress = { identity, generation: 1, fingerprint: '', streams }
   const preflight = { findings: [], existing: new Set(['orders']), ends: new Map() }
   const parts = { cluster, storage: run.storage }
   const opened = await openStreams(
     run.options,
-    { plan: run.plan, progress, preflight, segments: new Map() },
+    { plan: run.plan, progress, earlierRuns: new Set(), preflight, segments: new Map() },
     parts,
     never,
   )

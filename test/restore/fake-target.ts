@@ -5,6 +5,7 @@ import { Writer } from '../../src/kafka/wire/writer.ts'
 import type { OnProgress } from '../../src/observe/progress.ts'
 import { finishRestore } from '../../src/restore/finish-restore.ts'
 import { type PreparedRestore, prepareRestore } from '../../src/restore/prepare-restore.ts'
+import { restoreGroup } from '../../src/restore/progress.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
 import { type RestoreParts, restoreBackup } from '../../src/restore/restore-backup.ts'
 import type { RestoreOptions } from '../../src/restore/restore-options.ts'
@@ -15,6 +16,7 @@ import { API, type BrokerAnswer, type BrokerRequest } from '../fakes/fake-broker
 import { type FakeCluster, type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { type FakeGroups, type FakeNotes, groupHandlers } from './fake-notes.ts'
 import { plainOptions, recordsOnly } from './plain-options.ts'
 
 const never = new AbortController().signal
@@ -22,8 +24,10 @@ const never = new AbortController().signal
 /** A broker that takes a whole restore: it makes topics, stores batches and keeps notes and settings. */
 export interface FakeTarget {
   fake: FakeCluster
-  /** The metadata of the notes, by `topic/partition`. */
-  notes: Map<string, { offset: bigint; metadata: string }>
+  /** The notes of the restore `r1`. */
+  notes: FakeNotes
+  /** Those of all restores, by group. */
+  groups: FakeGroups
   /** What runs have warned of while they ran. */
   warned: string[]
   /** Called with every event of a run. */
@@ -65,9 +69,11 @@ export async function withFakeTarget(
   await backUpTopics(storage, topics, registry)
   const fake = await startFakeCluster([], brokers)
   fake.state.clusterId = 'cluster-b'
+  const notes: FakeNotes = new Map()
   const target: FakeTarget = {
     fake,
-    notes: new Map(),
+    notes,
+    groups: new Map([[restoreGroup('r1'), notes]]),
     warned: [],
     onEvent: () => undefined,
     refused: new Set(),
@@ -142,70 +148,17 @@ export async function backUpTopics(storage: Storage, topics: FakeTopic[], regist
 
 function answer(target: FakeTarget, { key, body }: BrokerRequest): Writer | undefined {
   const handlers: Record<number, (target: FakeTarget, body: Reader) => Writer> = {
-    [API.findCoordinator]: encodeCoordinator,
-    [API.offsetCommit]: commit,
-    [API.offsetFetch]: encodeNotes,
     [API.initProducerId]: giveProducer,
     [API.createTopics]: create,
     [API.incrementalAlterConfigs]: alter,
     [API.produce]: produce,
   }
-  return handlers[key]?.(target, body)
-}
-
-function encodeCoordinator(): Writer {
-  const writer = new Writer().int32(0)
-  const one = () => writer.string('g').int32(0).string('h').int32(1).int16(0).string(null).noTags()
-  return writer.array([0], one).noTags()
+  return handlers[key]?.(target, body) ?? groupHandlers[key]?.(target.groups, body)
 }
 
 function giveProducer(target: FakeTarget): Writer {
   const id = 4711n + BigInt(target.producers++)
   return new Writer().int32(0).int16(0).int64(id).int16(0).noTags()
-}
-
-function commit({ notes }: FakeTarget, body: Reader): Writer {
-  body.string()
-  body.int32()
-  body.string()
-  body.nullableString()
-  const topics = body.array(() => {
-    const topic = body.string()
-    const partitions = body.array(() => {
-      const partition = body.int32()
-      const offset = body.int64()
-      body.int32()
-      notes.set(`${topic}/${partition}`, { offset, metadata: body.string() })
-      body.tags()
-      return partition
-    })
-    body.tags()
-    return { topic, partitions }
-  })
-  const writer = new Writer().int32(0)
-  const one = (partition: number) => writer.int32(partition).int16(0).noTags()
-  return writer.array(topics, each => writer.string(each.topic).array(each.partitions, one).noTags()).noTags()
-}
-
-function encodeNotes({ notes }: FakeTarget, body: Reader): Writer {
-  body.uvarint()
-  const group = body.string()
-  // Null, which is read as none, asks for all.
-  const asked = body.array(() => {
-    const topic = body.string()
-    const partitions = body.array(() => body.int32())
-    body.tags()
-    return partitions.map(partition => `${topic}/${partition}`)
-  })
-  const wanted = asked.length === 0 ? undefined : new Set(asked.flat())
-  const found = [...notes].filter(([key]) => !wanted || wanted.has(key))
-  const writer = new Writer().int32(0)
-  const one = ([key, { offset, metadata }]: [string, { offset: bigint; metadata: string }]) => {
-    const [topic = '', partition = ''] = key.split('/')
-    const note = () => writer.int32(Number(partition)).int64(offset).int32(-1).string(metadata).int16(0).noTags()
-    writer.string(topic).array([0], note).noTags()
-  }
-  return writer.array([0], () => writer.string(group).array(found, one).int16(0).noTags()).noTags()
 }
 
 function readSettings(body: Reader, hasOperation: boolean): [string, string | null][] {

@@ -5,7 +5,7 @@ import { manifestKey } from '../../src/archive/layout.ts'
 import { renewManifestCopy } from '../../src/archive/newest-copies.ts'
 import { findRestore, readSelected } from '../../src/restore/find-restore.ts'
 import { deriveRestoreId, fingerprintOf, planRestore } from '../../src/restore/plan.ts'
-import type { RestoreProgress } from '../../src/restore/progress.ts'
+import type { ProgressNote } from '../../src/restore/progress.ts'
 import type { RestoreOptions } from '../../src/restore/restore-options.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { draftManifest, never, storePartitions, topicOf } from '../archive/sample-archive.ts'
@@ -39,12 +39,14 @@ async function findBegun(
   await renewManifestCopy(storage, (await commitGeneration(storage, draft, never)).manifest, never)
   const options = { ...plainOptions(), ...changes }
   const place = { topic: 'orders', partition: 0, sourcePartition: 0, sourceOffset: 0n }
-  const progress: RestoreProgress = {
-    identity: { producerId: 1n, producerEpoch: 0 },
-    generation: 1,
-    fingerprint: fingerprintOf(planRestore(first, options)),
-    runs: new Set(['1']),
-    streams: new Map([['orders/0', { ...place, targetOffset: 0n, sequence: 0, isFilled: false, isDone: false }]]),
+  const note: ProgressNote = {
+    mark: {
+      identity: { producerId: 1n, producerEpoch: 0 },
+      generation: 1,
+      fingerprint: fingerprintOf(planRestore(first, options)),
+    },
+    stream: { ...place, targetOffset: 0n, sequence: 0, isFilled: false, isDone: false },
+    run: '1',
   }
   await damage(storage)
   const fake = await startFakeCluster(there)
@@ -52,7 +54,7 @@ async function findBegun(
     const parts = {
       cluster: await fake.open(),
       storage,
-      readNotes: async () => progress,
+      readNotes: async () => [note],
       ...(unleased !== undefined && { unleased }),
     }
     return await findRestore(options, parts, never)

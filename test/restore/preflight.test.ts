@@ -129,7 +129,7 @@ describe('the look at the target', () => {
     const place = { topic: 'a', partition: 0, targetOffset: 3n, sourcePartition: 0, sourceOffset: 200n, sequence: 3 }
     const noted = (isFilled: boolean): RestoreProgress => {
       const streams = new Map([['a/0', { ...place, isFilled, isDone: false }]])
-      return { identity, generation: 1, fingerprint: '', streams, runs: new Set() }
+      return { identity, generation: 1, fingerprint: '', streams }
     }
     assert.deepEqual(await findingsOf([sampleTopic('a', 1)], target, {}, noted(true)), [])
     assert.equal((await findingsOf([sampleTopic('a', 1)], target, {}, noted(false))).length, 1)
@@ -162,7 +162,7 @@ describe('the look at the target', () => {
       const place = { topic: 'a', partition, targetOffset: 3n, sourcePartition: partition, sourceOffset: 200n }
       const note = { ...place, sequence: 3, isFilled: false, isDone: false }
       const streams = new Map([[`a/${partition}`, note]])
-      return { identity, generation: 1, fingerprint: '', streams, runs: new Set() }
+      return { identity, generation: 1, fingerprint: '', streams }
     }
     const lost = 'error topic a: it contains records, and the target has lost the progress of this restore for it (a/1)'
 
@@ -304,7 +304,7 @@ describe('the look at the target', () => {
     test('but not where the job adds to it, selects or places partitions, or has begun', async () => {
       const note = { topic: 'a', targetOffset: 0n, sourceOffset: 0n, sequence: 0, isFilled: false, isDone: false }
       const streams = new Map([0, 1].map(n => [`a/${n}`, { ...note, partition: n, sourcePartition: n }]))
-      const begun = { identity, generation: 1, fingerprint: '', streams, runs: new Set<string>() }
+      const begun = { identity, generation: 1, fingerprint: '', streams }
       const found = async (changes: Partial<RestoreOptions>, progress?: RestoreProgress) =>
         (await findingsOf([sampleTopic('a', 2)], target, changes, progress)).filter(line => !more.test(line))
       assert.deepEqual(await found({ existingTopics: 'append' }), [])

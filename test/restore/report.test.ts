@@ -11,7 +11,7 @@ const gapAt = (from: bigint, to: bigint | null) => ({ from, to, reason: 'retenti
 
 function progressOf(...streams: StreamProgress[]): RestoreProgress {
   const byKey = streams.map(one => [`${one.topic}/${one.partition}`, one] as const)
-  return { identity, generation: 1, fingerprint: '', streams: new Map(byKey), runs: new Set() }
+  return { identity, generation: 1, fingerprint: '', streams: new Map(byKey) }
 }
 
 function noted(topic: string, targetOffset: bigint, sequence: number): StreamProgress {

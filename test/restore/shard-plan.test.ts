@@ -34,7 +34,7 @@ function prepared(plan: RestorePlan, change: (one: StreamProgress) => Partial<St
     }),
   )
   const progress: RestoreProgress = {
-    ...{ identity, generation: 1, fingerprint: 'f', runs: new Set<string>() },
+    ...{ identity, generation: 1, fingerprint: 'f' },
     streams: new Map(streams),
   }
   return progress

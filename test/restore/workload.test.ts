@@ -31,7 +31,7 @@ function workOf(changes: Partial<RestoreOptions> = {}, notes: Partial<StreamProg
     streams.length === 0
       ? undefined
       : {
-          ...{ identity, generation: 1, fingerprint: 'f', runs: new Set<string>() },
+          ...{ identity, generation: 1, fingerprint: 'f' },
           streams: new Map(streams.map(one => [`${one.topic}/${one.partition}`, one])),
         }
   return readWorkload({ plan, options, progress, segments: known, isComplete }, openMemoryStorage(), never)

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { hasCode } from '../../src/errors.ts'
+import type { RestoreOptions } from '../../src/restore/restore-options.ts'
+import { encodeRun } from '../fakes/batches.ts'
+import { API } from '../fakes/fake-broker.ts'
+import { fakeTopic } from '../fakes/fake-cluster.ts'
+import { type FakeTarget, withFakeTarget } from './fake-target.ts'
+
+const two = () => [fakeTopic('audit', [[encodeRun(0n, 4)]]), fakeTopic('orders', [[encodeRun(0n, 7)]])]
+
+function deleteTopics({ fake: { state } }: FakeTarget): void {
+  state.topics = []
+}
+
+/** Deletes topics and creates them empty. */
+function recreate({ fake: { state } }: FakeTarget, ...names: string[]): void {
+  state.topics = state.topics.map(topic => (names.includes(topic.name) ? fakeTopic(topic.name, [[]]) : topic))
+}
+
+async function assertRestored(target: FakeTarget, changes?: Partial<RestoreOptions>): Promise<void> {
+  assert.equal((await target.restore(changes)).wasComplete, false)
+  assert.deepEqual([target.log('audit'), target.log('orders')], [[[0, 4]], [[0, 7]]])
+  assert.equal((await target.restore(changes)).wasComplete, true)
+}
+
+/** What a refused restore advises. */
+async function adviceOf(run: Promise<unknown>, code: 'RESTORE_REFUSED' | 'RESTORE_CONFLICT'): Promise<string> {
+  const error = await run.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  assert.ok(hasCode(error, code))
+  return `${error.message} ${error.help}`
+}
+
+describe('a restore whose topics were all deleted, while its progress is still on the target', () => {
+  test('starts again after it was complete', () =>
+    withFakeTarget(two(), async target => {
+      await target.restore()
+      deleteTopics(target)
+      await assertRestored(target)
+    }))
+
+  test('starts again after it was interrupted', () =>
+    withFakeTarget(two(), async target => {
+      target.before = ({ key }) => (key === API.incrementalAlterConfigs ? 'hang-up' : undefined)
+      await assert.rejects(target.restore(), error => hasCode(error, 'KAFKA_DISCONNECTED'))
+      target.before = () => undefined
+      deleteTopics(target)
+      await assertRestored(target)
+    }))
+
+  test('starts again with shards', () =>
+    withFakeTarget(two(), async target => {
+      for (const isDeleted of [false, true]) {
+        if (isDeleted) deleteTopics(target)
+        assert.equal((await target.prepare(2)).wasPrepared, false)
+        for (const shard of ['0/2', '1/2']) await target.shard(shard)
+        assert.equal((await target.finish()).wasComplete, false)
+        assert.deepEqual([target.log('audit'), target.log('orders')], [[[0, 4]], [[0, 7]]])
+      }
+    }))
+
+  test('starts again with fewer topics, and is complete then', () =>
+    withFakeTarget(two(), async target => {
+      await target.restore()
+      deleteTopics(target)
+      const fewer = { topics: { include: ['audit'], exclude: [] }, verify: true }
+      assert.equal((await target.restore(fewer)).wasComplete, false)
+      const { wasComplete, verification } = await target.restore(fewer)
+      assert.deepEqual([wasComplete, verification?.ok, target.topic('orders')], [true, true, undefined])
+    }))
+
+  test('starts again when the advice for topics that were created again is followed', () =>
+    withFakeTarget(two(), async target => {
+      await target.restore()
+      recreate(target, 'audit', 'orders')
+      assert.match(await adviceOf(target.restore(), 'RESTORE_REFUSED'), /delete the topic, and run the same command/)
+      deleteTopics(target)
+      await assertRestored(target)
+    }))
+
+  test('starts again when the advice for topics that were created again in the middle of it is followed', () =>
+    withFakeTarget(two(), async target => {
+      target.before = ({ key }) => (key === API.incrementalAlterConfigs ? 'hang-up' : undefined)
+      await assert.rejects(target.restore(), error => hasCode(error, 'KAFKA_DISCONNECTED'))
+      target.before = () => undefined
+      for (const note of target.notes.values()) {
+        note.metadata = JSON.stringify({ ...JSON.parse(note.metadata), d: 0 })
+      }
+      recreate(target, 'audit', 'orders')
+      assert.match(await adviceOf(target.restore(), 'RESTORE_CONFLICT'), /Delete the topic, and run the same command/)
+      deleteTopics(target)
+      await assertRestored(target)
+    }))
+
+  describe('with existing_topics: append', () => {
+    const append = { existingTopics: 'append' } as const
+
+    test('starts again', () =>
+      withFakeTarget(two(), async target => {
+        await target.restore(append)
+        deleteTopics(target)
+        await assertRestored(target, append)
+      }))
+
+    test('restores under another name, as advised', () =>
+      withFakeTarget(two(), async target => {
+        await target.restore(append)
+        recreate(target, 'audit', 'orders')
+        const advice = await adviceOf(target.restore(append), 'RESTORE_REFUSED')
+        assert.match(advice, /set another name for it in restore.topic_mapping and another restore.restore_id/)
+        const topicMapping = new Map([
+          ['audit', 'audit-2'],
+          ['orders', 'orders-2'],
+        ])
+        await target.restore({ ...append, topicMapping, restoreId: 'r2' })
+        assert.deepEqual([target.log('audit-2'), target.log('orders-2')], [[[0, 4]], [[0, 7]]])
+      }))
+
+    test('appends all records again after its progress was deleted, as advised', () =>
+      withFakeTarget(two(), async target => {
+        await target.restore(append)
+        recreate(target, 'audit', 'orders')
+        const advice = await adviceOf(target.restore(append), 'RESTORE_REFUSED')
+        const group = / --delete --group (__kafka-backup\.restore\.\S+?)[);. ]/.exec(advice)?.[1] ?? ''
+        target.groups.get(group)?.clear()
+        await assertRestored(target, append)
+      }))
+  })
+})
