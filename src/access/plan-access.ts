@@ -6,6 +6,7 @@ import type { Finding } from '../observe/finding.ts'
 import { type AccessPlan, countBy, type KindPlan } from './access-plan.ts'
 import {
   type Acl,
+  describeAcl,
   describeUser,
   kindWords,
   type Quota,
@@ -15,14 +16,11 @@ import {
   unstoreQuota,
   userKey,
 } from './model.ts'
-import { findOpenings, planAcls } from './plan-acls.ts'
+import { describeUncovered, findOpenings, listUncovered, type NewNames, planAcls } from './plan-acls.ts'
 import type { AccessSelection } from './read-source-access.ts'
 
 export interface AccessOptions extends AccessSelection {
-  /** Source topic to target topic; others keep their name. */
-  topicMapping: ReadonlyMap<string, string>
-  /** Topic of the target to the topic of the backup that is restored as it. */
-  sources: ReadonlyMap<string, string>
+  names: NewNames
 }
 
 interface BackedAccess {
@@ -52,7 +50,7 @@ export function planAccess(options: AccessOptions, backed: BackedAccess, existin
   const acls = file.acls.map(unstoreAcl)
   const plan = {
     ...(options.acls && {
-      acls: planKind(acls, existing.acls, there => planAcls(acls, there, options.topicMapping, options.sources)),
+      acls: planKind(acls, existing.acls, there => planAcls(acls, there, options.names)),
     }),
     ...(options.quotas && {
       quotas: planKind(file.quotas.map(unstoreQuota), existing.quotas, there =>
@@ -63,7 +61,8 @@ export function planAccess(options: AccessOptions, backed: BackedAccess, existin
       users: planKind(file.users, existing.users, there => planUsers(file.users, there)),
     }),
   }
-  return { ...plan, findings: [...findUnread(plan, existing), ...findDenied(plan, existing), ...findNotable(plan)] }
+  const findings = [...findUnread(plan, existing), ...findDenied(plan, existing), ...findNotable(plan)]
+  return { ...plan, findings: [...findings, ...findRenamed(plan.acls, options.names)] }
 }
 
 function planKind<T>(
@@ -143,6 +142,37 @@ function findNotable({ acls, users }: Plan): Finding[] {
             'create them with passwords, which Kafka never reveals; the report has the commands',
           ),
         ]),
+  ]
+}
+
+/** What the new names of a restore change for its rules. A target without an authorizer has none. */
+function findRenamed({ items, reason }: KindPlan<Acl> = { items: [] }, names: NewNames): Finding[] {
+  if (reason !== undefined) return []
+  const foreign = items.filter(({ decision }) => decision === 'cannot').map(({ item }) => describeAcl(item))
+  const uncovered = items.flatMap(({ item }) =>
+    listUncovered(item, names).map(one => `${describeAcl(item)} ${describeUncovered(one)}`),
+  )
+  const older = names.topics.filter(({ source, label, target }) => {
+    const isGiven = ({ item, decision }: (typeof items)[number]) =>
+      decision === 'create' && item.resourceType === 'TOPIC' && item.resourceName === target
+    return label !== source && items.some(isGiven)
+  })
+  return [
+    ...(foreign.length === 0
+      ? []
+      : [warning('ACLs', `${foreign.length} not created, because another topic gets the name: ${shorten(foreign)}`)]),
+    ...(uncovered.length === 0
+      ? []
+      : [
+          warning(
+            'ACLs',
+            `rules on prefixes and on groups keep their names: ${shorten(uncovered)}`,
+            'create rules for the new names on the target',
+          ),
+        ]),
+    ...older.map(({ source, label, target }) =>
+      warning('ACLs', `topic ${target} (${label}) gets the rules that this generation has for ${source}`),
+    ),
   ]
 }
 

@@ -1,34 +1,58 @@
 import type { KindPlan, Planned } from './access-plan.ts'
 import { type Acl, aclKey, describeAcl, describeResource } from './model.ts'
 
+/** A topic of the backup on its way to the target. */
+export interface RestoredTopic {
+  /** Its name in the backup. */
+  source: string
+  /** The same, with the ID of an incarnation that is not the latest. */
+  label: string
+  target: string
+}
+
+/** What has another name on the target. */
+export interface NewNames {
+  topics: readonly RestoredTopic[]
+  /** Source topic to target topic, also of topics that are not restored. */
+  topicMapping: ReadonlyMap<string, string>
+  /** Of consumer groups. */
+  groupMapping: ReadonlyMap<string, string>
+}
+
 /**
- * Pure. Rules that the target lacks are made, denials before what they limit. A rule on a topic that the restore gives another
- * name follows it; one on a prefix stays as it is, because its topics are unknown. `sources`: what each
- * restored topic of the target is in the backup.
+ * Pure. Rules that the target lacks are created, denials before what they limit. A literal rule on a topic is created for every name
+ * under which a topic of that name is restored. All others keep their names: the topics of a prefix are unknown.
  */
-export function planAcls(
-  backed: readonly Acl[],
-  existing: readonly Acl[],
-  topicMapping: ReadonlyMap<string, string>,
-  sources: ReadonlyMap<string, string> = new Map(),
-): KindPlan<Acl> {
+export function planAcls(backed: readonly Acl[], existing: readonly Acl[], names: NewNames): KindPlan<Acl> {
   const there = new Set(existing.map(aclKey))
+  const sources = new Map(names.topics.map(({ target, source }) => [target, source]))
   const wanted = new Map<string, Planned<Acl>>()
   for (const acl of backed) {
-    const item = follow(acl, topicMapping)
-    const key = aclKey(item)
-    // Two rules can become one, where a topic takes the name of another.
-    if (wanted.has(key) && wanted.get(key)?.decision !== 'cannot') continue
-    const foreign = noteForeign(acl, item, sources)
-    const decision = there.has(key) ? 'kept' : foreign.length > 0 ? 'cannot' : 'create'
-    wanted.set(key, { item, decision, notes: [...noteName(acl, item), ...notePrefix(acl, topicMapping), ...foreign] })
+    const kept = acl.patternType === 'PREFIXED' ? 'the prefix is kept' : 'the name is kept'
+    const uncovered = listUncovered(acl, names).map(one => `${kept}: it ${describeUncovered(one)}`)
+    for (const item of follow(acl, names)) {
+      const key = aclKey(item)
+      // Two rules can become one, where a topic takes the name of another.
+      if (wanted.has(key) && wanted.get(key)?.decision !== 'cannot') continue
+      const foreign = noteForeign(acl, item, sources)
+      const decision = there.has(key) ? 'kept' : foreign.length > 0 ? 'cannot' : 'create'
+      wanted.set(key, { item, decision, notes: [...noteName(acl, item), ...uncovered, ...foreign] })
+    }
   }
   return { items: [...wanted.values()].sort((a, b) => rank(a) - rank(b)) }
 }
 
-function follow(acl: Acl, topicMapping: ReadonlyMap<string, string>): Acl {
-  const name = acl.resourceType === 'TOPIC' && acl.patternType === 'LITERAL' && topicMapping.get(acl.resourceName)
-  return name ? { ...acl, resourceName: name } : acl
+/** The rule under all names that its topic gets. The latest incarnation has a name also where it is not restored. */
+function follow(acl: Acl, { topics, topicMapping }: NewNames): Acl[] {
+  if (acl.resourceType !== 'TOPIC' || acl.patternType !== 'LITERAL') return [acl]
+  const { resourceName: name } = acl
+  const restored = topics.filter(({ source }) => source === name)
+  const isLatestRestored = restored.some(({ label }) => label === name)
+  const targets = new Set([
+    ...(isLatestRestored ? [] : [topicMapping.get(name) ?? name]),
+    ...restored.map(({ target }) => target),
+  ])
+  return [...targets].map(resourceName => (resourceName === name ? acl : { ...acl, resourceName }))
 }
 
 function noteName(backed: Acl, { resourceName }: Acl): string[] {
@@ -43,14 +67,24 @@ function noteForeign(backed: Acl, { resourceName, permission }: Acl, sources: Re
   return [`not for it: topic ${resourceName} of the target is topic ${source} of the backup`]
 }
 
-function notePrefix(
-  { resourceType, patternType, resourceName }: Acl,
-  topicMapping: ReadonlyMap<string, string>,
-): string[] {
-  if (resourceType !== 'TOPIC' || patternType !== 'PREFIXED') return []
-  return [...topicMapping]
-    .filter(([source, target]) => source.startsWith(resourceName) && !target.startsWith(resourceName))
-    .map(([source, target]) => `the prefix is kept: it covered ${source}, and does not cover ${target}`)
+/** Something that a rule covered at the source and does not cover on the target. */
+interface Uncovered {
+  source: string
+  target: string
+}
+
+/** Pure. For rules that keep their names: those on a prefix, and on groups. */
+export function listUncovered({ resourceType, patternType, resourceName }: Acl, names: NewNames): Uncovered[] {
+  const isPrefixed = patternType === 'PREFIXED'
+  const covers = (name: string) => (isPrefixed ? name.startsWith(resourceName) : name === resourceName)
+  const isLeft = ({ source, target }: Uncovered) => covers(source) && !covers(target)
+  if (resourceType === 'TOPIC' && isPrefixed) return names.topics.filter(isLeft)
+  if (resourceType !== 'GROUP' || resourceName === '*') return []
+  return [...names.groupMapping].map(([source, target]) => ({ source, target })).filter(isLeft)
+}
+
+export function describeUncovered({ source, target }: Uncovered): string {
+  return `covered ${source}, and does not cover ${target}`
 }
 
 function rank({ item }: Planned<Acl>): number {

@@ -16,9 +16,11 @@ import type { AccessSelection } from './read-source-access.ts'
 /** What a restore knows before it restores access rules. */
 interface AccessSource {
   manifest: Pick<Manifest, 'generation' | 'created_at' | 'carried_sections' | 'access'>
-  topics: readonly { name: string; source: { name: string } }[]
+  topics: readonly { name: string; label: string; source: { name: string } }[]
   /** Source topic to target topic; others keep their name. */
   topicMapping: ReadonlyMap<string, string>
+  /** Of consumer groups. */
+  groupMapping: ReadonlyMap<string, string>
 }
 
 /** The access rules of a backup on their way to the target. */
@@ -31,16 +33,17 @@ export interface AccessSurvey {
 /** Reads the backup and the target, and writes nothing. Undefined where nothing is selected. */
 export async function surveyAccess(
   selection: AccessSelection,
-  { manifest, topics, topicMapping }: AccessSource,
+  { manifest, topics, topicMapping, groupMapping }: AccessSource,
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   signal: AbortSignal,
 ): Promise<AccessSurvey | undefined> {
   if (!selection.acls && !selection.quotas && !selection.users) return undefined
   const { generation, access: section } = manifest
-  const sources = new Map(topics.map(({ name, source }) => [name, source.name]))
+  const restored = topics.map(({ name, label, source }) => ({ source: source.name, label, target: name }))
+  const names = { topics: restored, topicMapping, groupMapping }
   const file = section && (await readAccess(storage, section, signal).catch(ifDamaged))
   const existing = await readExisting(cluster, selection, signal)
-  const planned = planAccess({ ...selection, topicMapping, sources }, { generation, section, file }, existing)
+  const planned = planAccess({ ...selection, names }, { generation, section, file }, existing)
   const plan = await tryQuotas(cluster, planned, signal)
   const notice = carriedNotice(manifest, 'access')
   const findings = notice === undefined ? plan.findings : [...plan.findings, olderRules(notice)]

@@ -86,10 +86,7 @@ export async function readProgress(
 }
 
 /** Pure. Only notes of these topics count: those of deleted ones may be of another generation or plan. */
-export function joinNotes(
-  notes: readonly ProgressNote[],
-  topics: ReadonlySet<string>,
-): RestoreProgress | undefined {
+export function joinNotes(notes: readonly ProgressNote[], topics: ReadonlySet<string>): RestoreProgress | undefined {
   const there = notes.filter(({ stream }) => topics.has(stream.topic))
   const last = there.at(-1)
   if (!last) return undefined

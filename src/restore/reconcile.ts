@@ -91,7 +91,8 @@ async function* readBatches(
   }
 }
 
-const OTHER_TOPICS = 'Set other names in restore.topic_mapping, and another restore.restore_id, and run the restore again.'
+const OTHER_TOPICS =
+  'Set other names in restore.topic_mapping, and another restore.restore_id, and run the restore again.'
 
 /** After an unclean election, a lost disk, or DeleteRecords. */
 function gone({ name, details }: Stream, isShared: boolean, what: string): KafkaBackupError {

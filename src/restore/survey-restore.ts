@@ -94,7 +94,7 @@ async function surveyOnce(
   const { topics, sourceCluster } = plan
   const isSameCluster = sourceCluster !== null && sourceCluster === target.clusterId
   const ofGroups = { manifest, topics, isSameCluster, hasBegun: progress !== undefined }
-  const ofAccess = { manifest, topics, topicMapping: wanted.topicMapping }
+  const ofAccess = { manifest, topics, topicMapping: wanted.topicMapping, groupMapping: groupOptions.mapping }
   // At the same time, because a store may be far away. What failed is reported in this order.
   const readings = [
     surveyRecords(found, plan, options, parts, signal),

@@ -7,7 +7,8 @@ import { isLimitedBy } from '../../src/access/plan-acls.ts'
 import type { AccessFile, AccessSection } from '../../src/archive/access-section.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import type { Acl } from '../../src/kafka/acls.ts'
-import { rule, stored } from './rules.ts'
+import { describeFinding } from '../../src/observe/finding.ts'
+import { renamed, rule, stored } from './rules.ts'
 
 const section = (changes: Partial<AccessSection> = {}): AccessSection => ({
   taken_at: 't',
@@ -29,7 +30,7 @@ function plan(
 ): AccessPlan {
   const head = { format: 'kafka-backup-access', format_version: 1 } as const
   const whole: AccessFile = { ...head, acls: [], quotas: [], users: [], ...file }
-  const request = { acls: true, quotas: true, users: true, topicMapping: new Map(), sources: new Map(), ...options }
+  const request = { acls: true, quotas: true, users: true, names: renamed(), ...options }
   return planAccess(request, { generation: 3, section: section(), file: whole }, { ...nothing, ...existing })
 }
 
@@ -61,8 +62,7 @@ describe('the plan of access rules', () => {
   })
 
   test('a literal rule on a topic follows its new name; prefixes, other resources and other topics stay', () => {
-    const topicMapping = new Map([['orders', 'restored']])
-    const { acls } = plan(
+    const { acls, findings } = plan(
       {
         acls: [
           stored({}),
@@ -74,7 +74,7 @@ describe('the plan of access rules', () => {
         ],
       },
       {},
-      { topicMapping },
+      { names: renamed(['orders>restored']) },
     )
     assert.deepEqual(
       acls?.items.map(({ item, notes }) => [item.resourceName, notes.join()]),
@@ -87,14 +87,69 @@ describe('the plan of access rules', () => {
       ],
       'the rule on a topic that had the new name already is the same one',
     )
+    assert.deepEqual(findings.map(describeFinding), [
+      'ACLs: rules on prefixes and on groups keep their names: ALLOW User:a READ on topics with the prefix or covered ' +
+        'orders, and does not cover restored (create rules for the new names on the target)',
+    ])
+  })
+
+  test('a rule follows a topic that is renamed and not restored by this job', () => {
+    const names = renamed(['audit>audit'], { topicMapping: new Map([['orders', 'restored']]) })
+    const { acls, findings } = plan({ acls: [stored({})] }, {}, { names })
+    assert.deepEqual([acls?.items.map(({ item }) => item.resourceName), findings], [['restored'], []])
+  })
+
+  describe('of a topic whose older incarnation is restored under another name', () => {
+    const backed = [stored({}), stored({ principal: 'User:b', permission: 'DENY' })]
+    const created = (...topics: string[]) => {
+      const { acls, findings } = plan({ acls: backed }, {}, { names: renamed(topics) })
+      const rules = acls?.items.map(({ item, decision }) => `${decision} ${describeAcl(item)}`)
+      return { rules, findings: findings.map(describeFinding) }
+    }
+
+    test('creates its rules, denials too, for both names, and says so before anything is written', () => {
+      const both = created('orders>orders', 'orders@1a2b3c4d>orders-old')
+      assert.deepEqual(both.rules, [
+        'create DENY User:b READ on topic orders',
+        'create DENY User:b READ on topic orders-old',
+        'create ALLOW User:a READ on topic orders',
+        'create ALLOW User:a READ on topic orders-old',
+      ])
+      const notice = 'ACLs: topic orders-old (orders@1a2b3c4d) gets the rules that this generation has for orders'
+      assert.deepEqual(both.findings, [notice])
+      assert.deepEqual(
+        created('orders@1a2b3c4d>orders-old'),
+        both,
+        'the latest keeps its name where it is not restored',
+      )
+    })
+
+    test('creates them under the new names only where the latest has another name, too', () => {
+      assert.deepEqual(created('orders>orders-2', 'orders@1a2b3c4d>orders-old').rules, [
+        'create DENY User:b READ on topic orders-2',
+        'create DENY User:b READ on topic orders-old',
+        'create ALLOW User:a READ on topic orders-2',
+        'create ALLOW User:a READ on topic orders-old',
+      ])
+    })
+  })
+
+  test('warns of rules that do not cover the new name of a consumer group', () => {
+    const groupMapping = new Map([['billing', 'billing-2']])
+    const group = (changes: Partial<Acl>) => stored({ resourceType: 'GROUP', resourceName: 'billing', ...changes })
+    const backed = [group({}), group({ patternType: 'PREFIXED' }), group({ resourceName: '*' })]
+    const { acls, findings } = plan({ acls: backed }, {}, { names: renamed([], { groupMapping }) })
+    assert.deepEqual(
+      acls?.items.map(({ notes }) => notes.join()),
+      ['the name is kept: it covered billing, and does not cover billing-2', '', ''],
+    )
+    assert.deepEqual(findings.map(describeFinding), [
+      'ACLs: rules on prefixes and on groups keep their names: ALLOW User:a READ on group billing covered billing, and does not ' +
+        'cover billing-2 (create rules for the new names on the target)',
+    ])
   })
 
   test('a rule of one topic opens no other that is restored under its name; denials and what is there stay', () => {
-    const topicMapping = new Map([['orders', 'restored']])
-    const sources = new Map([
-      ['restored', 'orders'],
-      ['other', 'other'],
-    ])
     const eve = { resourceName: 'restored', principal: 'User:eve' }
     const backed = [
       stored(eve),
@@ -105,10 +160,10 @@ describe('the plan of access rules', () => {
       stored({ ...eve, resourceName: 'other' }),
       stored({ ...eve, resourceType: 'GROUP' }),
     ]
-    const { acls } = plan(
+    const { acls, findings } = plan(
       { acls: backed },
       { acls: [rule({ ...eve, principal: 'User:mallory' })] },
-      { topicMapping, sources },
+      { names: renamed(['orders>restored', 'other>other']) },
     )
     assert.deepEqual(
       acls?.items.map(({ item, decision }) => `${decision} ${describeAcl(item)}`),
@@ -122,6 +177,9 @@ describe('the plan of access rules', () => {
       ],
     )
     assert.match(acls?.items[1]?.notes.join() ?? '', /topic restored of the target is topic orders of the backup/)
+    assert.deepEqual(findings.map(describeFinding), [
+      'ACLs: 1 not created, because another topic gets the name: ALLOW User:eve READ on topic restored',
+    ])
   })
 
   test('what would be open to everybody is a warning, unless it is so already, or denied', () => {
@@ -180,7 +238,7 @@ describe('the plan of access rules', () => {
   })
 
   test('a generation without them is refused, each kind with its reason', () => {
-    const request = { acls: true, quotas: true, users: false, topicMapping: new Map(), sources: new Map() }
+    const request = { acls: true, quotas: true, users: false, names: renamed() }
     const off = section({ acls: { state: 'failed', error: 'denied' }, quotas: { state: 'off' } })
     for (const [said, reasons] of [
       [off, ['they could not be read: denied', 'backup.quotas was off']],
@@ -195,7 +253,7 @@ describe('the plan of access rules', () => {
   })
 
   test('rules that are damaged in the backup are told with all else that stands in the way', () => {
-    const request = { acls: true, quotas: false, users: false, topicMapping: new Map(), sources: new Map() }
+    const request = { acls: true, quotas: false, users: false, names: renamed() }
     const file = new KafkaBackupError('ARCHIVE_DAMAGED', 'b/access-3.x.json is missing')
     const { findings, acls } = planAccess(request, { generation: 3, section: section(), file }, nothing)
     assert.equal(acls, undefined)

@@ -9,7 +9,7 @@ import { KafkaBackupError } from '../../src/errors.ts'
 import type { Acl } from '../../src/kafka/acls.ts'
 import type { Quota } from '../../src/kafka/client-quotas.ts'
 import type { Cluster } from '../../src/kafka/cluster.ts'
-import { rule } from './rules.ts'
+import { renamed, rule } from './rules.ts'
 
 const never = new AbortController().signal
 const refusal = new KafkaBackupError('KAFKA_REFUSED', 'no')
@@ -20,7 +20,7 @@ const [limited, other] = [rule({ principal: 'User:*' }), rule({ resourceName: 'o
 async function make(acls: Acl[], existing: Acl[], isRefused: (acl: Acl) => boolean) {
   const sent: Acl[][] = []
   const report = await makeAcls(
-    planAcls(acls, existing, new Map()),
+    planAcls(acls, existing, renamed()),
     async some => {
       sent.push(some)
       return some.map(acl => (isRefused(acl) ? refusal : undefined))
@@ -55,13 +55,13 @@ describe('rules are made', () => {
     const fail = async () => {
       throw refusal
     }
-    const { items } = await makeAcls(planAcls([other], [], new Map()), fail, never)
+    const { items } = await makeAcls(planAcls([other], [], renamed()), fail, never)
     assert.deepEqual(
       items.map(({ decision, notes }) => [decision, notes]),
       [['failed', ['no']]],
     )
     const aborted = AbortSignal.abort()
-    await assert.rejects(makeAcls(planAcls([other], [], new Map()), fail, aborted), refusal)
+    await assert.rejects(makeAcls(planAcls([other], [], renamed()), fail, aborted), refusal)
   })
 })
 
