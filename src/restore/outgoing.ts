@@ -171,6 +171,7 @@ function giveBack({ batches, patched, endOf }: Group): void {
 async function* readGroups(pieces: AsyncIterable<Piece>, options: OutgoingOptions): AsyncGenerator<Group> {
   for await (const piece of pieces) {
     const groups = [...planGroups(piece, options)]
+    if (groups.length === 0 && options.givesBack) giveBackMemory(piece.batches.bytes)
     for (const group of groups) yield group === groups.at(-1) ? { ...group, endOf: piece.batches.bytes } : group
   }
 }

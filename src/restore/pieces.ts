@@ -2,7 +2,7 @@ import type { AbortedTransaction, Segment } from '../archive/manifest.ts'
 import { rangesOf } from '../archive/segment-chunks.ts'
 import { readSegment } from '../archive/segment-reader.ts'
 import { BatchList } from '../batch/batch-list.ts'
-import { type BatchHeader, isControl, isTransactional } from '../batch/header.ts'
+import { type BatchHeader, isControl, isTransactional, readHeader } from '../batch/header.ts'
 import { type BatchLimits, needsRebuild, type RebuildReason } from '../batch/needs.ts'
 import { leastTime } from '../batch/record-cursor.ts'
 import { runPool } from '../lib/pool.ts'
@@ -67,8 +67,8 @@ export async function* readPieces(
 }
 
 /**
- * The same, with a look into the batches whose times may all lie in the window. A header tells the latest time of its
- * records, and only they tell the earliest. Searching it is cheaper than recompressing.
+ * The same, with a look into the batches whose times may all lie in the window, or all outside. A header tells the latest time of its
+ * records, and only they tell the earliest. Searching it is cheaper than decoding and recompressing them.
  */
 export async function* examinePieces(
   storage: Pick<Storage, 'readRange'>,
@@ -77,23 +77,35 @@ export async function* examinePieces(
   signal: AbortSignal,
 ): AsyncGenerator<Piece> {
   for await (const piece of readPieces(storage, segment, wanted, signal)) {
-    yield wanted.limits.timeWindow ? { ...piece, earliest: await findEarliest(piece, wanted.limits) } : piece
+    yield wanted.limits.timeWindow ? await examine(piece, wanted.limits) : piece
   }
 }
 
-async function findEarliest({ batches, reasons }: Piece, limits: BatchLimits): Promise<Map<number, bigint>> {
-  const open = [...batches].filter(header => reasons.get(header.position) === 'cut' && mayStay(header, limits))
+async function examine({ batches, reasons }: Piece, limits: BatchLimits): Promise<Piece> {
+  const { bytes, positions } = batches
+  const cut = positions.filter(position => reasons.get(position) === 'cut')
+  const open = cut.map(position => readHeader(bytes, position)).filter(header => mayNotBeCut(header, limits))
   const earliest = new Map<number, bigint>()
+  const outside = new Set<number>()
   await runPool(open, LOOKS_AT_ONCE, async header => {
-    const time = await leastTime(batches.bytes, header)
-    if (time !== null) earliest.set(header.position, time)
+    const knownMin = await leastTime(bytes, header)
+    if (knownMin === null) return
+    if (needsRebuild(header, { ...limits, knownMin }) === 'outside') outside.add(header.position)
+    else earliest.set(header.position, knownMin)
   })
-  return earliest
+  const left =
+    outside.size > 0
+      ? new BatchList(
+          bytes,
+          positions.filter(position => !outside.has(position)),
+        )
+      : batches
+  return { batches: left, reasons, earliest }
 }
 
-/** Its first record lies in the window, and so may the others. */
-function mayStay(header: BatchHeader, limits: BatchLimits): boolean {
-  return needsRebuild(header, { ...limits, knownMin: header.baseTimestamp }) === undefined
+/** Where the others have the time of its first record, it lies in the window as a whole, or outside. */
+function mayNotBeCut(header: BatchHeader, limits: BatchLimits): boolean {
+  return needsRebuild(header, { ...limits, knownMin: header.baseTimestamp }) !== 'cut'
 }
 
 /** Markers, and what was rolled back, were never seen by anybody. */
