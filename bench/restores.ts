@@ -95,18 +95,21 @@ export class Restores {
   }
 
   /**
-   * Up to a point in time, and a window with a begin, too, against a restore of everything, taking turns. An end is told
-   * by the headers of batches; for a begin every batch has to be opened, since only its records tell their earliest time.
+   * Up to a point in time near the end and in the middle, and a window with a begin, too, against a restore of everything, taking turns.
+   * An end is told by the headers of batches before it; those behind it, and all of them for a begin, have to be opened, since only
+   * their records tell their earliest time.
    */
   async withWindow(topic: string): Promise<Row[]> {
     const path = await this.#backUp(topic)
     const { start, end } = await windowOf(path)
     const whole: Restored[] = []
     const ended: Restored[] = []
+    const halved: Restored[] = []
     const both: Restored[] = []
     for (let round = 0; round < ROUNDS; round++) {
       whole.push(await this.#restore(path, topic))
       ended.push(await this.#restore(path, topic, { time_window_end: end }))
+      halved.push(await this.#restore(path, topic, { time_window_end: Math.round((start + end) / 2) }))
       both.push(await this.#restore(path, topic, { time_window_start: start, time_window_end: end }))
     }
     const plainMs = median(whole.map(run => run.wallMs))
@@ -123,6 +126,7 @@ export class Restores {
     }
     return [
       { name: `restore of ${topic} up to a point in time`, ...compare(ended), limit: 1.2 },
+      { name: `restore of ${topic} up to the middle of its time`, ...compare(halved) },
       { name: `restore of ${topic}, a window with a begin and an end`, ...compare(both) },
     ]
   }
