@@ -123,7 +123,9 @@ const ended = object(
     mayHoldDeletedKeys: count('Partitions of the backup that may contain keys that were deleted at the source.'),
     estimate: estimateField,
     recoverySeconds: number('Time in which a drill restored its part, without the comparison.'),
-    snapshotId: text('The snapshot that the run took.'),
+    snapshotId: text(
+      'The snapshot that the run took, or may have taken if a pod ended without a result and none reported one.',
+    ),
     report: text('The key of the full report in the store.'),
     dryRun: { description: 'Whether it was a dry run, which changes nothing.', type: 'boolean' } as Typed<boolean>,
   },

@@ -44,6 +44,8 @@ export interface JobEnd {
   reason?: string
   /** With what to do. */
   message?: string
+  /** A pod ended or disappeared without a result: the totals may lack what it did. */
+  isUnreported?: true
   /** The results of its pods, summed over all shards. */
   totals: JobTotals
 }

@@ -68,12 +68,12 @@ const purposes: readonly RunPurpose[] = ['main', 'verify', 'drill', 'delete']
 
 function readEnd(job: Job, attempts: readonly Attempt[], nowMs: number): JobEnd | undefined {
   const complete = isTrue(job, 'Complete')
-  const totals = sumTotals(attempts)
+  const results = { totals: sumTotals(attempts), ...(isUnreported(job, attempts) && { isUnreported: true as const }) }
   if (complete) {
     const completedMs = timeOf(job.status?.completionTime) ?? timeOf(complete.lastTransitionTime) ?? 0
     if (isSuccessUnseen(job, attempts, nowMs - completedMs)) return undefined
     const hidden = explainFailure(findGapFailure(attempts))
-    return { isSuccess: !hidden, isStillTrying: false, completedMs, ...hidden, totals }
+    return { isSuccess: !hidden, isStillTrying: false, completedMs, ...hidden, ...results }
   }
   const newest = newestEnded(attempts)
   const failed = isTrue(job, 'Failed')
@@ -81,11 +81,11 @@ function readEnd(job: Job, attempts: readonly Attempt[], nowMs: number): JobEnd 
     const completedMs = timeOf(failed.lastTransitionTime) ?? 0
     if (isPodUnseen(job, attempts, nowMs - completedMs)) return undefined
     const explanation = explainEnd(job, failed, attempts, explainFailure(newest))
-    return { isSuccess: false, isStillTrying: false, completedMs, ...explanation, totals }
+    return { isSuccess: false, isStillTrying: false, completedMs, ...explanation, ...results }
   }
   // Its pods are being stopped and commit; the result follows when they are gone.
   if (isEnding(job)) return undefined
-  return readPermanentFailure(job, newest, totals)
+  return readPermanentFailure(job, newest, results)
 }
 
 /** The condition, if it is true. */
@@ -119,6 +119,12 @@ function isSuccessUnseen({ status = {} }: Job, attempts: readonly Attempt[], sin
 
 const MAX_LAG_MS = 30_000
 
+function isUnreported({ status = {} }: Job, attempts: readonly Attempt[]): boolean {
+  const { succeeded = 0, failed = 0 } = status
+  const reported = attempts.filter(({ ended }) => ended?.result !== undefined).length
+  return reported < Math.max(attempts.length, succeeded + failed)
+}
+
 /**
  * A backup that fails because of gaps fails once: the retry finds them recorded. Whether the run has
  * failed must not depend on whether the operator observed the first pod.
@@ -128,13 +134,17 @@ function findGapFailure(attempts: readonly Attempt[]): EndedAttempt[] {
 }
 
 /** Exit codes that fail the Job are left to the Job controller. */
-function readPermanentFailure(job: Job, newest: readonly EndedAttempt[], totals: JobEnd['totals']): JobEnd | undefined {
+function readPermanentFailure(
+  job: Job,
+  newest: readonly EndedAttempt[],
+  results: Pick<JobEnd, 'totals' | 'isUnreported'>,
+): JobEnd | undefined {
   const isFinal = isContinuous(job) ? isStalling : isPermanentFailure
   const hopeless = newest.filter(({ ended }) => isFinal(ended) && !isFinalExit(job, ended))
   const explanation = explainFailure(hopeless)
   if (!explanation) return undefined
   const completedMs = Math.max(...hopeless.map(({ ended }) => ended.finishedMs))
-  return { isSuccess: false, isStillTrying: true, completedMs, ...explanation, totals }
+  return { isSuccess: false, isStillTrying: true, completedMs, ...explanation, ...results }
 }
 
 type Condition = NonNullable<NonNullable<Job['status']>['conditions']>[number]

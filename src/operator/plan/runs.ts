@@ -3,6 +3,7 @@ import type { JobEnd, JobState, JobTotals } from '../job/job-state.ts'
 import { jobName } from '../job/names.ts'
 import { type Facts, historyOf } from './facts.ts'
 import { generationKey } from './run-key.ts'
+import { withTakenSnapshot } from './taken-snapshot.ts'
 import { formatTime, parseTime } from './times.ts'
 
 /** A run under way. */
@@ -31,7 +32,10 @@ export function settleRuns(facts: Facts): Runs {
   const history = historyOf(facts.before)
   const isOver = new Set(history.map(({ run }) => run))
   const open = openRuns(facts, isOver)
-  const settled = open.map(run => settleRun(facts, run))
+  const settled = open.map(live => {
+    const run = settleRun(facts, live)
+    return 'phase' in run ? withTakenSnapshot(facts, live, run) : run
+  })
   const ended = settled.filter(run => 'phase' in run)
   for (const { run } of ended) isOver.add(run)
   return {

@@ -5,6 +5,7 @@ import type { Facts } from './facts.ts'
 import type { Action } from './plan.ts'
 import { type LiveRun, specOf } from './runs.ts'
 import { hashSpec } from './spec-hash.ts'
+import { nameSnapshot, takesSnapshot } from './taken-snapshot.ts'
 import { compactTime, formatTime } from './times.ts'
 
 /** A Job to make, with the run as it is once that is done. */
@@ -41,7 +42,7 @@ export function continueRun(facts: Facts, live: LiveRun): Start {
   const step: JobStep = shards
     ? { purpose, stage: 'commit', shards: shards.shards, backupId: shards.backupId }
     : { purpose, stage: 'whole', shards: 1, backupId: live.backupId ?? baseBackupId(facts) }
-  const start = startStep(facts, run, shards?.dueMs ?? facts.nowMs, step)
+  const start = startStep(facts, run, shards?.dueMs ?? facts.nowMs, { ...step, ...(shards && specOf(shards)) })
   return { ...start, live: { ...start.live, jobs: live.jobs, ...(shards && { startTime, ...specOf(live) }) } }
 }
 
@@ -49,30 +50,25 @@ function startStep(facts: Facts, run: string, dueMs: number, step: JobStep): Sta
   const { resource, referredSnapshotId, generation, nowMs } = facts
   const { purpose, backupId } = step
   const isRollback = purpose === 'main' && typeof referredSnapshotId === 'string'
-  const specHash = hashSpec(resource.spec ?? {})
-  const more = { ...(isRollback && { snapshotId: referredSnapshotId }), ...takenSnapshot(facts, run, dueMs) }
+  const spec = { generation, specHash: hashSpec(resource.spec ?? {}), ...specOf(step) }
+  const more = {
+    ...(isRollback && { snapshotId: referredSnapshotId }),
+    ...(takesSnapshot(facts) && { snapshotAs: nameSnapshot(resource, run, dueMs) }),
+  }
   return {
-    action: { type: 'start', run, step: { ...step, ...more, generation, specHash }, dueMs },
+    action: { type: 'start', run, step: { ...step, ...more, ...spec }, dueMs },
     live: {
       run,
       purpose,
       job: jobName(resource, run, step.stage),
       startTime: formatTime(nowMs),
       ...(backupId !== '' && { backupId }),
-      generation,
-      specHash,
+      ...spec,
       jobs: [],
       todo: undefined,
       unseenUntilMs: undefined,
     },
   }
-}
-
-/** A name as snapshots have it: the time, and a part that is different for each run. */
-function takenSnapshot({ controller, resource }: Facts, run: string, dueMs: number): Pick<JobStep, 'snapshotAs'> {
-  if (controller !== 'offset_reset' && controller !== 'offset_rollback') return {}
-  const unique = jobName(resource, run, 'whole').slice(-8)
-  return { snapshotAs: `${compactTime(dueMs)}-${unique}` }
 }
 
 function newBackupId(facts: Facts, dueMs: number): string {

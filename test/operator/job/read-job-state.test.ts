@@ -346,6 +346,17 @@ describe('an active Job', () => {
     assert.equal(read(complete(), failed(1, 'x')).failedPods, undefined)
   })
 
+  test('is unreported if a pod ended or disappeared without a result', () => {
+    const failed = (count: number) => sampleJob({ startTime: timeAt(1), failed: count, conditions: conditions.backoff })
+    const isUnreported = (count: number, ...pods: Pod[]) => read(failed(count), ...pods).end?.isUnreported ?? false
+    const reported = samplePod({ name: 'a', status: ended(1, { code: 'KAFKA_UNREACHABLE' }) })
+    const killed = samplePod({ name: 'b', status: ended(137) })
+    assert.equal(isUnreported(1, reported), false)
+    assert.equal(isUnreported(1, killed), true)
+    assert.equal(isUnreported(2, reported, killed), true)
+    assert.equal(isUnreported(2, reported), true, 'a pod was removed')
+  })
+
   test('of a continuous backup is finished only if a restart cannot help', () => {
     const { spec, metadata } = buildJob(sampleDraft({ spec: { backup: { continuous: true } } }))
     const sample = sampleJob({ startTime: timeAt(1), active: 1 }, spec)

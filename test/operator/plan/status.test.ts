@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConditionType } from '../../../src/operator/crd/status.ts'
-import type { JobState } from '../../../src/operator/job/job-state.ts'
+import type { JobEnd, JobState } from '../../../src/operator/job/job-state.ts'
 import type { Plan } from '../../../src/operator/plan/plan.ts'
 import { at, endOf, hourMs, jobOf, reasons, resourceOf, Story, startedRuns, startMs } from './situation.ts'
 
@@ -235,6 +235,27 @@ test('all pods of a reset take the same snapshot, and another run another one', 
   const [once, triggered] = [takenBy({}), takenBy({ 'kafka-backup.dev/trigger': '1' })]
   assert.match(once, /^\d{8}t\d{6}z-[0-9a-f]{8}$/)
   assert.notEqual(once, triggered)
+})
+
+test('a reset whose pods ended without a result names the snapshot that it may have taken', () => {
+  const endReset = (jobs: (step: string) => JobState[], spec = {}) => {
+    const story = new Story(resourceOf({ strategy: 'earliest', ...spec }), { controller: 'offset_reset' })
+    const [start] = story.plan(startMs, []).actions
+    assert.ok(start?.type === 'start')
+    const { status } = story.plan(startMs + 2 * hourMs, jobs(start.run))
+    assert.equal(status.phase, 'Failed')
+    return [status.snapshotId, status.message, start.step.snapshotAs] as const
+  }
+  const failed = (end: Partial<JobEnd>) => (run: string) => [
+    jobOf(run, { end: endOf({ isSuccess: false, message: 'Pod p was killed.', ...end }) }),
+  ]
+  const [killed, message, taken] = endReset(failed({ isUnreported: true }))
+  assert.ok(killed !== undefined && killed === taken)
+  assert.equal(message, `Pod p was killed. If it changed committed offsets, snapshot ${killed} has the previous ones.`)
+  assert.equal(endReset(() => [])[0], taken, 'its Job was deleted')
+  assert.equal(endReset(failed({}))[0], undefined, 'all pods reported that they took none')
+  assert.equal(endReset(failed({ isUnreported: true, totals: { snapshotId: 's-1' } }))[0], 's-1')
+  assert.equal(endReset(failed({ isUnreported: true }), { dryRun: true })[0], undefined)
 })
 
 test('the time of a condition changes only with its status', () => {
