@@ -138,7 +138,7 @@ export class FakeKube {
     this.#tell({ type: 'DELETED', object: { ...there, metadata: { ...there.metadata, resourceVersion } } })
     for (const [key, object] of [...this.#objects]) {
       const isOwned = (object.metadata.ownerReferences ?? []).some(({ uid }) => uid === there.metadata.uid)
-      if (isOwned) this.#delete({ ...object, plural: key.split(' ')[0] ?? '' }, object)
+      if (isOwned) this.remove({ ...object, plural: key.split(' ')[0] ?? '' }, object.metadata)
     }
   }
 

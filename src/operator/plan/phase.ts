@@ -36,12 +36,19 @@ function livePhase({ before, isContinuous, nowMs }: Facts, live: LiveRun, { wait
   const failures = isOver ? 0 : Math.max(0, ...live.jobs.map(({ failedPods }) => failedPods?.count ?? 0))
   const lost = lostPodOf(live.jobs, nowMs)
   if (lost) return { phase, ...lost }
+  const deleted = live.jobs.find(job => job.isBeingDeleted && job.end === undefined)
+  if (deleted) return { phase, reason: 'Stopping', message: deletedMessage(deleted.name) }
   const waiting = live.jobs.find(job => job.waiting !== undefined && job.end === undefined)?.waiting
   if (failures > 0) return { phase, reason: 'Retrying', message: retryMessage(live, failures, waiting?.message) }
   if (live.todo !== undefined && wait) return { phase, reason: wait.reason, message: wait.message }
   if (waiting) return { phase, reason: waiting.reason, message: waiting.message }
   if (phase === 'Running') return { phase, reason: 'Running', message: `Job ${live.job} is running.` }
   return { phase, reason: 'Starting', message: `Job ${live.job} was created, but none of its pods runs yet.` }
+}
+
+/** Of a continuous run, or of the commit of shards: every other run ends with its Job. */
+function deletedMessage(job: string): string {
+  return `Job ${job} was deleted, and its pods have not ended yet. Another Job starts when they have.`
 }
 
 function retryMessage({ jobs }: LiveRun, failures: number, waiting: string | undefined): string {

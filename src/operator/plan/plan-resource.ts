@@ -62,7 +62,7 @@ function recheckAt(facts: Facts, decision: Decision): number | undefined {
     verify?.recheckAtMs,
     drill?.recheckAtMs,
     ...runs.live.map(({ unseenUntilMs }) => unseenUntilMs),
-    runs.live.some(isQuiet) ? nowMs + POLL_MS : undefined,
+    runs.live.some(isQuiet) || hasDeleted(runs) ? nowMs + POLL_MS : undefined,
     ...recheckForLost(facts.jobs),
     ...recheckForRounds(facts, runs),
     isUncertain(facts) ? nowMs + UNCERTAIN_POLL_MS : undefined,
@@ -79,6 +79,11 @@ function isUncertain({ isLicenseMissing, licenseTrouble, missingSecrets, secrets
 /** No pod runs, and the cause is not known yet. */
 function isQuiet({ jobs }: LiveRun): boolean {
   return jobs.some(({ end, running, waiting }) => !end && !waiting && running.length === 0)
+}
+
+/** Pods whose Job is gone belong to no resource that their end could be a change of. */
+function hasDeleted({ live, lingering }: Runs): boolean {
+  return [...live.flatMap(({ jobs }) => jobs), ...lingering].some(({ isBeingDeleted }) => isBeingDeleted)
 }
 
 const DEFAULT_LIMIT = 3

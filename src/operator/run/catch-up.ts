@@ -6,11 +6,12 @@ import type { KubeApi } from '../kube/kube-api.ts'
 import type { ObjectRef, ResourceKind } from '../kube/object.ts'
 import type { SecretCheck } from '../plan/plan.ts'
 import type { Store } from '../watch/store.ts'
+import { knownJobs } from './known-jobs.ts'
 import { isNamespaceTerminating } from './namespace.ts'
 import type { Planner } from './planner.ts'
 import { checkSecrets, isSecretMissing, planMainPod, problemOf } from './prepare-starts.ts'
 import { areReferencesFound, findReferred, type ReferredStores, referencesOf } from './referred-objects.ts'
-import { noteSeen, type ResourceMemory, withLatestStatus } from './resource-memory.ts'
+import { noteSeen, type ResourceMemory, type SeenJob, withLatestStatus } from './resource-memory.ts'
 
 /** After this lag the API server is asked. */
 const MAX_LAG_MS = 10_000
@@ -52,6 +53,7 @@ export async function catchUp(
     if (seen.has(job.metadata.uid)) memory.created.delete(jobName)
     else if (nowMs - sinceMs > MAX_LAG_MS) await askForJob({ namespace, name: jobName }, memory, parts, signal)
   }
+  for (const [jobUid, job] of memory.seen) await lookForSeen(jobUid, job, stored, memory, parts, signal)
   const { written } = memory
   if (written && !written.isSeen && nowMs - written.sinceMs > MAX_LAG_MS) {
     noteRead(memory, await api.get(kind, { namespace, name }, signal), stored, nowMs)
@@ -63,6 +65,23 @@ export async function catchUp(
   memory.isNamespaceTerminating ||= await isNamespaceTerminating(api, kind, stored, signal)
   await lookForSecrets(stored, memory, parts, signal)
   await lookForLicense(stored, memory, parts, signal)
+}
+
+/** A cache may miss a Job for a while. What belonged to it is removed only if the API server does not have it. */
+async function lookForSeen(
+  uid: string,
+  job: SeenJob,
+  { metadata }: Resource,
+  memory: ResourceMemory,
+  parts: CatchUpParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const isKnown = knownJobs(memory, parts).some(known => known.metadata.uid === uid)
+  if (isKnown || job.isGone) return
+  if (!memory.removed.has(uid)) {
+    await askForJob({ namespace: metadata.namespace, name: job.name }, memory, parts, signal)
+  }
+  job.isGone = memory.created.get(job.name)?.job.metadata.uid !== uid
 }
 
 /** Remembers the resource as the API server has it, before the cache shows it. */
@@ -78,12 +97,14 @@ async function askForJob(
   signal: AbortSignal,
 ): Promise<void> {
   memory.created.delete(ref.name)
+  memory.missing.delete(ref.name)
   try {
     const job = await api.get(jobKind, ref, signal)
     const isOwned = (job.metadata.ownerReferences ?? []).some(({ uid }) => uid === memory.uid)
     if (isOwned) memory.created.set(ref.name, { job, sinceMs: nowMs })
   } catch (error) {
     if (!hasCode(error, 'KUBE_NOT_FOUND')) throw error
+    memory.missing.add(ref.name)
   }
 }
 

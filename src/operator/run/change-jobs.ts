@@ -1,5 +1,5 @@
 import { hasCode } from '../../errors.ts'
-import { configMapKind, type Job, jobKind } from '../job/kube-job.ts'
+import { type ConfigMap, configMapKind, type Job, jobKind } from '../job/kube-job.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import { type ObjectRef, refOf } from '../kube/object.ts'
 import { isRefusedByTermination } from './namespace.ts'
@@ -28,27 +28,40 @@ export async function startJob(
   ownerUid: string,
   signal: AbortSignal,
 ): Promise<Job> {
-  let isNew = true
-  try {
-    await api.create(configMapKind, configMap, signal)
-  } catch (error) {
-    if (!hasCode(error, 'KUBE_EXISTS')) throw refusalOf(error)
-    isNew = false
-  }
+  const created = configMap && (await createConfigMap(api, configMap, signal))
   try {
     return await api.create(jobKind, job, signal)
   } catch (error) {
     if (hasCode(error, 'KUBE_EXISTS')) return adopt(api, job, ownerUid, signal)
     const refusal = refusalOf(error)
-    const isLeft = isNew && refusal instanceof JobRefused
+    const isLeft = created !== undefined && refusal instanceof JobRefused
     // The refusal is what the status has to report, also if this fails.
-    if (isLeft) await removeConfigMap(api, refOf(configMap), signal).catch(() => undefined)
+    if (isLeft) await removeConfigMap(api, created, signal).catch(() => undefined)
     throw refusal
   }
 }
 
+/** Undefined if it exists already. */
+async function createConfigMap(
+  api: KubeApi,
+  configMap: ConfigMap,
+  signal: AbortSignal,
+): Promise<ObjectRef | undefined> {
+  try {
+    await api.create(configMapKind, configMap, signal)
+    return refOf(configMap)
+  } catch (error) {
+    if (!hasCode(error, 'KUBE_EXISTS')) throw refusalOf(error)
+    return undefined
+  }
+}
+
 /** Without a Job nothing would remove it before the resource goes, and each run of a mode `full` has another one. */
-async function removeConfigMap(api: KubeApi, { namespace, name }: ObjectRef, signal: AbortSignal): Promise<void> {
+export async function removeConfigMap(
+  api: KubeApi,
+  { namespace, name }: ObjectRef,
+  signal: AbortSignal,
+): Promise<void> {
   const removal = api.remove(configMapKind, { namespace, name }, { propagation: 'Background' }, signal)
   await unlessGone(removal, async () => false)
 }

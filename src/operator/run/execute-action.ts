@@ -4,10 +4,10 @@ import type { KubeApi } from '../kube/kube-api.ts'
 import type { ResourceKind } from '../kube/object.ts'
 import { finalizerName } from '../plan/facts.ts'
 import type { Action, AnySituation } from '../plan/plan.ts'
-import { removeJob, startJob, stopJob } from './change-jobs.ts'
+import { removeConfigMap, removeJob, startJob, stopJob } from './change-jobs.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { addFinalizer, removeFinalizer } from './finalizer.ts'
-import { knownJobs } from './observe-resource.ts'
+import { deletedJobs, knownJobs } from './known-jobs.ts'
 import type { Planner, StartAction, StepObjects } from './planner.ts'
 import type { ResourceMemory } from './resource-memory.ts'
 import { noteFinalizers } from './write-status.ts'
@@ -74,4 +74,27 @@ async function remove(
 
 function isGoing({ uid, deletionTimestamp }: Resource['metadata'], { removed }: ResourceMemory): boolean {
   return deletionTimestamp !== undefined || removed.has(uid ?? '')
+}
+
+/**
+ * Remembers the Jobs that are there, and removes the ConfigMaps of those that a user has deleted: nothing else would before the resource
+ * goes. The files of pods that still run stay.
+ */
+export async function removeLeftConfigMaps(parts: ActionParts, signal: AbortSignal): Promise<void> {
+  const { api, planner, view, kind, memory, situation } = parts
+  const { resource } = situation
+  const jobs = knownJobs(memory, view)
+  const present = [...jobs, ...deletedJobs(resource, kind, memory, view).map(({ job }) => job)]
+  const uids = new Set(present.map(({ metadata }) => metadata.uid))
+  const used = jobs.filter(({ metadata }) => !isGoing(metadata, memory)).map(job => planner.configMapOf(job))
+  for (const [uid, { configMap, isGone }] of memory.seen) {
+    if (uids.has(uid) || !isGone) continue
+    const isLeft = configMap !== undefined && !memory.removed.has(uid) && !used.includes(configMap)
+    if (isLeft) await removeConfigMap(api, { namespace: resource.metadata.namespace, name: configMap }, signal)
+    memory.seen.delete(uid)
+  }
+  for (const job of present) {
+    const { name, uid = '' } = job.metadata
+    if (!memory.seen.has(uid)) memory.seen.set(uid, { name, configMap: planner.configMapOf(job), isGone: false })
+  }
 }

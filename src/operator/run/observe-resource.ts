@@ -1,9 +1,10 @@
-import type { AnyController, Resource } from '../crd/resource.ts'
+import { type AnyController, type Resource, triggerAnnotation } from '../crd/resource.ts'
 import type { JobState } from '../job/job-state.ts'
 import type { Job } from '../job/kube-job.ts'
 import type { AnySituation, Situation } from '../plan/plan.ts'
 import { formatKey } from '../watch/store.ts'
 import type { ClusterView } from './cluster-view.ts'
+import { deletedJobs, knownJobs } from './known-jobs.ts'
 import type { Planner } from './planner.ts'
 import { planDrillPod, planMainPod, problemOf } from './prepare-starts.ts'
 import { areReferencesFound, findReferred, referencesOf, usersOf } from './referred-objects.ts'
@@ -21,7 +22,12 @@ interface ObserveParts {
 export function observeResource(stored: Resource, memory: ResourceMemory, parts: ObserveParts): AnySituation {
   const { controller, apiGroup, view, nowMs } = parts
   const resource = withLatestStatus(stored, memory)
-  const jobs = knownJobs(memory, view).map(job => readState(job, memory, parts))
+  const jobs = [
+    ...knownJobs(memory, view).map(job => readState(job, memory, parts)),
+    ...deletedJobs(resource, view.kinds[controller], memory, view).map(({ job, pods }) =>
+      parts.planner.readJobState(job, pods, nowMs),
+    ),
+  ]
   memory.working = jobs.filter(({ end, purpose }) => end === undefined && purpose !== 'drill')
   forgetMeters(memory, resource, jobs)
   const referred = findReferred(resource, view)
@@ -36,7 +42,7 @@ export function observeResource(stored: Resource, memory: ResourceMemory, parts:
     drillProblem: refusalAt(resource, memory.drillRefusal, nowMs) ?? drillSpecProblem(resource, referred, parts),
     progress: memory.shown?.run === newestRun(memory) ? memory.shown?.progress : undefined,
     lastRoundMs: memory.lastRoundMs,
-    referredSnapshotId: referredSnapshot(resource, view),
+    referredSnapshotId: referredSnapshot(resource, view, apiGroup),
     ...referred,
     ...(memory.isNamespaceTerminating && { isNamespaceTerminating: true }),
     nowMs,
@@ -45,15 +51,6 @@ export function observeResource(stored: Resource, memory: ResourceMemory, parts:
   const users = usersOf(resource, view.resources).map(user => user.resource)
   const isInUse = users.some(({ status }) => (status?.active ?? []).length > 0)
   return { ...situation, controller, users: users.length, isInUse }
-}
-
-/** Jobs of the resource, with those that the cache does not show yet. */
-export function knownJobs({ uid, created }: ResourceMemory, { jobs }: ClusterView): Job[] {
-  const stored = jobs.ownedBy(uid)
-  const seen = new Set(stored.map(({ metadata }) => metadata.uid))
-  const unseen = [...created.values()].map(({ job }) => job).filter(({ metadata }) => !seen.has(metadata.uid))
-  const names = new Set(unseen.map(({ metadata }) => metadata.name))
-  return [...stored.filter(({ metadata }) => !names.has(metadata.name)), ...unseen]
 }
 
 function readState(job: Job, memory: ResourceMemory, { planner, view, nowMs }: ObserveParts): JobState {
@@ -107,10 +104,23 @@ function forgetMeters(memory: ResourceMemory, { status }: Resource, jobs: readon
   if (memory.meters.size === 0) memory.shown = undefined
 }
 
-/** None while the reset runs again: both would set the offsets of its groups, and its next snapshot is not known yet. */
-function referredSnapshot({ metadata, spec }: Resource, { resources }: ClusterView): string | null | undefined {
+/** None while the reset runs, again or still: both would set the offsets of its groups, and its next snapshot is not known yet. */
+function referredSnapshot(
+  { metadata, spec }: Resource,
+  { resources }: ClusterView,
+  apiGroup: string,
+): string | null | undefined {
   if (spec.resetRef === undefined) return undefined
   const reset = resources.offset_reset.get(formatKey({ namespace: metadata.namespace, name: spec.resetRef.name }))
-  const { active = [], snapshotId = null } = reset?.status ?? {}
-  return active.length > 0 ? null : snapshotId
+  if (reset === undefined || isAtWork(reset, apiGroup)) return null
+  return reset.status?.snapshotId ?? null
+}
+
+/** A run is active, pods of a removed Job have not ended, or a trigger was set that no plan has seen yet. */
+function isAtWork({ metadata, spec, status = {} }: Resource, apiGroup: string): boolean {
+  const { active = [], conditions = [], lastTrigger } = status
+  const trigger = metadata.annotations?.[triggerAnnotation(apiGroup)] ?? ''
+  const isTriggered = trigger !== '' && trigger !== lastTrigger && spec?.suspend !== true
+  const isProgressing = conditions.some(one => one.type === 'Progressing' && one.status === 'True')
+  return active.length > 0 || isProgressing || isTriggered
 }

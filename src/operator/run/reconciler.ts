@@ -10,7 +10,7 @@ import type { ObjectKey } from '../watch/store.ts'
 import { catchUp, noteRead } from './catch-up.ts'
 import { JobRefused } from './change-jobs.ts'
 import type { ClusterView } from './cluster-view.ts'
-import { executeAction } from './execute-action.ts'
+import { executeAction, removeLeftConfigMaps } from './execute-action.ts'
 import { isSettled, releaseInDeletedNamespace } from './finalizer.ts'
 import { observeResource } from './observe-resource.ts'
 import type { OperatorOptions, OperatorParts } from './operator-options.ts'
@@ -156,6 +156,7 @@ export class Reconciler {
     } finally {
       grace.end()
     }
+    await removeLeftConfigMaps(parts, signal)
     return againAt(plan, memory, nowMs)
   }
 

@@ -15,6 +15,10 @@ export interface ResourceMemory {
   uid: string
   /** Created Jobs that are not in the cache yet, by name. */
   created: Map<string, { job: Job; sinceMs: number }>
+  /** Jobs that were there, by uid, until they are gone together with their pods and ConfigMap. */
+  seen: Map<string, SeenJob>
+  /** Names of Jobs that the API server was asked for and did not have. */
+  missing: Set<string>
   /** Uids of removed Jobs, and when, until no cache can show them any more. */
   removed: Map<string, number>
   /** The status as it was sent, and what the server made of it; `isSeen` once the cache shows it. */
@@ -40,12 +44,21 @@ export interface ResourceMemory {
   reportedRoundMs: number | undefined
 }
 
+export interface SeenJob {
+  name: string
+  configMap: string | undefined
+  /** The API server does not have it any more. */
+  isGone: boolean
+}
+
 export type Problem = NonNullable<Situation['problem']>
 
 export function newMemory(uid: string): ResourceMemory {
   return {
     uid,
     created: new Map(),
+    seen: new Map(),
+    missing: new Set(),
     removed: new Map(),
     written: undefined,
     unsure: undefined,

@@ -115,10 +115,11 @@ export class OperatorModel {
     }
   }
 
-  startPod(job: Job, ip = '10.0.0.1'): void {
-    const { name, uid = '', labels = {} } = job.metadata
+  /** A finalizer keeps the pod after its deletion, as the kubelet does until the process has ended. */
+  startPod(job: Job, ip = '10.0.0.1', finalizers: string[] = []): void {
+    const { name, uid = '', labels = {}, annotations = {} } = job.metadata
     const owner = { apiVersion: 'batch/v1', kind: 'Job', name, uid, controller: true }
-    const metadata = { name: `${name}-pod`, namespace, labels, ownerReferences: [owner] }
+    const metadata = { name: `${name}-pod`, namespace, labels, annotations, finalizers, ownerReferences: [owner] }
     const pod: Pod = { apiVersion: 'v1', kind: 'Pod', metadata, status: { phase: 'Running', podIP: ip } }
     this.kube.put(podKind, pod)
   }

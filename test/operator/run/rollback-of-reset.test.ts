@@ -7,14 +7,19 @@ import { newMemory } from '../../../src/operator/run/resource-memory.ts'
 import { kinds, namespace } from './operator-model.ts'
 import { plainPlanner } from './plain-planner.ts'
 
-function snapshotFor(status: ResourceStatus | undefined): string | null | undefined {
+function snapshotFor(
+  status: ResourceStatus | undefined,
+  more: { annotations?: Record<string, string>; suspend?: boolean } = {},
+): string | null | undefined {
   const of = (controller: 'offset_reset' | 'offset_rollback', spec: Resource['spec']): Resource => {
     const { apiVersion, kind } = kinds[controller]
     return { apiVersion, kind, metadata: { name: 'go-back', namespace, uid: controller }, spec }
   }
-  const reset = status && { ...of('offset_reset', {}), status }
+  const { annotations = {}, ...spec } = more
+  const plain = of('offset_reset', spec)
+  const reset = status && { ...plain, metadata: { ...plain.metadata, annotations }, status }
   const empty = { ownedBy: () => [], get: () => undefined }
-  const view = { jobs: empty, pods: empty, resources: { offset_reset: { get: () => reset } } }
+  const view = { kinds, jobs: empty, pods: empty, resources: { offset_reset: { get: () => reset } } }
   const parts = { apiGroup: 'kafka-backup.dev', view: view as never, planner: plainPlanner, nowMs: 0 }
   const rollback = of('offset_rollback', { resetRef: { name: 'go-back' } })
   const situation = observeResource(rollback, newMemory('offset_rollback'), { ...parts, controller: 'offset_rollback' })
@@ -29,4 +34,21 @@ test('a rollback has the snapshot of a reset that is not running', () => {
   assert.equal(snapshotFor({ active }), null)
   assert.equal(snapshotFor({ snapshotId: 's-1' }), 's-1')
   assert.equal(snapshotFor({ snapshotId: 's-1', active }), null, 'it runs again')
+})
+
+test('a rollback waits for pods of a reset whose Job was removed', () => {
+  const progressing = (status: 'True' | 'False') => {
+    const times = { lastTransitionTime: '2026-11-16T02:00:00Z', observedGeneration: 1 }
+    return [{ type: 'Progressing' as const, status, reason: 'Stopping', message: 'A Job is being removed.', ...times }]
+  }
+  assert.equal(snapshotFor({ snapshotId: 's-1', conditions: progressing('True') }), null)
+  assert.equal(snapshotFor({ snapshotId: 's-1', conditions: progressing('False') }), 's-1')
+})
+
+test('a rollback waits for a reset that was triggered again and has not started yet', () => {
+  const status = { snapshotId: 's-1', lastTrigger: '1' }
+  const annotations = { 'kafka-backup.dev/trigger': '2' }
+  assert.equal(snapshotFor(status, { annotations: { 'kafka-backup.dev/trigger': '1' } }), 's-1')
+  assert.equal(snapshotFor(status, { annotations }), null)
+  assert.equal(snapshotFor(status, { annotations, suspend: true }), 's-1', 'it does not start')
 })
