@@ -1,4 +1,5 @@
 import type { AnyController, Resource } from '../crd/resource.ts'
+import { buildCommit } from '../job/build-commit.ts'
 import { buildJob } from '../job/build-job.ts'
 import type { JobSettings } from '../job/build-pod.ts'
 import { buildConfigMap, configMapOf } from '../job/build-pod.ts'
@@ -18,6 +19,8 @@ export interface Planner {
   /** CONFIG_INVALID in the words of the spec where it cannot be run. */
   planJobPod(controller: AnyController, resource: Resource, step: JobStep, references?: References): JobPod
   buildObjects(controller: AnyController, resource: Resource, start: StartAction, pod: JobPod): StepObjects
+  /** The commit of shards whose spec has changed since; their ConfigMap is that of the commit too. */
+  buildCommit(controller: AnyController, resource: Resource, start: StartAction, shards: Job): Job
   readJobState(job: Job, pods: readonly Pod[], nowMs: number): JobState
   /** The ConfigMap with the job file of a Job that `buildObjects` made. */
   configMapOf(job: Job): string | undefined
@@ -27,7 +30,8 @@ export type StartAction = Extract<Action, { type: 'start' }>
 
 /** In the order in which they are made: a Job without its ConfigMap has pods that do not start. */
 export interface StepObjects {
-  configMap: ConfigMap
+  /** Absent if an earlier Job of the run has it. */
+  configMap?: ConfigMap
   job: Job
 }
 
@@ -41,5 +45,7 @@ export function createPlanner(apiGroup: string, settings: JobSettings): Planner 
       configMap: buildConfigMap({ controller, resource, apiGroup }, pod.jobFile),
       job: buildJob({ controller, resource, apiGroup, run, step, dueMs, pod, settings }),
     }),
+    buildCommit: (controller, resource, { run, step, dueMs }, shards) =>
+      buildCommit({ controller, resource, apiGroup, run, step, dueMs }, shards),
   }
 }

@@ -1,14 +1,19 @@
 import { hasCode } from '../../errors.ts'
 import type { Resource } from '../crd/resource.ts'
 import type { JobPod, SecretUse } from '../job/job-pod.ts'
+import type { Job } from '../job/kube-job.ts'
+import { jobName } from '../job/names.ts'
 import type { References } from '../job/references.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import type { ObjectRef, ResourceKind } from '../kube/object.ts'
 import type { AnySituation, MissingSecret, Plan, SecretCheck } from '../plan/plan.ts'
+import { hashSpec } from '../plan/spec-hash.ts'
 import { refusalOf } from './change-jobs.ts'
+import type { ClusterView } from './cluster-view.ts'
+import { knownJobs } from './known-jobs.ts'
 import type { Planner, StartAction, StepObjects } from './planner.ts'
 import { referencesOf } from './referred-objects.ts'
-import type { Problem } from './resource-memory.ts'
+import type { Problem, ResourceMemory } from './resource-memory.ts'
 
 export interface PreparedPlan {
   plan: Plan
@@ -19,12 +24,13 @@ export interface PreparedPlan {
 /** The plan, made again with what its starts need and lack: a spec that can be run, and secrets that are there. */
 export async function prepareStarts(
   situation: AnySituation,
-  api: KubeApi,
-  planner: Planner,
+  memory: ResourceMemory,
+  { api, planner, view }: { api: KubeApi; planner: Planner; view: ClusterView },
   signal: AbortSignal,
 ): Promise<PreparedPlan> {
+  const jobs = knownJobs(memory, view)
   const plan = planner.planResource(situation)
-  const built = buildStarts(plan, situation, planner)
+  const built = buildStarts(plan, situation, jobs, planner)
   const isDrill = isDrillStart(plan)
   if ('problem' in built) {
     return planned(planner, { ...situation, [isDrill ? 'drillProblem' : 'problem']: built.problem })
@@ -38,7 +44,7 @@ export async function prepareStarts(
   if (trouble === undefined) return { plan, objects: built.objects }
   const unchecked = { ...situation, secretsTrouble: trouble }
   const uncheckedPlan = planner.planResource(unchecked)
-  const rebuilt = buildStarts(uncheckedPlan, unchecked, planner)
+  const rebuilt = buildStarts(uncheckedPlan, unchecked, jobs, planner)
   return { plan: uncheckedPlan, objects: 'objects' in rebuilt ? rebuilt.objects : new Map() }
 }
 
@@ -91,17 +97,35 @@ function planned(planner: Planner, situation: AnySituation): PreparedPlan {
 
 type Built = { problem: Problem } | { objects: PreparedPlan['objects']; secrets: SecretUse[] }
 
-function buildStarts(plan: Plan, { controller, resource, storage, cluster }: AnySituation, planner: Planner): Built {
+function buildStarts(
+  plan: Plan,
+  { controller, resource, storage, cluster }: AnySituation,
+  jobs: readonly Job[],
+  planner: Planner,
+): Built {
   const objects: PreparedPlan['objects'] = new Map()
   const pods: JobPod[] = []
   const problem = problemOf(() => {
     for (const start of startsOf(plan)) {
+      const shards = shardsOfOlderSpec(start, resource, jobs)
+      if (shards) {
+        objects.set(start, { job: planner.buildCommit(controller, resource, start, shards) })
+        continue
+      }
       const pod = planner.planJobPod(controller, resource, start.step, referencesOf({ storage, cluster }))
       objects.set(start, planner.buildObjects(controller, resource, start, pod))
       pods.push(pod)
     }
   })
   return problem === undefined ? { objects, secrets: pods.flatMap(({ secrets }) => secrets) } : { problem }
+}
+
+/** The Job of the shards that the start commits, if the spec has changed since: what they copied is committed as it was asked for. */
+function shardsOfOlderSpec({ run, step }: StartAction, resource: Resource, jobs: readonly Job[]): Job | undefined {
+  const isSame = step.specHash === undefined || step.specHash === hashSpec(resource.spec ?? {})
+  if (step.stage !== 'commit' || isSame) return undefined
+  const name = jobName(resource, run, 'shards')
+  return jobs.find(({ metadata }) => metadata.name === name)
 }
 
 const secretKind: ResourceKind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }

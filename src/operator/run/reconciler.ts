@@ -94,7 +94,8 @@ export class Reconciler {
     if (startsOf(plan).length > 0) memory.secrets = undefined
     const latest = this.#observe(fresh, memory)
     try {
-      return await this.#execute(latest, memory, await prepareStarts(latest, api, planner, signal), signal)
+      const prepared = await prepareStarts(latest, memory, { api, planner, view }, signal)
+      return await this.#execute(latest, memory, prepared, signal)
     } catch (error) {
       if (!(error instanceof JobRefused) || latest.problem !== undefined) throw error
       return this.#refuse(latest, memory, error, signal)

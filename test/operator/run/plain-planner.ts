@@ -43,6 +43,9 @@ export const plainPlanner: Planner = {
       },
     }
   },
+  buildCommit: () => {
+    throw new Error('no plan of this planner has shards')
+  },
   configMapOf: ({ spec }) => spec.configMap as string,
   readJobState: (job, pods, nowMs) => ({
     name: job.metadata.name,
