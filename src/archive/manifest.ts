@@ -171,7 +171,7 @@ export const partitionIndexSchema = z.strictObject({
 export type Manifest = Omit<z.output<typeof manifestSchema>, 'checksum' | 'format_version' | 'topics'> & {
   format_version: number
   topics: ManifestTopic[]
-  /** For readers; never stored. */
+  /** For readers; never stored. Grows while segments are listed: pages of a checkpoint are read then. */
   avoided?: readonly AvoidedDamage[]
 }
 /** What a writer has to know of the encryption below it. */

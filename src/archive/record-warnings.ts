@@ -58,6 +58,6 @@ function isThere({ start_offset, converted }: ConvertedTopic['partitions'][numbe
 }
 
 /** Pure. Of damaged objects that the reader of a generation did without. */
-export function avoidedWarnings({ avoided = [] }: { avoided?: readonly AvoidedDamage[] }): string[] {
+export function avoidedWarnings({ avoided = [] }: { avoided?: readonly AvoidedDamage[] | undefined }): string[] {
   return avoided.map(({ key, problem }) => `${key}: ${problem}`)
 }

@@ -52,18 +52,19 @@ export async function openOrJudge(
   const help = 'no run continues the backup without its marker; `kafka-backup repair` writes it again'
   try {
     const manifest = await openSelected(storage, backupId, lost ? { generation: lost.newest } : choice, signal)
-    const { avoided = [] } = manifest
-    const lacking = avoided.filter(one => one.isNeeded).map(({ key, problem }) => ({ key, problem }))
-    const warnings = avoidedWarnings({ avoided: avoided.filter(one => !one.isNeeded) })
-    return {
-      manifest,
-      problems: [...problems, ...lacking],
-      warnings: lost?.isRepairable ? [...warnings, help] : warnings,
-    }
+    return { manifest, problems, warnings: lost?.isRepairable ? [help] : [] }
   } catch (error) {
     if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
     const found = await verifyLog(storage, backupId, signal)
     if (!found || found.problems.length === 0) throw error
     return { ...found, problems: [...problems, ...found.problems], newest: choice.generation ?? found.newest }
+  }
+}
+
+/** Pure. What a reader did without, once it has read all lists: pages are found to be damaged when they are read. */
+export function judgeAvoided({ avoided = [] }: Manifest): { problems: Problem[]; warnings: string[] } {
+  return {
+    problems: avoided.filter(one => one.isNeeded).map(({ key, problem }) => ({ key, problem })),
+    warnings: avoidedWarnings({ avoided: avoided.filter(one => !one.isNeeded) }),
   }
 }

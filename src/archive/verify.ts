@@ -6,7 +6,7 @@ import { deletedKeyWarnings } from './record-warnings.ts'
 import type { GenerationChoice } from './select-generation.ts'
 import { totalsOf } from './summary.ts'
 import { judgeCopy } from './verify-copy.ts'
-import { type LogFindings, openOrJudge, verifyLog } from './verify-log.ts'
+import { judgeAvoided, type LogFindings, openOrJudge, verifyLog } from './verify-log.ts'
 import { findMisfits, gatherSegments, listSizes, type Problem, uniqueProblems } from './verify-objects.ts'
 import { verifySections } from './verify-sections.ts'
 import { checkSegment } from './verify-segment.ts'
@@ -56,8 +56,10 @@ export async function verifyBackup(
   const sizes = await listSizes(storage, backupId, signal)
   const misfits = findMisfits(segments, sizes)
   const sections = await verifySections(storage, manifest, { deep, sizes }, signal)
-  const warnings = [...(manifest.complete ? [] : [incompleteWarning(manifest)]), ...opened.warnings]
-  const found = [...opened.problems, ...gathered.flatMap(one => one.problems)]
+  const avoided = judgeAvoided(manifest)
+  const incomplete = manifest.complete ? [] : [incompleteWarning(manifest)]
+  const warnings = [...incomplete, ...avoided.warnings, ...opened.warnings]
+  const found = [...opened.problems, ...avoided.problems, ...gathered.flatMap(one => one.problems)]
   const problems = uniqueProblems([...found, ...misfits, ...sections.problems])
   const missing = new Set(misfits.map(({ key }) => key))
   const present = segments.filter(({ key }) => !missing.has(key))

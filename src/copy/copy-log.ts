@@ -29,10 +29,10 @@ export async function copyLog(
   const { generation } = manifest
   const newestThere = there.manifest
   await compareLogs(sides, { manifest, source, target, newestThere, isThorough: options.verifyExisting }, signal)
-  const warnings = copyWarnings(sides, manifest, there)
-  for (const message of warnings) options.onProgress({ type: 'warning', message })
   const isThere = target.commits.includes(generation)
   const fresh = await logObjectsOf(sides.source, manifest, signal)
+  const warnings = copyWarnings(sides, manifest, there)
+  for (const message of warnings) options.onProgress({ type: 'warning', message })
   const sizes = await listSizes(sides.target, backupId, signal)
   const survey = [{ generation, isDamaged: false, fresh }]
   const { objects, existing, misfits } = planObjects(survey, isThere ? [] : [generation], sizes, options.verifyExisting)

@@ -22,6 +22,10 @@ export async function catAt<T>(
 ): Promise<T> {
   const manifest = await openSelected(storage, backupId, choice, signal)
   const onRead = onProgress && ((read: Parameters<OnRead>[0]) => onProgress({ type: 'checked', ...read }))
-  if (tally) tally.warnings = avoidedWarnings(manifest)
-  return work(catRecords(storage, manifest, query, { ...(tally && { tally }), onRead }, signal))
+  try {
+    return await work(catRecords(storage, manifest, query, { ...(tally && { tally }), onRead }, signal))
+  } finally {
+    // Some damage is found while records are read.
+    if (tally) tally.warnings = avoidedWarnings(manifest)
+  }
 }

@@ -1,3 +1,4 @@
+import { avoidedWarnings } from '../archive/record-warnings.ts'
 import type { KafkaRecord } from '../batch/records.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { type LogPartition, readLog, readLogRecords } from '../kafka/log-reader.ts'
@@ -94,7 +95,7 @@ export async function compareRestore(
     durationMs: parts.clock.monotonic() - startedAt,
     topics,
     totals,
-    warnings: target.warnings,
+    warnings: [...new Set([...target.warnings, ...avoidedWarnings(located.plan)])],
   }
 }
 

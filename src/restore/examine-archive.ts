@@ -1,5 +1,6 @@
 import { effectiveSetting } from '../archive/effective-settings.ts'
 import type { ManifestPartition, Segment } from '../archive/manifest.ts'
+import { avoidedWarnings } from '../archive/record-warnings.ts'
 import { findMisfits, gatherSegments, type Problem, tabulateSizes, uniqueProblems } from '../archive/verify-objects.ts'
 import type { TimeWindow } from '../batch/needs.ts'
 import { largest } from '../lib/largest.ts'
@@ -19,6 +20,8 @@ export interface ExaminedArchive {
   largestSegments: ReadonlyMap<string, number>
   /** By topic of the target; one that nothing is left to write of is not in it. */
   extents: ReadonlyMap<string, RestoredExtent>
+  /** Damaged objects that were read around. */
+  warnings: string[]
 }
 
 const CONCURRENCY = 8
@@ -42,7 +45,7 @@ export async function examineArchive(
   const wanted = inListOrder(plan.topics).flatMap(topic =>
     unfilledLegs(topic, verify ? undefined : progress).map(unfilled => ({ topic, ...unfilled })),
   )
-  if (wanted.length === 0) return { findings: [], segments: new Map(), largestSegments: new Map(), extents: new Map() }
+  if (wanted.length === 0) return nothingExamined
   const largestSegments = new Map<string, number>()
   const gathered = new Map<ManifestPartition, readonly Segment[]>()
   const extents = new Map<string, RestoredExtent>()
@@ -71,7 +74,16 @@ export async function examineArchive(
     segments: gathered,
     largestSegments,
     extents,
+    warnings: avoidedWarnings(plan),
   }
+}
+
+const nothingExamined: ExaminedArchive = {
+  findings: [],
+  segments: new Map(),
+  largestSegments: new Map(),
+  extents: new Map(),
+  warnings: [],
 }
 
 function startExtent({ filter }: RestorePlan): RestoredExtent {

@@ -22,6 +22,8 @@ export interface RestorePlan {
   sourceCluster: string | null
   topics: PlannedTopic[]
   warnings: string[]
+  /** Of the generation; pages of a checkpoint are added when they are read. */
+  avoided?: Manifest['avoided']
   /** The warning that is also reported for a complete restore. */
   notice?: string
   /** What was asked for, in one form: the same request has the same text. */
@@ -111,6 +113,7 @@ export function planRestore(manifest: Manifest, options: RestoreOptions, stores 
     sourceCluster: cluster.id,
     topics,
     warnings,
+    ...(manifest.avoided && { avoided: manifest.avoided }),
     request: describeRequest(options),
     ...ids,
   }

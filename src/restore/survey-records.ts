@@ -77,7 +77,14 @@ export async function surveyRecords(
   const examined = { facts, steady: [...allowed.findings, ...archive.findings, ...unfit, ...differing] }
   const topics = plan.topics.map(topic => fittedByName.get(topic.name) ?? topic)
   const grants = [...allowed.grants, ...creationGrants(missing, fitted.findings)]
-  const survey = { ...found, plan: { ...plan, topics }, isComplete: false, grants, segments: archive.segments }
+  const warnings = [...new Set([...archive.warnings, ...plan.warnings])]
+  const survey = {
+    ...found,
+    plan: { ...plan, topics, warnings },
+    isComplete: false,
+    grants,
+    segments: archive.segments,
+  }
   return examineRecords(survey, examined, { cluster, storage, target }, signal)
 }
 

@@ -56,11 +56,11 @@ describe('search', () => {
 
   test('warns of damage that was read around on standard error, and in JSON', async () => {
     const warning = 'a/log/checkpoints/1: it is missing'
-    const damaged: Actions['catAt'] = (_storage, _backupId, request, signal, work) =>
-      catAt(golden(), 'golden', request, signal, records => {
-        if (request.tally) request.tally.warnings = [warning]
-        return work(records)
-      })
+    const damaged: Actions['catAt'] = async (_storage, _backupId, request, signal, work) => {
+      const result = await catAt(golden(), 'golden', request, signal, work)
+      if (request.tally) request.tally.warnings = [warning]
+      return result
+    }
     const { code, out, err } = await searchWith(damaged, '--key-prefix', 'lz4', '--count', '--format', 'json')
     assert.deepEqual([code, JSON.parse(out).warnings], [0, [warning]])
     assert.ok(err.includes(warning))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { openBackup } from '../../src/archive/catalog.ts'
 import { diffGenerations } from '../../src/archive/diff-generations.ts'
 import { listBackups } from '../../src/archive/list-backups.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
@@ -10,10 +11,13 @@ import { type CatQuery, newTally } from '../../src/inspect/cat.ts'
 import { exportAt } from '../../src/jobs/export.ts'
 import { catAt } from '../../src/jobs/inspect.ts'
 import { readStatus } from '../../src/jobs/read-status.ts'
+import { examineArchive } from '../../src/restore/examine-archive.ts'
+import { planRestore } from '../../src/restore/plan.ts'
 import { never } from '../archive/sample-archive.ts'
 import { plain } from '../copy/copies.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { collect } from '../inspect/collect.ts'
+import { plainOptions } from '../restore/plain-options.ts'
 import { checkpointOf, grownLog, LogRun } from '../retention/log-world.ts'
 import { HOUR, type World } from '../retention/world.ts'
 
@@ -22,46 +26,59 @@ const query: CatQuery = {
   extent: { offsets: {}, times: {}, withAborted: false },
 }
 
-/** A backup whose newest checkpoint is lost, and the warning of it. */
-async function damagedWorld(): Promise<{ world: World; warning: string }> {
+/** A backup whose newest checkpoint, or the page of it, is lost, and the warning of it. */
+async function damagedWorld(what: 'checkpoint' | 'page' = 'checkpoint'): Promise<{ world: World; warning: string }> {
   const world = await grownLog(13, 4)
-  const key = await checkpointOf(world, 18)
+  const checkpoint = await checkpointOf(world, 18)
+  const isPage = (key: string) => key.startsWith(checkpoint.replace(/\.json.*/, '-'))
+  const key = what === 'page' ? (world.keys('a/checkpoints/').find(isPage) ?? assert.fail()) : checkpoint
   assert.ok(world.storage.objects.delete(key))
   const instead = 'an older checkpoint and the commits behind it are read instead, as long as they are there'
   return { world, warning: `${key}: it is missing; ${instead}` }
 }
 
 describe('a damaged checkpoint that is read around is a warning', () => {
-  test('of cat and search, with all records', async () => {
-    const { world, warning } = await damagedWorld()
-    const tally = newTally()
-    const records = await catAt(world.storage, 'a', { query, tally }, never, collect)
-    assert.deepEqual([records.length, tally.warnings], [340, [warning]])
-    const before = newTally()
-    await catAt(world.storage, 'a', { query, tally: before, generation: 13 }, never, collect)
-    assert.deepEqual(before.warnings, [])
-  })
+  for (const what of ['checkpoint', 'page'] as const) {
+    test(`of cat and search, with all records (${what})`, async () => {
+      const { world, warning } = await damagedWorld(what)
+      const tally = newTally()
+      const records = await catAt(world.storage, 'a', { query, tally }, never, collect)
+      assert.deepEqual([records.length, tally.warnings], [340, [warning]])
+      const before = newTally()
+      await catAt(world.storage, 'a', { query, tally: before, generation: 13 }, never, collect)
+      assert.deepEqual(before.warnings, [])
+    })
 
-  test('of an export', async () => {
-    const { world, warning } = await damagedWorld()
-    const to = { print: async (lines: AsyncIterable<Buffer>) => void (await collect(lines)) }
-    const request = { query, tally: newTally(), format: 'jsonl', keepsFormulas: false, to } as const
-    const { records, warnings } = await exportAt(world.storage, 'a', request, never)
-    assert.deepEqual([records, warnings], [340, [warning]])
-  })
+    test(`of an export (${what})`, async () => {
+      const { world, warning } = await damagedWorld(what)
+      const to = { print: async (lines: AsyncIterable<Buffer>) => void (await collect(lines)) }
+      const request = { query, tally: newTally(), format: 'jsonl', keepsFormulas: false, to } as const
+      const { records, warnings } = await exportAt(world.storage, 'a', request, never)
+      assert.deepEqual([records, warnings], [340, [warning]])
+    })
 
-  test('of a copy, which is intact', async () => {
-    const { world, warning } = await damagedWorld()
-    const events: string[] = []
-    const onProgress: typeof plain.onProgress = event => event.type === 'warning' && events.push(event.message)
-    for (const dryRun of [true, false]) {
-      const target = openMemoryStorage()
-      const sides = { source: world.storage, target }
-      const { ok, generations, warnings } = await copyBackup(sides, 'a', { ...plain, dryRun, onProgress }, never)
-      assert.deepEqual([ok, generations, warnings, events.splice(0)], [true, [18], [warning], [warning]])
-      if (dryRun) continue
-      assert.equal((await verifyBackup(target, 'a', { deep: true, onProgress }, never)).ok, true)
-    }
+    test(`of a copy, which is intact (${what})`, async () => {
+      const { world, warning } = await damagedWorld(what)
+      const events: string[] = []
+      const onProgress: typeof plain.onProgress = event => event.type === 'warning' && events.push(event.message)
+      for (const dryRun of [true, false]) {
+        const target = openMemoryStorage()
+        const sides = { source: world.storage, target }
+        const { ok, generations, warnings } = await copyBackup(sides, 'a', { ...plain, dryRun, onProgress }, never)
+        assert.deepEqual([ok, generations, warnings, events.splice(0)], [true, [18], [warning], [warning]])
+        if (dryRun) continue
+        assert.equal((await verifyBackup(target, 'a', { deep: true, onProgress }, never)).ok, true)
+      }
+    })
+  }
+
+  test('of the survey of a restore, which reads the pages of a checkpoint', async () => {
+    const { world, warning } = await damagedWorld('page')
+    const manifest = await openBackup(world.storage, 'a', never)
+    const plan = planRestore(manifest, plainOptions({ backupId: 'a' }))
+    const question = { verify: false, progress: undefined, timeWindow: {} }
+    const { findings, warnings } = await examineArchive(world.storage, plan, question, never)
+    assert.deepEqual([findings, warnings], [[], [warning]])
   })
 
   test('of a copy to the backup that has it, with its location', async () => {

@@ -5,13 +5,12 @@ import { freshKey, incarnationKey, rereadKey } from '../incarnation.ts'
 import type { Manifest, ManifestPartition, ManifestTopic, Segment, SegmentList } from '../manifest.ts'
 import { refuseRepeatsOf } from '../refuse-repeats.ts'
 import { isInternalTopic } from '../scalars.ts'
-import { avoidedBy } from './avoided-damage.ts'
 import type { Head, State, TopicRow } from './change.ts'
 import { LOG_VERSION } from './document.ts'
 import type { Commit } from './documents.ts'
 import type { OpenedGeneration } from './open-generation.ts'
+import { ReaderLists } from './reader-lists.ts'
 import { copyRow, type ListRow, sumFields } from './row-change.ts'
-import { SegmentLists } from './segment-lists.ts'
 
 /** Pure. What a manifest says, as a state; its segments are not part of it. */
 export function stateOf(manifest: Omit<Manifest, 'format' | 'format_version'>): State {
@@ -49,22 +48,18 @@ function headOf(manifest: Omit<Manifest, 'format' | 'format_version'>): Head {
  * changes is held to the same rules as a manifest that is read.
  */
 export function manifestOf(storage: Storage, opened: OpenedGeneration): Manifest {
-  const { commit, ref, pending } = opened
-  // Without the rows, and the text that they come from: the manifest has them.
-  const [state, checkpoint] = [{ topics: opened.state.topics }, { pages: opened.checkpoint?.pages ?? [] }]
-  const lists = new SegmentLists(storage, { commit, ref, state, checkpoint, pending })
+  const lists = new ReaderLists(storage, opened)
   const manifest = checkedManifest(opened, (list, { segments }) => new LoggedList(lists, list, segments))
-  const avoided = avoidedBy(opened)
-  return avoided.length > 0 ? { ...manifest, avoided } : manifest
+  return { ...manifest, avoided: lists.avoided }
 }
 
 /** One for each partition: a closure would take twice the memory. */
 class LoggedList implements SegmentList {
-  readonly #lists: SegmentLists
+  readonly #lists: ReaderLists
   readonly #list: string
   readonly segments: number
 
-  constructor(lists: SegmentLists, list: string, segments: number) {
+  constructor(lists: ReaderLists, list: string, segments: number) {
     this.#lists = lists
     this.#list = list
     this.segments = segments

@@ -16,8 +16,8 @@ interface ReadLog {
   commits: ReadonlyMap<number, KnownCommit>
   /** What is wrong with documents, by key. */
   bad: Map<string, string>
-  /** Checkpoints with a page that cannot be read. */
-  lacking: ReadonlySet<string>
+  /** Checkpoints with pages that cannot be read, and these. */
+  lacking: ReadonlyMap<string, readonly string[]>
 }
 
 interface Judged {
@@ -69,15 +69,16 @@ function judgeBase(
   { commits, bad, lacking }: ReadLog,
   judged: ReadonlyMap<number, Judged>,
 ): Judged {
-  if (!checkpoint || !bad.has(checkpoint.key)) {
-    return { verdict: 'open', checkpoint: checkpoint?.key, lostCheckpoints: 0 }
-  }
+  const own: Judged = { verdict: 'open', checkpoint: checkpoint?.key, lostCheckpoints: 0 }
+  if (!checkpoint || !(bad.has(checkpoint.key) || lacking.has(checkpoint.key))) return own
+  // With lost pages alone, it can still be opened.
+  const otherwise = bad.has(checkpoint.key) ? closed : own
   const { generation } = checkpoint
   const follows = commits.get(generation + 1)?.previous?.blake3
   const older = judged.get(generation) ?? closed
   const isSame = follows !== undefined && commits.get(generation)?.hashes.includes(follows)
   const isReadable = older.verdict !== 'closed' && !lacking.has(older.checkpoint ?? '')
-  if (!isSame || !isReadable || older.lostCheckpoints >= MAX_LOST_CHECKPOINTS) return closed
+  if (!isSame || !isReadable || older.lostCheckpoints >= MAX_LOST_CHECKPOINTS) return otherwise
   return { ...older, verdict: 'through commits', lostCheckpoints: older.lostCheckpoints + 1 }
 }
 

@@ -41,20 +41,23 @@ export async function openGeneration(
   signal: AbortSignal,
   decode: DecodeChange = decodeChange,
 ): Promise<OpenedGeneration> {
-  return openCommit(storage, await readCommit(storage, backupId, generation, signal), signal, decode)
+  return openCommit(storage, await readCommit(storage, backupId, generation, signal), signal, { decode })
 }
+
+/** What is wrong with pages of checkpoints, by their keys. */
+export type LostPages = ReadonlyMap<string, KafkaBackupError>
 
 /**
  * The generation of a commit. Where a roll-up is damaged, the commits from its first one on are read instead, as long as all of them are there. Where
- * the checkpoint is damaged, the generation that it was made of is opened instead.
+ * the checkpoint is damaged, or one of its pages is known to be, the generation that it was made of is opened instead.
  */
 export async function openCommit(
   storage: Storage,
   read: ReadCommit,
   signal: AbortSignal,
-  decode: DecodeChange = decodeChange,
+  { decode = decodeChange, lostPages = new Map() }: { decode?: DecodeChange; lostPages?: LostPages } = {},
 ): Promise<OpenedGeneration> {
-  return openedOf(read, await gather(storage, read, { signal, decode, depth: 0 }))
+  return openedOf(read, await gather(storage, read, { signal, decode, lostPages, depth: 0 }))
 }
 
 /** The state of the generation before `firstCommitOf`, which the documents that a commit names hold: no commit is needed. */
@@ -79,6 +82,7 @@ interface Gathered {
 interface Reading {
   signal: AbortSignal
   decode: DecodeChange
+  lostPages: LostPages
   /** How many checkpoints were damaged so far. */
   depth: number
 }
@@ -143,13 +147,20 @@ async function gatherBase(
   const { backup_id, checkpoint } = read.commit
   if (!checkpoint) return { base: undefined, lost: [] }
   try {
-    return { base: await readCheckpoint(storage, backup_id, checkpoint, reading.signal, reading.decode), lost: [] }
+    const base = await readCheckpoint(storage, backup_id, checkpoint, reading.signal, reading.decode)
+    for (const { key } of base.checkpoint.pages) assertNotLost(key, reading.lostPages)
+    return { base, lost: [] }
   } catch (error) {
     if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
     const older = await gatherOlder(storage, read, checkpoint, reading)
     if (!older) throw unreadable(error)
     return { base: older.base, before: older.whole.change, lost: [error, ...older.lost] }
   }
+}
+
+function assertNotLost(page: string, lostPages: LostPages): void {
+  const error = lostPages.get(page)
+  if (error) throw error
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Segment } from '../manifest.ts'
 import { applyChange, applyParts, type Change, isBaseRange, type ListChange, noChange, type State } from './change.ts'
 import { type OpenedGeneration, openChain, openGeneration } from './open-generation.ts'
 import { hashesOf, readChange, readCommit } from './read-commit.ts'
+import { ReaderLists } from './reader-lists.ts'
 import { applyRowChange, type ListRow, zeroRow } from './row-change.ts'
 import { coverOf, type OpenBefore } from './salvage.ts'
 import { SegmentLists } from './segment-lists.ts'
@@ -46,7 +47,9 @@ export async function salvageLog(
       yield readChange(storage, await readCommit(storage, backupId, generation, signal), signal)
     }
   }
-  const salvage = new Salvage(storage, opened, stored, changes)
+  // No commit has a state that others name.
+  const lists = isNamed ? new SegmentLists(storage, opened) : new ReaderLists(storage, opened)
+  const salvage = new Salvage(lists, opened, stored, changes)
   const lostCommits = new Set<number>()
   // One in `kept/` has the state of the commit whose place it takes, which the next one follows. Of a state that others name, no commit is known.
   let before = isNamed ? undefined : hashesOf(opened)
@@ -79,7 +82,7 @@ interface StoredBase {
 }
 
 class Salvage {
-  readonly #base: SegmentLists
+  readonly #base: Pick<SegmentLists, 'read'>
   readonly #stored: StoredBase['stored']
   /** Of the commits behind the base that can be read. */
   readonly #changes: () => AsyncIterable<Change>
@@ -96,14 +99,14 @@ class Salvage {
   readonly startUnknown = new Set<string>()
 
   constructor(
-    storage: Storage,
+    base: Pick<SegmentLists, 'read'>,
     opened: OpenedGeneration,
     stored: StoredBase['stored'],
     changes: () => AsyncIterable<Change>,
   ) {
     this.#stored = stored
     this.#changes = changes
-    this.#base = new SegmentLists(storage, opened)
+    this.#base = base
     this.#baseRows = opened.state.lists
     this.#pending = opened.pending
     this.#state = opened.state

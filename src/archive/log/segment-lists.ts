@@ -46,6 +46,11 @@ export class SegmentLists {
     this.#maxKeptBytes = maxKeptBytes
   }
 
+  /** Whether a key is that of a page of the checkpoint. */
+  hasPage(key: string | undefined): boolean {
+    return (this.#opened.checkpoint?.pages ?? []).some(page => page.key === key)
+  }
+
   /** In the order of their offsets. `row` says how many there are; none for a list that the generation does not have. */
   async read(
     list: string,

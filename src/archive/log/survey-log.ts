@@ -86,8 +86,8 @@ export async function surveyLog(
     if (isReadable && !bad.has(key)) replaced.push({ key, problem })
     else bad.set(key, problem)
   }
-  const healed = namedBy(throughCommits, commits)
-  const needed = namedBy(closed, commits)
+  const healed = namedBy(throughCommits, commits, lacking)
+  const needed = namedBy(unreadable, commits, lacking)
   const problems = [...bad].map(([key, problem]) => {
     if (!healed.has(key) || needed.has(key)) return { key, problem }
     return { key, problem: problemOfAvoided(key, problem) }
@@ -96,10 +96,14 @@ export async function surveyLog(
   return { generations, unreadable, throughCommits, problems, replaced, isReadable, bases }
 }
 
-/** The checkpoints and the documents of all roll-ups that generations name. */
-function namedBy(generations: Iterable<number>, commits: ReadonlyMap<number, KnownCommit>): Set<string> {
+/** The checkpoints with their lost pages, and the documents of all roll-ups that generations name. */
+function namedBy(
+  generations: Iterable<number>,
+  commits: ReadonlyMap<number, KnownCommit>,
+  lacking: ReadonlyMap<string, readonly string[]>,
+): Set<string> {
   const known = [...generations].flatMap(one => commits.get(one) ?? [])
-  return new Set(known.flatMap(documentsOf).map(({ key }) => key))
+  return new Set(known.flatMap(documentsOf).flatMap(({ key }) => [key, ...(lacking.get(key) ?? [])]))
 }
 
 /**
@@ -136,14 +140,14 @@ function newestNamed(
   return newest
 }
 
-/** Returns the checkpoints with a page that cannot be read. */
+/** Returns the checkpoints with pages that cannot be read, and these. */
 async function surveyDocuments(
   storage: Storage,
   backupId: string,
   commits: readonly KnownCommit[],
   bad: Map<string, string>,
   signal: AbortSignal,
-): Promise<Set<string>> {
+): Promise<Map<string, string[]>> {
   const changes = new Map<string, NamedObject>()
   const checkpoints = new Map<string, NonNullable<Commit['checkpoint']>>()
   for (const { checkpoint, rollups, parts } of commits) {
@@ -154,7 +158,7 @@ async function surveyDocuments(
     noteDamage(one.key, bad, () => readDocument(storage, changePartSchema, one, signal)),
   )
   const pages = new Set<string>()
-  const lacking = new Set<string>()
+  const lacking = new Map<string, string[]>()
   for (const ref of checkpoints.values()) {
     await noteDamage(ref.key, bad, async () => {
       const { checkpoint } = await readCheckpoint(storage, backupId, ref, signal)
@@ -163,7 +167,8 @@ async function surveyDocuments(
         pages.add(page.key)
         await noteDamage(page.key, bad, () => readPage(storage, backupId, page, signal))
       }
-      if (checkpoint.pages.some(page => bad.has(page.key))) lacking.add(ref.key)
+      const lost = checkpoint.pages.filter(page => bad.has(page.key)).map(({ key }) => key)
+      if (lost.length > 0) lacking.set(ref.key, lost)
     })
   }
   return lacking

@@ -94,7 +94,9 @@ test('a page that is missing is one problem, however many lists it had', async (
   const key = [...storage.objects.keys()].filter(one => /checkpoints\/.*-\d+\.json/.test(one)).at(-1) ?? assert.fail()
   await storage.remove(key, never)
   const { ok, problems } = await verify(storage, false)
-  assert.deepEqual({ ok, problems }, { ok: false, problems: [{ key, problem: 'it is missing' }] })
+  const problem =
+    'it is missing; an older checkpoint and the commits behind it are read instead, as long as they are there'
+  assert.deepEqual({ ok, problems }, { ok: false, problems: [{ key, problem }] })
 })
 
 test('every byte of a pack that changes is found by a deep look', async () => {
