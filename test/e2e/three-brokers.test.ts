@@ -26,13 +26,18 @@ describe('three brokers', () => {
     await kafka.driver.seedBulk('spread', { count: 54_000, partitions: 9, valueBytes: 1000 })
   })
 
+  /** By topic: nothing is written to one after it was filled. */
+  const chains = new Map<string, Promise<string[]>>()
+
+  async function readChains(topic: string): Promise<string[]> {
+    return (await kafka.driver.digest(topic, { isolation: 'read_committed' })).map(({ sha256 }) => sha256)
+  }
+
   async function assertExact(path: string, topic = 'spread'): Promise<void> {
-    const digests = await kafka.driver.digest(topic, { isolation: 'read_committed' })
+    const expected = chains.get(topic) ?? readChains(topic)
+    chains.set(topic, expected)
     const archived = await readArchivedTopic(path, 'b1', topic)
-    assert.deepEqual(
-      archived.map(hashChain),
-      digests.map(digest => digest.sha256),
-    )
+    assert.deepEqual(archived.map(hashChain), await expected)
     const verified = await verifyBackup(openLocation(path), 'b1', quietly, never)
     assert.deepEqual(verified.problems, [])
   }
@@ -100,11 +105,11 @@ describe('three brokers', () => {
       await killed
       assert.ok(retries.length > 0, 'the loss of the broker was met')
       await assertExact(path)
-      await kafka.server.startBroker(1)
     }))
 
   fullDescribe('when all replicas of a partition are down', () => {
     before(async () => {
+      await kafka.server.startBroker(1)
       const configs = { 'min.insync.replicas': '1' }
       await kafka.driver.createTopic('alone', { partitions: 3, replicationFactor: 1, configs })
       await kafka.driver.seedBulk('alone', { count: 90_000, partitions: 3, valueBytes: 1000 })
