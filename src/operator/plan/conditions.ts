@@ -56,8 +56,11 @@ function reasonOf(reason: string): string {
 function progressVerdict(decision: Decision, { phase, reason = phase }: ShownPhase): Verdict {
   const { runs, deletion } = decision
   const live = workingRuns(decision)
-  if (live.length > 0) return yes('Running', `Run ${live.map(({ run }) => run).join(', ')} is active.`)
+  const working = live.filter(({ todo }) => todo === undefined)
+  if (working.length > 0) return yes('Running', `Run ${working.map(({ run }) => run).join(', ')} is active.`)
   if (deletion?.phase === 'Running' || runs.lingering.length > 0) return yes('Stopping', 'A Job is being removed.')
+  if (live.length > 0)
+    return no(reason, `The next Job of run ${live.map(({ run }) => run).join(', ')} cannot start yet.`)
   return no(reason, 'No run is active.')
 }
 

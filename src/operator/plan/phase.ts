@@ -30,7 +30,9 @@ export function planPhase(facts: Facts, decision: Decision): ShownPhase {
 function livePhase({ before, isContinuous, nowMs }: Facts, live: LiveRun, { wait }: Decision): ShownPhase {
   const hasWorked = before.phase === 'Running' && (before.active?.some(({ run }) => run === live.run) ?? false)
   const isWorking = live.jobs.some(({ running, end }) => running.length > 0 || end !== undefined)
-  const phase = hasWorked || isWorking ? 'Running' : 'Pending'
+  // The Job of a continuous run is gone, and something blocks the next one.
+  const isBlocked = live.todo === 'again' && wait !== undefined
+  const phase = (hasWorked || isWorking) && !isBlocked ? 'Running' : 'Pending'
   // A continuous run survives failures: once a pod runs again they are over.
   const isOver = isContinuous && live.jobs.some(({ running }) => running.length > 0)
   const failures = isOver ? 0 : Math.max(0, ...live.jobs.map(({ failedPods }) => failedPods?.count ?? 0))

@@ -152,9 +152,25 @@ test('a suspended continuous backup names its recovery point, and reports no rou
   const story = new Story(resourceOf(continuous))
   story.plan(startMs)
   story.plan(startMs + minuteMs, [run()], { lastRoundMs: startMs + minuteMs })
-  story.resource.spec.suspend = true
+  story.resource = resourceOf({ ...continuous, suspend: true })
   const { status, message } = conditionOf(story.plan(startMs + 24 * hourMs), 'RecoveryPoint')
   assert.deepEqual([status, message.startsWith('The latest recovery point is of ')], ['True', true])
+})
+
+test('a continuous backup whose Job is gone and cannot be created again is not reported as running', () => {
+  const story = new Story(resourceOf({ backup: { continuous: true } }))
+  story.plan(startMs, [run()])
+  const missingSecrets = [{ name: 'backup-s3', field: 'spec.storage.secretAccessKeySecret' }]
+  const blocked = story.plan(startMs + hourMs, [], { missingSecrets })
+  const { phase, reason, conditions } = blocked.status
+  const progressing = conditions?.find(({ type }) => type === 'Progressing')
+  assert.deepEqual([phase, reason], ['Pending', 'SecretMissing'])
+  assert.deepEqual(
+    [progressing?.status, progressing?.reason, progressing?.message],
+    ['False', 'SecretMissing', 'The next Job of run generation-1 cannot start yet.'],
+  )
+  const again = story.plan(startMs + hourMs + minuteMs)
+  assert.deepEqual([startedRuns(again), again.status.phase], [['generation-1'], 'Pending'])
 })
 
 function conditionOf({ status }: Plan, type: ConditionType) {
