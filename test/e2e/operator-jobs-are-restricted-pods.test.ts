@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { type ResourceSpec, resourceKinds } from '../../src/operator/crd/resource.ts'
+import { buildCommit } from '../../src/operator/job/build-commit.ts'
 import { buildJob } from '../../src/operator/job/build-job.ts'
 import { buildConfigMap } from '../../src/operator/job/build-pod.ts'
 import { type JobPod, type JobStep, jobFilePath } from '../../src/operator/job/job-pod.ts'
@@ -151,7 +152,23 @@ test('each pod of a sharded backup has its index, and their totals are summed', 
   })
   const { end } = await untilEnd(job)
   assert.deepEqual([end.isSuccess, end.totals], [true, { records: 30, bytes: 21, gaps: 3 }])
+  await assertCommitAccepted(job)
 })
+
+/** The Job of the shards as the API server returns it is the base of the one that commits them after an edit of the spec. */
+async function assertCommitAccepted({ metadata }: Job): Promise<void> {
+  const client = await openNamespace()
+  const shards = await client.get(jobKind, { namespace, name: metadata.name }, open)
+  const resource = await client.get(kinds.backup, { namespace, name: 'shards' }, open)
+  const step = { purpose: 'main', stage: 'commit', shards: 3, backupId: 'orders' } as const
+  const identity = { controller: 'backup', resource, apiGroup, run: 'once', dueMs: 1_794_000_000_123, step } as const
+  const commit = await client.create(jobKind, buildCommit(identity, shards), open)
+  assert.deepEqual([commit.spec.completions, commit.spec.completionMode], [1, 'NonIndexed'])
+  const state = await waitForState(commit, ({ failedPods, end }) => failedPods !== undefined || end !== undefined)
+  assert.equal(state.stage, 'commit', 'its pod has run')
+  const { uid = '' } = commit.metadata
+  await client.remove(jobKind, { namespace, name: commit.metadata.name }, { propagation: 'Background', uid }, open)
+}
 
 test('a failed shard is retried alone, and keeps what its first pod reported', async () => {
   const result = (exit: number, more: object) =>

@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
+import { fullTest } from '../full.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import { waitFor } from '../servers/use-kube.ts'
@@ -190,6 +191,29 @@ describe('the operator runs backups on schedule', () => {
     await stage.kube.api.delete(ref)
     await stage.kube.api.waitGone(ref)
     await waitFor('no Job', async () => (await stage.jobs(ref)).length === 0)
+  })
+
+  fullTest('a continuous backup continues after kubectl delete job', async () => {
+    const { stage } = world
+    const ref = await stage.apply('backup', 'resumed', spec({ backup: { continuous: true, commitInterval: '1s' } }))
+    await stage.until(ref, 'backed up', ({ lastSuccessfulTime }) => lastSuccessfulTime !== undefined)
+    const [before] = await stage.jobs(ref)
+    const { name = '', namespace, uid } = before?.metadata ?? {}
+    const job = { apiVersion: 'batch/v1', kind: 'Job', name, namespace }
+    await stage.kube.api.delete(job, { propagationPolicy: 'Background' })
+    // A run that began less than a minute ago waits for the rest of it.
+    await stage.kube.api.wait(job, ({ metadata }) => metadata.uid !== uid, 120_000)
+    await produce(60)
+    await waitFor('all records', () =>
+      assertHoldsAll('resumed').then(
+        () => true,
+        () => false,
+      ),
+    )
+    const { history = [], phase } = await stage.status(ref)
+    assert.deepEqual([history, phase], [[], 'Running'])
+    await stage.kube.api.delete(ref)
+    await stage.kube.api.waitGone(ref)
   })
 
   test('a deleted resource keeps its backup, or removes it by deletionPolicy', async () => {
