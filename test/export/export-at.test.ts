@@ -3,7 +3,13 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { tableFromIPC } from 'apache-arrow'
+import avsc from 'avsc'
+import { readParquet } from 'parquet-wasm/node'
+import { decodeRecords } from '../../src/batch/records.ts'
+import { walkBatches } from '../../src/batch/walk.ts'
 import { type CatQuery, newTally } from '../../src/inspect/cat.ts'
+import { parsePathCondition } from '../../src/inspect/json-path.ts'
 import { recordDocument } from '../../src/inspect/show-record.ts'
 import { type ExportRequest, exportAt } from '../../src/jobs/export.ts'
 import { catAt } from '../../src/jobs/inspect.ts'
@@ -29,6 +35,60 @@ function exportTo(path: string, changes: Partial<ExportRequest> = {}, storage: S
   }
   return exportAt(storage, 'golden', request, never)
 }
+
+/** The offsets in a file of each format, whose name may depend on the first of them. */
+const readers: [ExportRequest['format'], (first: number) => string, (bytes: Buffer) => number[] | Promise<number[]>][] =
+  [
+    ['jsonl', () => 'golden.jsonl', bytes => linesOf(bytes).map(line => JSON.parse(line).offset)],
+    [
+      'csv',
+      () => 'golden.csv',
+      bytes =>
+        linesOf(bytes)
+          .slice(1)
+          .map(line => Number(line.split(',')[2])),
+    ],
+    ['avro', () => 'golden.bytes.avro', avroOffsets],
+    ['parquet', () => 'golden.parquet', parquetOffsets],
+    [
+      'segments',
+      first => `golden-0/${String(first).padStart(20, '0')}.log`,
+      bytes =>
+        walkBatches(bytes, 0, bytes.length)
+          .flatMap(header => decodeRecords(bytes, header))
+          .map(({ offset }) => Number(offset)),
+    ],
+  ]
+
+function linesOf(bytes: Buffer): string[] {
+  return bytes.toString('utf8').trimEnd().split(/\r?\n/)
+}
+
+function avroOffsets(bytes: Buffer): Promise<number[]> {
+  return new Promise((resolve, reject) => {
+    const decoder = new avsc.streams.BlockDecoder()
+    const offsets: number[] = []
+    decoder.on('data', ({ offset }) => offsets.push(offset))
+    decoder.on('error', reject)
+    decoder.on('end', () => resolve(offsets))
+    decoder.end(bytes)
+  })
+}
+
+function parquetOffsets(bytes: Buffer): number[] {
+  const table = tableFromIPC(readParquet(bytes).intoIPCStream())
+  return table.toArray().map(row => Number(row.offset))
+}
+
+/** Searches of the first partition, with the offsets that they find. */
+const searches: [Partial<CatQuery>, number[]][] = [
+  [{ keyPrefix: 'lz4' }, [6, 7]],
+  [{ key: 'snappy 2' }, [5]],
+  [{ headers: [{ name: 'h', value: 'lz4' }] }, [6, 7]],
+  [{ text: 'zstd' }, [8]],
+  [{ paths: [parsePathCondition('nowhere=1')] }, []],
+  [{ keyPrefix: 'zstd', extent: { offsets: {}, times: { start: 1_700_000_000_001n }, withAborted: false } }, [9]],
+]
 
 describe('an export', () => {
   test('has every record of the topic, as cat prints it', async () => {
@@ -61,6 +121,21 @@ describe('an export', () => {
       ['lz4 0', 'lz4 2'],
     )
   })
+
+  for (const [format, name, offsetsOf] of readers) {
+    test(`has the records that a search finds as ${format}, by key, header, time, text and field`, async () => {
+      for (const [changes, offsets] of searches) {
+        using folder = temporaryFolder()
+        const { extent = everything.extent, ...conditions } = changes
+        const query = { ...everything, ...conditions, partition: 0, extent }
+        const report = await exportTo(folder.path, { query, format })
+        const found =
+          offsets.length === 0 ? [] : await offsetsOf(readFileSync(join(folder.path, name(offsets[0] ?? 0))))
+        assert.deepEqual(found, offsets, JSON.stringify(conditions))
+        assert.equal(report.records, offsets.length)
+      }
+    })
+  }
 
   test('makes no file of a topic without a match, and reports it', async () => {
     using folder = temporaryFolder()
