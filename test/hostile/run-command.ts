@@ -38,6 +38,12 @@ function pagesOf(backup: string): string[] {
     '/topics/orders/records',
     '/topics/orders/records?text=x',
     '/topics/orders/records/0/0',
+    '/topics/orders/records/0/0/value',
+    '/schemas',
+    '/schemas/subject?name=orders-value',
+    '/groups',
+    '/groups/group?name=billing',
+    '/restore?as-of=2099-01-01',
   ].map(path => backup + path)
 }
 
