@@ -29,6 +29,7 @@ const pages: readonly (readonly [path: string, heading: string, picture?: string
   ['/', 'Backups', 'backups'],
   ['/at/0/shop', 'shop', 'backup'],
   ['/at/0/sealed', 'sealed'],
+  ['/at/0/sealed/topics/orders/records/0/3', 'orders partition 0, offset 3'],
   [`/at/0/${MANY}?topics-page=3&topics-sort=-name`, MANY],
   ['/at/0/shop/topics/orders', 'orders'],
   ['/at/0/shop/topics/events@6576656e', 'events@6576656e replaced'],
@@ -37,11 +38,16 @@ const pages: readonly (readonly [path: string, heading: string, picture?: string
   ['/at/0/shop/topics/payments/records/0/3', 'payments partition 0, offset 3'],
   ['/at/0/shop/topics/customers/records/0/3', 'customers partition 0, offset 3'],
   ['/at/0/shop/topics/hostile/records', 'Records of hostile'],
+  ['/at/0/shop/topics/hostile/records/0/0', 'hostile partition 0, offset 0'],
+  ['/at/0/shop/topics/hostile/records/0/1', 'hostile partition 0, offset 1'],
+  ['/at/0/shop/topics/hostile/records/0/2', 'hostile partition 0, offset 2'],
   ['/at/0/shop/schemas', 'Schemas'],
   ['/at/0/shop/schemas/subject?name=orders-value&version=2&against=1', 'orders-value version 2', 'schema'],
   ['/at/0/shop/groups', 'Consumer groups'],
   ['/at/0/shop/groups/group?name=billing', 'billing'],
   ['/at/0/shop/restore?include=orders&rename=orders%3Dback', 'Prepare a restore'],
+  [`/at/0/${MANY}/restore?include=topic-*`, 'Prepare a restore'],
+  [`/at/0/${LONG}/topics/long/records?partition=0&from=500000`, 'Records of long'],
   ['/at/0/nothing', 'Not found'],
 ]
 
@@ -162,8 +168,10 @@ describe('large backups', () => {
 test('a page shows a newer generation as soon as it is committed, and keeps what is focused', async () => {
   const { storage, url } = console_()
   const { page } = await open()
-  await page.clock.install()
+  const { page: list } = await open()
+  for (const one of [page, list]) await one.clock.install()
   await page.goto(`${url}/at/0/shop`)
+  await list.goto(url)
   const link = page.getByRole('link', { name: 'payments' })
   await link.focus()
   const { format: _, format_version: __, ...newest } = await openSelected(storage, SHOP, {}, never)
@@ -175,6 +183,9 @@ test('a page shows a newer generation as soon as it is committed, and keeps what
   assert.match(await page.locator('main').innerText(), /2027-01-01 00:00:00Z/)
   assert.equal(await page.evaluate('document.activeElement.textContent'), 'payments')
   await page.context().close()
+  const committed = list.getByText('2027-01-01 00:00:00Z')
+  while (!(await committed.isVisible())) await list.clock.runFor(30_000)
+  await list.context().close()
 })
 
 describe('a backup of a real Kafka, taken, verified and served by the built program', () => {

@@ -1,6 +1,9 @@
 /** Everything works without this script. It keeps a page current while a backup runs, and copies texts. */
 
 const POLL_MS = 5000
+/** The list of backups takes a request to the storage for each of them. */
+const LIST_POLLS = 6
+let polls = 0
 const news = document.getElementById('news')
 
 function announce(text) {
@@ -16,6 +19,14 @@ async function refresh() {
   if (found.generation === undefined || String(found.generation) === generation) return
   if (await replaceMain(location.href)) announce(`Generation ${found.generation} was committed; this page shows it.`)
   await showMore()
+}
+
+/** Shows the list of backups again, which has no generation of its own. */
+async function refreshList() {
+  const main = document.getElementById('main')
+  polls++
+  if (main?.dataset.list === undefined || polls % LIST_POLLS !== 0 || document.hidden || isTyping()) return
+  await replaceMain(location.href)
 }
 
 /** A page of a large backup comes without what takes longer. */
@@ -72,6 +83,7 @@ function followPath(main, path) {
 async function poll() {
   try {
     await refresh()
+    await refreshList()
   } catch {
     // The console was stopped, or the network is gone: the page stays as it is.
   }

@@ -34,7 +34,7 @@ export async function backupsPage(reader: ArchiveReader, request: PageRequest): 
 /** Pure, where the rows are filled. */
 function showBackups(spec: TableSpec<BackupRow>, problems: readonly string[]): Html {
   const body = html`<h1>Backups</h1>${problems.map(text => html`<p class="notice bad">${text}</p>`)}${showTable(spec)}`
-  return showPage({ title: 'Backups', body })
+  return showPage({ title: 'Backups', body, isList: true })
 }
 
 function columnsOf(hasLocations: boolean, nowMs: number): Column<BackupRow>[] {

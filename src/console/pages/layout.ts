@@ -14,6 +14,8 @@ interface PageContent {
   backup?: OpenedBackup
   /** The same page with what takes longer, which the script gets when this one is shown. */
   more?: string
+  /** The list of backups, which the script shows again from time to time. */
+  isList?: true
   /** Which of the pages of a backup it belongs to. */
   tab?: Tab
 }
@@ -24,7 +26,7 @@ const tabs = ['Overview', 'Schemas', 'Groups', 'Restore'] as const
 type Tab = (typeof tabs)[number]
 
 /** Pure. A complete document around the content of a page. */
-export function showPage({ title, body, trail, backup, tab, more }: PageContent): Html {
+export function showPage({ title, body, trail, backup, tab, more, isList }: PageContent): Html {
   const steps = trailTo(backup, trail)
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -35,7 +37,7 @@ export function showPage({ title, body, trail, backup, tab, more }: PageContent)
 <header><a class="brand" href="${homeLink}">kafka-backup <span>console</span></a>
 <nav aria-label="Path"><ol>${steps.map(([name, link]) => html`<li><a href="${link}">${name}</a></li>`)}<li><span aria-current="page">${title}</span></li></ol></nav></header>
 ${backup ? showTabs(backup, tab) : nothing}
-<main id="main" tabindex="-1"${backup ? liveMarks(backup) : nothing}${more !== undefined && html` data-more="${more}"`}>${backup ? showState(backup) : nothing}
+<main id="main" tabindex="-1"${backup ? liveMarks(backup) : nothing}${more !== undefined && html` data-more="${more}"`}${isList && html` data-list`}>${backup ? showState(backup) : nothing}
 ${body}</main>
 <div id="news" role="status" aria-live="polite"></div>
 <footer>kafka-backup ${version} · read-only · times are UTC</footer></body></html>`
