@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -58,6 +58,41 @@ test('console serves over TLS, requires the token from the environment, and neve
     const args = ['--listen', '127.0.0.1:0', '--tls-cert', cert, '--tls-key', key, '--token-env', 'SECRET']
     const { io } = await serve(args, visit, { SECRET: TOKEN })
     assert.ok(!`${io.stdout.text}${io.stderr.text}`.includes(TOKEN))
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
+test('console shows no secret of a job file, on no page', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-console-'))
+  try {
+    const config = join(folder, 'job.yaml')
+    const security = {
+      ...{ protocol: 'SASL_SSL' },
+      sasl: { mechanism: 'PLAIN', username: 'backup', password: 's3cret-of-kafka' },
+    }
+    const auth = { type: 'basic', username: 'reader', password: `\${REGISTRY_PASSWORD}` }
+    const job = {
+      ...{ mode: 'backup', backup_id: 'golden', storage: { backend: 'filesystem', path: golden } },
+      source: { bootstrap_servers: ['kafka:9093'], security, topics: { include: ['*'] } },
+      enterprise: { schema_registry: { enabled: true, url: 'https://registry:8081', auth } },
+    }
+    await writeFile(config, JSON.stringify(job))
+    const pages = ['', '/topics/golden', '/topics/golden/records', '/schemas', '/groups', '/restore', '/none']
+    const { io, code } = await serve(
+      ['--config', config, '--listen', '127.0.0.1:0'],
+      async url => {
+        for (const path of ['/', ...[0, 1].flatMap(at => pages.map(page => `/at/${at}/golden${page}`))]) {
+          const answer = await fetch(url + path)
+          assert.equal(answer.status, path.endsWith('/none') ? 404 : 200, path)
+          assert.doesNotMatch(await answer.text(), /s3cret|kafka:9093|registry:8081/, path)
+        }
+        assert.equal((await fetch(`${url}/at/2/golden`)).status, 404)
+      },
+      { REGISTRY_PASSWORD: 's3cret-of-the-registry' },
+    )
+    assert.equal(code, 0)
+    assert.doesNotMatch(io.stdout.text + io.stderr.text, /s3cret/)
   } finally {
     await rm(folder, { recursive: true })
   }

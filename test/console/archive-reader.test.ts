@@ -28,6 +28,32 @@ test('opens the newest generation where the chosen one is gone, and names that o
   assert.deepEqual([manifest.generation, gone, opened.generation], [3, 1, undefined])
 })
 
+test('shows each commit of a continuous backup, and its earlier states', async () => {
+  const storage = openMemoryStorage()
+  const states = [1, 2, 3].map(hour => ({ created_at: `2026-01-01T0${hour}:00:00.000Z`, records: 2 }))
+  const clock = new ManualClock()
+  const reader = new ArchiveReader([{ name: 'memory', storage }], clock)
+  const place = { at: 0, backupId: 'b1' }
+  await storeGenerations(storage, states.slice(0, 2), 1)
+  assert.equal(await reader.newest(place, never), 2)
+  const copy = openMemoryStorage()
+  await storeGenerations(copy, states, 1)
+  for (const [key, body] of copy.objects) storage.objects.set(key, body)
+  clock.pass(2000)
+  assert.equal(await reader.newest(place, never), 3)
+  const records = async (generation?: number) => {
+    const { manifest, gone } = await reader.open({ ...place, generation }, never)
+    return [manifest.generation, manifest.topics[0]?.partitions[0]?.records, gone]
+  }
+  assert.deepEqual(
+    [await records(), await records(2)],
+    [
+      [3, 6, undefined],
+      [2, 4, undefined],
+    ],
+  )
+})
+
 test('does not open from memory what was pruned since', async () => {
   const { storage, reader, place, clock } = await openReader()
   assert.equal((await reader.open({ ...place, generation: 1 }, never)).gone, undefined)

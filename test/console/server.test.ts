@@ -3,11 +3,13 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, describe, test } from 'node:test'
+import { main } from '../../src/cli/main.ts'
 import { type ConsoleServer, openConsoleServer } from '../../src/console/open-console-server.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { Storage } from '../../src/storage/storage.ts'
-import { LARGE_BYTES, SCRIPT } from './sample-backups.ts'
+import { FakeIo } from '../cli/fake-io.ts'
+import { LARGE_BYTES, SCRIPT, SHOP } from './sample-backups.ts'
 import { get, useConsole } from './use-console.ts'
 
 const console_ = useConsole()
@@ -17,19 +19,34 @@ const pages: readonly (readonly [path: string, shows: RegExp])[] = [
   ['/', /shop/],
   ['/', /Last verification[\s\S]*never/],
   ['/at/0/shop', /Recovery window/],
+  ['/at/0/shop', /aria-label="Restorable from [^"]+ \(generation 1\) to [^"]+ \(generation 2\), 1 gap"/],
+  ['/at/0/shop', /2 generations; stored bytes grow to [^;]+; 2 gaps/],
+  ['/at/0/shop', /<rect class="gap"[^>]*><title>Gap in orders\/0 from offset 40 \(/],
+  ['/at/0/shop', /4 subjects, 5 versions[\s\S]*2 groups, 4 committed offsets/],
   ['/at/0/shop', /<dt>Verified<\/dt><dd>[^<]+, generation 2, no problems, every byte was read/],
   ['/at/0/sealed', /AES-256-GCM/],
   ['/at/0/shop/topics/orders', /lost these records/],
+  ['/at/0/shop/topics/orders', /retention\.ms<[\s\S]*604800000<[\s\S]*set on the topic/],
   ['/at/0/shop/topics/events', /Incarnations/],
   ['/at/0/shop/topics/orders/records', /order-79/],
   ['/at/0/shop/topics/orders/records?partition=1&from=3', /order-3</],
+  [
+    '/at/0/shop/topics/orders/records?partition=0&since=1790004200000',
+    /10 records, oldest first[\s\S]*?<tbody><tr><td[^>]*>0<\/td><td[^>]*><a[^>]*>70</,
+  ],
+  ['/at/0/shop/topics/orders/records?where=amount%3D3&header=trace%3Dt-3', /Found 2 records/],
   ['/at/0/shop/topics/orders/records/0/70', /customer-0/],
+  ['/at/0/sealed/topics/payments/records/0/3', /PROTOBUF schema [\s\S]*order-3/],
   ['/at/0/shop/schemas', /customers-value/],
   ['/at/0/shop/schemas/subject?name=orders-value', /refers to customer version 1/],
+  [
+    '/at/0/shop/schemas/subject?name=orders-value',
+    /aria-label="References of the schema"[\s\S]*<line class="edge"[\s\S]*>customer </,
+  ],
   ['/at/0/shop/schemas/subject?name=orders-value&version=2&against=1', /class="added">\+ .*note/],
   ['/at/0/shop/schemas/subject?name=payments-value', /hl-comment/],
   ['/at/0/shop/groups', /mail&lt;b&gt;/],
-  ['/at/0/shop/groups/group?name=billing', /orders/],
+  ['/at/0/shop/groups/group?name=billing', /<dt>Lag<\/dt><dd>55<[\s\S]*orders[\s\S]*>30</],
   ['/at/0/shop/restore?include=orders&rename=orders%3Dback', /topic_mapping:\n {4}orders: back/],
   ['/at/0/shop/restore', /restores no schemas.*<code>enterprise\.schema_registry<\/code>/],
   ['/at/0/sealed/restore', /the key of the encrypted backup/],
@@ -96,6 +113,26 @@ describe('hostile records', () => {
     const { text } = await console_().get('/at/0/shop/topics/hostile/records/0/1')
     assert.match(text, /c3 28 a0 a1 3c 73/)
   })
+})
+
+test('the link to a record has the ID of its topic, and leads to it and to its bytes', async () => {
+  const list = await console_().get('/at/0/shop/topics/payments/records')
+  const [link = ''] = /\/at\/0\/shop\/topics\/payments%40\w{32}\/records\/0\/11/.exec(list.text) ?? []
+  const page = await console_().get(link)
+  assert.match(page.text, /<h1>payments <small>partition 0, offset 11<\/small><\/h1>[\s\S]*order-11/)
+  assert.ok(page.text.includes(`<a href="${link}">Permanent link</a>`))
+  const raw = await console_().get(`${link}/value`)
+  assert.equal(raw.headers.get('content-disposition'), 'attachment; filename="payments-0-11.value"')
+})
+
+test('a restore is prepared for the state at a time', async () => {
+  const first = await console_().get('/at/0/shop?generation=1')
+  const [, time = ''] = /This is generation 1 of <time datetime="([^"]+)"/.exec(first.text) ?? []
+  const { text } = await console_().get(`/at/0/shop/restore?as-of=${time}`)
+  assert.match(text, /<dt>State<\/dt><dd>generation 1 of /)
+  assert.ok(text.includes(`as_of: ${time}`), text)
+  const early = await console_().get('/at/0/shop/restore?as-of=2020-01-01')
+  assert.match(early.text, /role="alert">[^<]*no complete generation that was committed by 2020-01-01/)
 })
 
 describe('addresses that lead nowhere', () => {
@@ -325,6 +362,22 @@ describe('limits', () => {
     const home = await get(denied.url, '/')
     assert.deepEqual([home.status, /the key \*\*\* is wrong/.test(home.text)], [200, true])
   })
+})
+
+test('a prune is not held up, and pages of a generation that it removes show the newest one', async () => {
+  const { samples, get: read } = console_()
+  const record = '/at/0/shop/topics/orders/records/0/70'
+  assert.match((await read(`${record.replace('70', '7')}?generation=1`)).text, /order-7&quot;/)
+  const io = new FakeIo()
+  const prune = ['prune', '--path', samples.path, '--keep-generations', 'last=1', '--grace', '0s', '--yes']
+  assert.equal(await main([...prune, '--format', 'json'], io), 0, io.stderr.text)
+  const pruned = JSON.parse(io.stdout.text).backups.find((one: { backup_id: string }) => one.backup_id === SHOP)
+  assert.equal(pruned.generations_removed, 1)
+  // What was listed a second ago may still be shown.
+  let page = await read(`${record}?generation=1`)
+  while (page.status === 404) page = await read(`${record}?generation=1`)
+  assert.match(page.text, /Generation 1 is gone[^<]*This is the newest one, generation 2/)
+  assert.match(page.text, /order-70&quot;/)
 })
 
 /** Sends the path as it is: `fetch` resolves dots. */
