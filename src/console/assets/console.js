@@ -21,7 +21,7 @@ async function refresh() {
   await showMore()
 }
 
-/** Shows the list of backups again, which has no generation of its own. */
+/** Shows the list of backups again: it is of many generations, so it cannot ask for a newer one. */
 async function refreshList() {
   const main = document.getElementById('main')
   polls++
