@@ -10,6 +10,8 @@ export interface JobRequests {
   /** Where a restore records its progress. */
   progressGroup?: AclNames
   createTopics: boolean
+  /** A restore that appends looks for the progress of others. */
+  appends?: boolean
   acls: boolean
   quotas: boolean
   users: boolean
@@ -62,7 +64,7 @@ const madeBy: Record<RequestName, Condition> = {
   incrementalAlterConfigs: creating,
   alterConfigs: creating,
   findCoordinator: withCoordinators,
-  listGroups: job => inBackup(job) && withGroups(job),
+  listGroups: job => (inBackup(job) ? withGroups(job) : job.appends === true),
   describeGroups: withCoordinators,
   consumerGroupDescribe: withGroups,
   streamsGroupDescribe: withGroups,
@@ -91,8 +93,10 @@ export function planRequiredAcls(job: JobRequests): RequiredAcls {
   const topics = coverSelection(job.topics)
   const groups = job.groups ? coverSelection(job.groups) : { names: [], notes: [] }
   const requests = requestsOf(job)
+  // The rule on progress groups is enough to list the groups that a restore looks for.
+  const needing = inRestore(job) ? requests.filter(one => one !== requestTable.listGroups) : requests
   const rulesOf = (resource: RequiredRule['resource'], names: readonly AclNames[]): RequiredRule[] => {
-    const operations = operationsOn(resource, requests)
+    const operations = operationsOn(resource, needing)
     return operations.length === 0 ? [] : names.map(one => ({ resource, ...one, operations }))
   }
   return {

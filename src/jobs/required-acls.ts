@@ -40,6 +40,8 @@ function backupRequests({ source, backup }: BackupJob): JobRequests {
 
 function restoreRequests({ restore }: RestoreJob): JobRequests {
   const { topics, topicMapping, restoreId, consumerGroups, filter, createTopics, acls, quotas, users } = restore
+  const appends = restore.existingTopics === 'append'
+  const ownGroup = appends ? undefined : restoreId
   // As a restore does: with a filter, groups are carried over only by their names.
   const { include = filter ? [] : ['*'], exclude, mapping } = consumerGroups
   const groups = { include, exclude, mapping, field: 'restore.consumer_groups' }
@@ -48,8 +50,9 @@ function restoreRequests({ restore }: RestoreJob): JobRequests {
     mode: 'restore',
     topics: { include: targets, exclude: topics.exclude, mapping: topicMapping, field: 'restore.topics' },
     ...(include.length > 0 && { groups }),
-    progressGroup: { name: restoreGroup(restoreId ?? ''), pattern: restoreId === undefined ? 'prefixed' : 'literal' },
+    progressGroup: { name: restoreGroup(ownGroup ?? ''), pattern: ownGroup === undefined ? 'prefixed' : 'literal' },
     createTopics,
+    appends,
     acls,
     quotas,
     users,

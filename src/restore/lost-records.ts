@@ -6,7 +6,7 @@ import type { RestorePlan } from './plan.ts'
 import { type RestoreProgress, restoreGroup, type StreamProgress, streamKey } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
 
-interface EarlierRestore {
+export interface EarlierRestore {
   progress: RestoreProgress | undefined
   shown: readonly MetadataTopic[]
   restoreId: string

@@ -68,7 +68,7 @@ export async function openStreams(
   const fingerprint = progress?.fingerprint ?? fingerprintOf(plan)
   const schemasAddedAt = progress?.schemasAddedAt ?? plan.schemasAddedAt
   const pinned = { generation: plan.generation, ...(schemasAddedAt !== undefined && { schemasAddedAt }) }
-  return { streams, mark: { identity, fingerprint, ...pinned, ...run } }
+  return { streams, mark: { identity, fingerprint, backupId: plan.backupId, ...pinned, ...run } }
 }
 
 /** A batch has to fit into a segment of the log, too. */

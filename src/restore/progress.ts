@@ -43,6 +43,8 @@ export interface RestoreMark {
   fingerprint: string
   /** Of the schemas that the restore began with; see `RegistrySnapshot`. Absent where they are those of its generation. */
   schemasAddedAt?: string
+  /** Absent in notes of earlier versions. */
+  backupId?: string
 }
 
 export interface RestoreProgress extends RestoreMark {
@@ -103,7 +105,7 @@ export function joinNotes(notes: readonly ProgressNote[], topics: ReadonlySet<st
 }
 
 /** Pure. What is not a note of a restore is left out. */
-function decodeNotes(offsets: readonly GroupOffset[]): ProgressNote[] {
+export function decodeNotes(offsets: readonly GroupOffset[]): ProgressNote[] {
   return offsets.flatMap(({ topic, partition, offset, metadata }) => {
     const note = decodeNote(metadata)
     if (!note) return []
@@ -113,6 +115,7 @@ function decodeNotes(offsets: readonly GroupOffset[]): ProgressNote[] {
       generation: note.g,
       fingerprint: note.h,
       ...(note.k !== undefined && { schemasAddedAt: note.k }),
+      ...(note.b !== undefined && { backupId: note.b }),
     }
     const stream: StreamProgress = {
       topic,
@@ -174,12 +177,14 @@ interface Note {
   f?: 1
   /** When the schemas were read that add to those of the generation; empty for none. */
   k?: string
+  /** The backup. */
+  b?: string
   /** See `encodeTally`. */
   i?: number[]
 }
 
 function encodeNote(
-  { identity: { producerId, producerEpoch }, generation, fingerprint, schemasAddedAt }: RestoreMark,
+  { identity: { producerId, producerEpoch }, generation, fingerprint, schemasAddedAt, backupId }: RestoreMark,
   run: string,
   {
     sourcePartition,
@@ -209,6 +214,7 @@ function encodeNote(
     ...(shard?.existingTopics && { a: shard.existingTopics === 'append' ? 1 : 0 }),
     ...(isFilledByShard && { f: 1 }),
     ...(schemasAddedAt !== undefined && { k: schemasAddedAt }),
+    ...(backupId !== undefined && { b: backupId }),
     ...(checked && { i: encodeTally(checked) }),
   }
   return JSON.stringify(note)
@@ -231,6 +237,7 @@ function decodeNote(text: string): Note | undefined {
       hasPlace &&
       isPin(note.c) &&
       isTime(note.k) &&
+      ['string', 'undefined'].includes(typeof note.b) &&
       (note.i === undefined || decodeTally(note.i) !== undefined) &&
       [0, 1, undefined].includes(note.a)
     return isOurs && typeof note.h === 'string' && typeof note.r === 'string' ? note : undefined

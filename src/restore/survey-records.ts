@@ -9,7 +9,7 @@ import { type FoundRestore, planWithIds } from './find-restore.ts'
 import { fitCreated, fitSettings } from './fit-settings.ts'
 import { findForgetting } from './forgotten-producer.ts'
 import { planInherited } from './inherited-settings.ts'
-import { findLost } from './lost-records.ts'
+import { findEarlier } from './other-restores.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { type Circumstances, examineTarget, type Preflight } from './preflight.ts'
 import { prepareRewrites } from './prepare-rewrites.ts'
@@ -52,9 +52,10 @@ export async function surveyRecords(
 ): Promise<RecordsSurvey> {
   const noted = new Set([...(progress?.streams.values() ?? [])].map(({ topic }) => topic))
   const found = { options, restoreId, targetCluster: target.clusterId, progress, earlierRuns }
-  const lost = await findLost(cluster, planned, { progress, shown: target.topics, restoreId }, options, signal)
+  const earlier = { progress, shown: target.topics, restoreId }
+  const conflicts = await findEarlier(cluster, planned, earlier, options, signal)
   if (isComplete(planned, progress)) {
-    const preflight = { findings: lost, existing: noted, ends: new Map() }
+    const preflight = { findings: conflicts, existing: noted, ends: new Map() }
     return { ...found, plan: planned, isComplete: true, preflight, grants: [], segments: new Map() }
   }
   const existing = new Set(target.topics.map(({ name }) => name))
@@ -73,7 +74,7 @@ export async function surveyRecords(
   const created = await fitCreated(cluster, listCreated(plan, progress), options.topicConfig, signal)
   const fittedByName = new Map([...fitted.topics, ...created.topics].map(topic => [topic.name, topic]))
   const forgetting = await findForgetting(cluster, { ...facts, target }, signal)
-  const unfit = [...lost, ...fitted.findings, ...created.findings, ...forgetting]
+  const unfit = [...conflicts, ...fitted.findings, ...created.findings, ...forgetting]
   const examined = { facts, steady: [...allowed.findings, ...archive.findings, ...unfit, ...differing] }
   const topics = plan.topics.map(topic => fittedByName.get(topic.name) ?? topic)
   const grants = [...allowed.grants, ...creationGrants(missing, fitted.findings)]

@@ -56,10 +56,10 @@ describe('a restore', () => {
     })
   })
 
-  async function waitForRecords(topic: string): Promise<void> {
+  async function waitForRecords(topic: string, others = 0n): Promise<void> {
     for (let attempt = 0; attempt < 200; attempt++) {
       const ends = await kafka.driver.endOffsets(topic).catch(() => [])
-      if (ends.some(end => end > 0n)) return
+      if (ends.some(end => end > others)) return
       await sleep(20)
     }
     throw new Error(`nothing was written to ${topic}`)
@@ -78,9 +78,12 @@ describe('a restore', () => {
       const stop = new AbortController()
       const running = restore({ servers, path, mapping, options }, stop.signal)
       for (let i = 0; i < 3; i++) await kafka.driver.produce('joined-back', foreign)
+      await waitForRecords('joined-back', 4n)
       stop.abort(new Error('enough'))
       await assert.rejects(running, /enough/)
       await kafka.driver.produce('joined-back', foreign)
+      const changed = restore({ servers, path, mapping, options: { ...options, offsetHeaders: true } })
+      await assert.rejects(changed, { code: 'RESTORE_REFUSED', message: /restore \w+ of this backup is not complete/ })
       await restore({ servers, path, mapping, options })
       const expected = await kafka.driver.consume('joined', { isolation: 'read_committed' })
       const found = await kafka.driver.consume('joined-back', { isolation: 'read_committed' })

@@ -54,6 +54,18 @@ test('the ACLs of a restore job without names are for all groups, its own includ
   assert.deepEqual(namesOf(ofRestore({ filter: { keys: ['a'] } }), 'group'), [progress])
 })
 
+test('the ACLs of a restore job that appends are for the progress of all restores', () => {
+  const named = { restore_id: 'r1', filter: { keys: ['a'] } }
+  const appends = ofRestore({ ...named, existing_topics: 'append' })
+  assert.deepEqual(namesOf(appends, 'group'), [['__kafka-backup.restore.', 'prefixed']])
+  assert.deepEqual(namesOf(ofRestore(named), 'group'), [['__kafka-backup.restore.r1', 'literal']])
+  assert.deepEqual(namesOf(appends, 'cluster'), namesOf(ofRestore(named), 'cluster'))
+  assert.deepEqual(
+    [appends, ofRestore(named)].map(({ requests }) => requests.includes('ListGroups')),
+    [true, false],
+  )
+})
+
 test('the user of the rules is that of the login, where the job names it', () => {
   assert.deepEqual(ofBackup({}).place, { principal: undefined, bootstrapServers: ['k:9092'], isSecure: false })
   const { principal, isSecure } = ofBackup({}, scram).place

@@ -18,7 +18,13 @@ async function withGroup(work: (fake: FakeCluster, committed: Committed[]) => Pr
 }
 
 describe('the notes of a restore', () => {
-  const mark = { identity, generation: 9, fingerprint: 'abc', schemasAddedAt: '2026-11-16T13:00:00.000Z' }
+  const mark = {
+    identity,
+    generation: 9,
+    fingerprint: 'abc',
+    schemasAddedAt: '2026-11-16T13:00:00.000Z',
+    backupId: 'b1',
+  }
   const noted = (partition: number, isFilled: boolean, isDone: boolean): StreamProgress => ({
     topic: 'a',
     partition,
@@ -78,6 +84,7 @@ describe('the notes of a restore', () => {
           { s: -1 },
           { d: 3 },
           { k: 5 },
+          { b: 5 },
           { i: 'x' },
           { i: [1] },
           { i: Array(15).fill(-1) },
