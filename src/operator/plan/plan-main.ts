@@ -60,7 +60,7 @@ function planDue(facts: Facts, base: MainPlan, due: Due): MainPlan {
   const policy = isScheduled ? policyOf(facts) : facts.isContinuous ? 'Replace' : 'Forbid'
   if (mainRuns(base.runs).length > 0 && policy === 'Forbid') return waiting
   const others = stopDrills(facts, base.runs)
-  const runs = policy === 'Replace' ? stopMain(facts, others, facts.isContinuous ? stopped : replaced) : others
+  const runs = policy === 'Replace' ? stopMain(facts, others) : others
   const isStopping = blocksMain(facts, runs) || (policy === 'Replace' && mainRuns(runs).length > 0)
   if (isStopping) return { ...waiting, runs, wait: stopping }
   if (runs.live.some(({ purpose }) => purpose === 'verify')) return { ...waiting, runs, wait: behindVerify }
@@ -166,17 +166,34 @@ const replaced: Stop = {
   message: 'Still active when the next run was due, which replaced it (concurrencyPolicy: Replace).',
 }
 
-/** A continuous run stops only when it is suspended or no longer continuous. */
-function stopEndless(facts: Facts, runs: Runs): Runs {
-  if (facts.isContinuous) return facts.isSuspended ? stopMain(facts, runs, stopped) : runs
-  const endless = mainRuns(runs).filter(({ run }) => isGenerationKey(run))
-  return endless.length > 0 ? stopMain(facts, runs, stopped, endless) : runs
+/** A run that was to end by itself has not done all that it was for. */
+const becameContinuous: Stop = {
+  phase: 'Failed',
+  reason: 'Replaced',
+  message: 'Still active when the backup became continuous, which replaced it. Committed data is kept.',
 }
 
-function stopMain(facts: Facts, runs: Runs, why: Stop, which = mainRuns(runs)): Runs {
+/** A continuous run stops only when it is suspended or no longer continuous. */
+function stopEndless(facts: Facts, runs: Runs): Runs {
+  const endless = mainRuns(runs).filter(isEndless)
+  const isOver = !facts.isContinuous || facts.isSuspended
+  return endless.length > 0 && isOver ? stopMain(facts, runs, endless) : runs
+}
+
+/** A trigger may have started it. */
+function isEndless({ run, jobs }: LiveRun): boolean {
+  return isGenerationKey(run) || jobs.some(({ isContinuous }) => isContinuous)
+}
+
+function stopMain(facts: Facts, runs: Runs, which = mainRuns(runs)): Runs {
   const { progress, nowMs } = facts
   const totals = progress && { records: progress.records, bytes: progress.bytes }
-  return stopRuns(runs, which, run => endRun(run, nowMs, { ...why, totals }))
+  return stopRuns(runs, which, run => endRun(run, nowMs, { ...whyStopped(facts, run), totals }))
+}
+
+function whyStopped({ isContinuous }: Facts, run: LiveRun): Stop {
+  if (isEndless(run)) return stopped
+  return isContinuous ? becameContinuous : replaced
 }
 
 /** A drill never delays a run of the backup: it runs next to it, or stops where both need the same volume. */

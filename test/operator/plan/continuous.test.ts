@@ -173,6 +173,32 @@ test('a continuous backup whose Job is gone and cannot be created again is not r
   assert.deepEqual([startedRuns(again), again.status.phase], [['generation-1'], 'Pending'])
 })
 
+test('a triggered run of a continuous backup stops when the backup is no longer continuous', () => {
+  const story = new Story(resourceOf({ backup: { continuous: true } }))
+  story.plan(startMs, [run()])
+  story.plan(startMs + hourMs, [run({ running: [], end: endOf({ isSuccess: false, reason: 'ENCRYPTION_KEY' }) })])
+  story.resource.metadata.annotations = { 'kafka-backup.dev/trigger': '1' }
+  const [triggered = ''] = startedRuns(story.plan(startMs + 2 * hourMs))
+  const job = jobOf(triggered, { isContinuous: true, running: pod, createdMs: startMs + 2 * hourMs })
+  assert.equal(story.plan(startMs + 3 * hourMs, [job]).status.phase, 'Running')
+  const { metadata } = story.resource
+  story.resource = resourceOf({ schedule: '0 * * * *' }, { metadata: { ...metadata, generation: 2 } })
+  const { after, status } = story.plan(startMs + 4 * hourMs, [job])
+  assert.deepEqual([status.history?.[0]?.run, status.history?.[0]?.reason], [triggered, 'Stopped'])
+  assert.deepEqual(after, [{ type: 'remove-job', name: job.name, uid: job.uid }])
+})
+
+test('a run that is active when the backup becomes continuous has not succeeded', () => {
+  const story = new Story(resourceOf())
+  const once = jobOf('once', { running: pod })
+  story.plan(startMs, [once])
+  const { metadata } = story.resource
+  story.resource = resourceOf({ backup: { continuous: true } }, { metadata: { ...metadata, generation: 2 } })
+  const plan = story.plan(startMs + minuteMs, [once])
+  const { status, reason } = conditionOf(plan, 'Succeeded')
+  assert.deepEqual([plan.status.history?.[0]?.phase, status, reason], ['Failed', 'False', 'Replaced'])
+})
+
 function conditionOf({ status }: Plan, type: ConditionType) {
   const found = status.conditions?.find(condition => condition.type === type)
   assert.ok(found, `there is no condition ${type}`)
