@@ -172,7 +172,8 @@ function endEvents(controller: Controller, run: EndedRun, isContinuous: boolean)
 }
 
 function endReason(verb: string, { phase, reason, purpose }: EndedRun, isContinuous: boolean): string {
-  if (phase === 'Failed' && isContinuous && purpose === 'main') return `${verb}Stalled`
+  const isStopped = reason === 'Replaced' || reason === 'Cancelled'
+  if (phase === 'Failed' && isContinuous && purpose === 'main' && !isStopped) return `${verb}Stalled`
   if (phase === 'Completed') return reason === 'Stopped' ? `${verb}Stopped` : `${verb}Completed`
   return reason === 'Partial' ? `${verb}Partial` : `${verb}Failed`
 }

@@ -73,10 +73,10 @@ function changedMessage({ apiGroup, generation }: Facts, { run, generation: ran 
 }
 
 /** Before the first round it is ready unless its pods fail, as the first round of a large cluster takes long. */
-function continuousVerdict(facts: Facts, { runs }: Decision, live: readonly LiveRun[]): Verdict {
+function continuousVerdict(facts: Facts, { runs, wait }: Decision, live: readonly LiveRun[]): Verdict {
   const last = lastOf(runs.ended, 'main')
   const run = mainOf(live)
-  if (!run && last?.phase === 'Failed') return no(last.reason ?? 'Failed', stalledMessage(last.message))
+  if (!run && !wait && last?.phase === 'Failed') return no(last.reason ?? 'Failed', stalledMessage(last.message))
   const succeededMs = parseTime(lastSuccessTime(facts, runs.ended))
   const times = [succeededMs, parseTime(run?.startTime)].filter(ms => ms !== undefined)
   const isInTime = times.length === 0 || facts.nowMs - Math.max(...times) <= roundLimitMs(facts.resource)

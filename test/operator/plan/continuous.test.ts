@@ -197,6 +197,17 @@ test('a run that is active when the backup becomes continuous has not succeeded'
   const plan = story.plan(startMs + minuteMs, [once])
   const { status, reason } = conditionOf(plan, 'Succeeded')
   assert.deepEqual([plan.status.history?.[0]?.phase, status, reason], ['Failed', 'False', 'Replaced'])
+  assert.deepEqual([reasons(plan), readyOf(plan)], [['BackupFailed'], ['True', 'Accepted']], 'it has not stalled')
+  assert.deepEqual(startedRuns(story.plan(startMs + 2 * minuteMs)), ['generation-2'])
+})
+
+test('a continuous backup that is deleted has not stalled', () => {
+  const resource = resourceOf({ ...continuous, deletionPolicy: 'Delete' })
+  const finalizers = ['kafka-backup.dev/delete-backup']
+  const story = new Story({ ...resource, metadata: { ...resource.metadata, finalizers } })
+  story.plan(startMs, [run()])
+  story.resource.metadata.deletionTimestamp = '2026-11-16T02:30:00Z'
+  assert.deepEqual(reasons(story.plan(startMs + hourMs, [run()])), ['BackupFailed', 'Deleting'])
 })
 
 function conditionOf({ status }: Plan, type: ConditionType) {
