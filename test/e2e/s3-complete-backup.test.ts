@@ -82,10 +82,8 @@ describe('a bucket holds a complete backup', () => {
     const copied = await runCli(['backup', '--config', config, '--format', 'json'])
     assert.deepEqual([copied.code, JSON.parse(copied.stdout).copied.records], [0, 30_000], copied.stderr)
     assert.equal((await answer('backup', '--config', config)).copied.records, 0)
-    assertSameRecords(
-      await kafka.driver.consume('events', { isolation: 'read_committed' }),
-      await readArchivedTopic(location, 'b1', 'events'),
-    )
+    const source = await kafka.driver.consume('events', { isolation: 'read_committed' })
+    assertSameRecords(source, await readArchivedTopic(location, 'b1', 'events'))
     for (const at of [
       ['--path', location],
       ['--config', config],
@@ -94,6 +92,11 @@ describe('a bucket holds a complete backup', () => {
       assert.deepEqual([shown, backups.length, backups[0].records], [location, 1, 30_000])
       assert.equal((await answer('describe', ...at, '--backup-id', 'b1')).topics[0].partition_count, 3)
       assert.equal((await answer('verify', ...at, '--backup-id', 'b1', '--deep')).ok, true)
+      const of = ['--backup-id', 'b1', '--topic', 'events']
+      const newest = await answer('cat', ...at, ...of, '--partition', '2', '--newest', '1')
+      assert.equal(newest.offset, Number(source[2]?.at(-1)?.offset))
+      const { searched } = await answer('search', ...at, ...of, '--header', 'in no record', '--count')
+      assert.equal(searched, 30_000)
     }
   })
 
