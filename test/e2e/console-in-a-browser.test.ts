@@ -80,7 +80,8 @@ describe('every page of the console', () => {
 
   test('has enough contrast in the dark, too', async () => {
     const { page } = await open({ colorScheme: 'dark' })
-    for (const [path] of pages.filter(([, , picture]) => picture !== undefined)) {
+    // Those of large and hostile contents have the same colors.
+    for (const [path] of pages.filter(([path]) => !/many|long|hostile/.test(path))) {
       await page.goto(console_().url + path)
       assert.deepEqual(await findBarriers(page, ['color-contrast']), [], path)
     }
