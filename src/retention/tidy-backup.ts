@@ -85,13 +85,16 @@ async function trim(
   // What a cut commits cannot be undone: what ends the work with this backup is found before.
   const { manifests } = await scanManifests(parts.storage, context.backupId, signal)
   await findKept(context, manifests, newest.generation, signal)
-  outcome.trimmed = trimmedOf(
-    cut.partitions.length,
-    cut.partitions.flatMap(one => one.removed),
-  )
-  if (context.isDryRun) return { newest: { ...newest, generation: newest.generation + 1 }, foreseen: namesCut(cut) }
+  const removed = cut.partitions.flatMap(one => one.removed)
+  const trimmed = trimmedOf(cut.partitions.length, removed)
+  if (context.isDryRun) {
+    outcome.trimmed = trimmed
+    return { newest: { ...newest, generation: newest.generation + 1 }, foreseen: namesCut(cut) }
+  }
   lease.assertHeld()
-  return { newest: await commitTrim(parts.storage, newest, cut, context.run, signal) }
+  const committed = await commitTrim(parts.storage, newest, cut, context.run, signal)
+  outcome.trimmed = trimmed
+  return { newest: committed }
 }
 
 /** A reader needs all that was there when it began; it does not say which generation it reads. */

@@ -31,8 +31,8 @@ export async function tidyLog(
   const trim = await planLogTrim(context, state.newest.generation, before, signal)
   // What a cut commits cannot be undone: what ends the work with this backup is found before.
   if (trim) await assertKeptReadable(context, before, state, signal)
-  if (trim) outcome.trimmed = trim.trimmed
   const newest = trim && !context.isDryRun ? await commitLogAgain(context, trim, signal) : undefined
+  if (trim) outcome.trimmed = trim.trimmed
   const found = newest ? { ...state, newest, ...(newest.complete && { newestComplete: newest }) } : state
   const objects = newest ? await context.listObjects(signal) : before
   const kept = await removeGenerations(context, objects, found, signal)

@@ -1,4 +1,5 @@
 import { newestState, readGeneration } from '../archive/catalog.ts'
+import { damaged } from '../archive/damage.ts'
 import { freshKey } from '../archive/incarnation.ts'
 import { listSegments } from '../archive/indexes.ts'
 import { commitState } from '../archive/log/commit-state.ts'
@@ -36,6 +37,7 @@ export async function planLogTrim(
     const why = 'not cut, since the backup does not say whether they are compacted'
     outcome.notes.push(`${why} (the next run of it stores that): ${unknown.join(', ')}`)
   }
+  const avoidedBefore = newest.avoided?.length ?? 0
   const cuttable = new Set(judged.get('cut'))
   const cut = new Map<string, number>()
   const removed: Segment[] = []
@@ -53,6 +55,9 @@ export async function planLogTrim(
     topics.push({ ...topic, partitions })
   }
   if (cut.size === 0) return undefined
+  const [page] = newest.avoided?.slice(avoidedBefore) ?? []
+  // A new checkpoint names the pages of the old one again.
+  if (page) throw damaged(page.key, 'is damaged or missing, so that nothing can be cut off')
   if (!newest.complete) {
     outcome.notes.push('nothing is cut off: its newest generation is not complete')
     return undefined

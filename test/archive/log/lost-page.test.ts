@@ -85,6 +85,10 @@ describe('a damaged page of the newest checkpoint', () => {
     world.clock.pass(100 * HOUR)
     assert.match(JSON.stringify((await world.prune({ graceMs: 2 * HOUR })).backups), new RegExp(key))
     assert.deepEqual(await listGenerations(world.storage, 'a', never), before)
+    const { backups } = await world.prune({ graceMs: 2 * HOUR, olderThanMs: 101 * HOUR })
+    assert.match(JSON.stringify(backups), new RegExp(`${key} is damaged or missing, so that nothing can be cut off`))
+    assert.equal(backups[0]?.trimmed.segments, 0)
+    assert.deepEqual(await listGenerations(world.storage, 'a', never), before)
     const plan = await planRepair(world.storage, 'a', { ...quiet, deep: false, foundAt: '' }, never)
     assert.ok(plan.state)
     const { needed, lost, lost_commits, unreadable } = plan.report
