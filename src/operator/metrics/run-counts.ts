@@ -123,9 +123,9 @@ export class RunCounts {
   }
 }
 
-/** Its duration says only when it was stopped. The spec may have changed since, which its key has not. */
-function isContinuous({ spec }: Resource, { run }: EndedRun): boolean {
-  return spec?.backup?.continuous === true || isGenerationKey(run)
+/** Its duration says only when it was stopped. The spec may have changed since, which its key and its reason have not. */
+function isContinuous({ spec }: Resource, { run, reason }: EndedRun): boolean {
+  return spec?.backup?.continuous === true || isGenerationKey(run) || reason === 'Stopped'
 }
 
 export const outcomes = ['success', 'failure'] as const

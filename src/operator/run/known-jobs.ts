@@ -40,6 +40,8 @@ export function deletedJobs(
   const wanted = new Set([
     ...[...memory.seen].filter(([uid, { isGone }]) => isGone && !uids.has(uid)).map(([, { name }]) => name),
     ...active.filter(job => memory.missing.has(job) && !names.has(job)),
+    // An earlier leader ended these runs, and what it remembered of their pods is gone with it.
+    ...(resource.status?.history ?? []).map(({ job }) => job).filter(job => !names.has(job)),
   ])
   const found = new Map<string, DeletedJob>()
   if (wanted.size === 0) return []

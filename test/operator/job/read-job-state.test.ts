@@ -355,6 +355,11 @@ describe('an active Job', () => {
     assert.equal(isUnreported(1, killed), true)
     assert.equal(isUnreported(2, reported, killed), true)
     assert.equal(isUnreported(2, reported), true, 'a pod was removed')
+    const succeeded = samplePod({ name: 'c', status: ended(0, { snapshot_id: null }) })
+    const silent = samplePod({ name: 'c', status: ended(0) })
+    const ofComplete = (...pods: Pod[]) => read(complete(), ...pods).end?.isUnreported ?? false
+    assert.equal(ofComplete(killed, succeeded), false, 'the second pod looked for what the first has done')
+    assert.equal(ofComplete(killed, silent), true)
   })
 
   test('of a continuous backup is finished only if a restart cannot help', () => {

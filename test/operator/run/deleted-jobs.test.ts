@@ -124,6 +124,26 @@ test('an operator that starts later finds the pods of a Job that was deleted mea
   await second.stop()
 })
 
+test('the next leader waits for the pods of a run that an earlier one has ended, because its Job was deleted', async () => {
+  const model = new OperatorModel()
+  const first = model.start({ planner })
+  model.put('backup', 'orders', { ...spec, schedule: '0 * * * *' })
+  await model.time.pass(3_600_000)
+  startPod(model)
+  await model.time.pass(1000)
+  deleteJob(model)
+  await model.time.pass(90_000)
+  assert.equal(model.get('orders').status?.reason, 'JobRemoved')
+  await first.stop()
+  const second = model.start({ planner })
+  await model.time.pass(2 * 3_600_000)
+  assert.equal(model.jobs.length, 0, 'the pod of the first run still writes')
+  endPods(model)
+  await model.time.pass(3_600_000)
+  assert.equal(model.jobs.length, 1)
+  await second.stop()
+})
+
 test('a pod that was deleted without its Job blocks the next run, which starts when it has ended', async () => {
   const model = new OperatorModel()
   const operator = model.start({ planner })
