@@ -62,7 +62,7 @@ export async function examineArchive(
     // Damage ends the restore anyway.
     if (problems.length + misfits.length === 0) {
       // The index has times of producers, and records with LogAppendTime show those of the broker.
-      const isExact = effectiveSetting(topic.source, 'message.timestamp.type') === 'LogAppendTime'
+      const isExact = effectiveSetting(topic.source, 'message.timestamp.type') !== 'CreateTime'
       const extent = await extentOf(storage, leg, segments, { window: timeWindow, isExact }, signal)
       const known = extents.get(topic.name) ?? startExtent(plan)
       extents.set(topic.name, joinExtents(known, extent))

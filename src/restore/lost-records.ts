@@ -63,7 +63,8 @@ function describeLost(
 function remedyFor(existingTopics: RestoreOptions['existingTopics'], restoreId: string): string {
   if (existingTopics !== 'append')
     return 'delete the topic, and run the same command again: it fills this topic again and leaves the others alone'
-  const other = 'set another name for it in restore.topic_mapping and another restore.restore_id'
+  const other =
+    'restore this topic alone: select only it in restore.topics, set another name for it in restore.topic_mapping, and another restore.restore_id'
   const again = `delete the progress with kafka-consumer-groups.sh --delete --group ${restoreGroup(restoreId)}`
   return `${other}; or, to append all records of this restore again, also those that are still there, ${again}`
 }

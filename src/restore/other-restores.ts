@@ -46,13 +46,30 @@ async function findOtherRestores(
   const matching = notes.filter(({ note }) => wanted.has(streamKey(note.stream)) && isSameBackup(note))
   const places = new Map(matching.map(({ note: { stream } }) => [streamKey(stream), stream]))
   const bounds = places.size === 0 ? new Map() : await fetchBounds(cluster, [...places.values()], signal, shown)
-  const written = matching.filter(({ note: { stream } }) => {
+  const filled = matching.filter(({ note: { stream } }) => {
     const found = bounds.get(streamKey(stream))
-    // A topic that was created again ends before it, and has nothing of that restore.
-    return found && found.highWatermark > found.logStart && found.highWatermark >= stream.targetOffset
+    return found && found.highWatermark > found.logStart
   })
-  const byTopic = Map.groupBy(written, ({ note }) => note.stream.topic)
-  return [...findings, ...[...byTopic].flatMap(([topic, some]) => judgeOthers(topic, some))]
+  const isWhole = ({ note: { stream } }: OtherNote) =>
+    bounds.get(streamKey(stream)).highWatermark >= stream.targetOffset
+  const written = Map.groupBy(filled.filter(isWhole), ({ note }) => note.stream.topic)
+  const shorter = Map.groupBy(
+    filled.filter(one => !isWhole(one)),
+    ({ note }) => note.stream.topic,
+  )
+  return [
+    ...findings,
+    ...[...written].flatMap(([topic, some]) => judgeOthers(topic, some)),
+    ...[...shorter].map(([topic, some]) => judgeShorter(topic, some)),
+  ]
+}
+
+/** Pure. A topic that was created again has nothing of an earlier restore; one that has lost its newest records may. */
+function judgeShorter(topic: string, some: readonly OtherNote[]): Finding {
+  const ids = [...new Set(some.map(({ restoreId }) => restoreId))]
+  const keys = listSome(some.map(({ note }) => streamKey(note.stream)))
+  const problem = `restore ${ids.join(', ')} had written more to it than it has now (${keys}): it was created again, or has lost records. Records of that restore that are still there may be appended a second time`
+  return topicWarning(topic, problem, 'set another name for it in restore.topic_mapping to avoid that')
 }
 
 interface OtherNote {
@@ -101,10 +118,10 @@ function judgeOthers(topic: string, written: readonly OtherNote[]): Finding[] {
   const complete = byRestore.filter(([, some]) => !isOpen(some)).map(([id]) => id)
   const blockers = open.map(([id, some]) => {
     const keys = listSome(some.map(({ note }) => streamKey(note.stream)))
-    const problem = `restore ${id} of ${backupOf(some)} is not complete and may have written records to it (${keys}); this job is another restore, and would append them a second time`
+    const problem = `restore ${id} of ${backupOf(some)} is not complete and may have written records to it (${keys}); this job is another restore, and would append those that it selects as well a second time`
     const remedy =
-      `undo the changes of the job to complete restore ${id}; or, to append all records regardless, delete its progress with ` +
-      `kafka-consumer-groups.sh --delete --group ${restoreGroup(id)}`
+      `undo the changes of the job to complete restore ${id} first; or, to append all records regardless, delete its progress with ` +
+      `kafka-consumer-groups.sh --delete --group ${restoreGroup(id)} (that restore would then start again)`
     return topicError(topic, problem, remedy)
   })
   if (complete.length === 0) return blockers

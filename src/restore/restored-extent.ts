@@ -72,8 +72,9 @@ function timesWithoutReading(segment: Segment, leg: PlannedLeg, window: TimeWind
   const { first_timestamp: first } = segment
   const { source } = leg
   const mayBeRolledBack = source.aborted_records > 0 || source.open_aborted.length > 0
-  // The first batch of a log may begin with records that were deleted.
-  const mayBeDeleted = source.start_offset > 0n && segment.start_offset === source.start_offset
+  // The first batch of a log, or behind a gap, may begin with records that were deleted.
+  const isBehindGap = source.gaps.some(({ to }) => to === segment.start_offset)
+  const mayBeDeleted = isBehindGap || (source.start_offset > 0n && segment.start_offset === source.start_offset)
   if (first === null || first < 0n || !isWithin(first, window)) return undefined
   return !mayBeRolledBack && !mayBeDeleted ? { ...clipped, newestLeast: first } : undefined
 }

@@ -110,7 +110,10 @@ describe('a restore whose topics were all deleted, while its progress is still o
         await target.restore(append)
         recreate(target, 'audit', 'orders')
         const advice = await adviceOf(target.restore(append), 'RESTORE_REFUSED')
-        assert.match(advice, /set another name for it in restore.topic_mapping and another restore.restore_id/)
+        assert.match(
+          advice,
+          /select only it in restore.topics, set another name for it in restore.topic_mapping, and another restore.restore_id/,
+        )
         const topicMapping = new Map([
           ['audit', 'audit-2'],
           ['orders', 'orders-2'],

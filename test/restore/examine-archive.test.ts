@@ -70,7 +70,7 @@ test('a listing that fails while indexes are read is the error of the restore, a
   assert.deepEqual(unhandled, [])
 })
 
-test('segments that the end of a window goes through are not read, but those of topics that show the times of brokers', async () => {
+test('segments that the end of a window goes through are not read, but those of topics that show the times of brokers, or may', async () => {
   const storage = openMemoryStorage()
   const timed = (baseOffset: bigint, baseTimestamp: bigint) =>
     encodeBatch({ baseOffset, baseTimestamp, maxTimestamp: baseTimestamp, records: [{ value: Buffer.from('v') }] })
@@ -91,11 +91,13 @@ test('segments that the end of a window goes through are not read, but those of 
     const { extents } = await examineArchive(counted, plan, question, never)
     return { plan, topic: topic ?? assert.fail(), extent: extents.get(topic?.name ?? '') }
   }
-  const { plan, topic, extent } = await examine({})
+  const { plan, topic, extent } = await examine({ 'message.timestamp.type': 'CreateTime' })
   assert.deepEqual([extent?.oldest, extent?.newest, extent?.newestLeast, reads], [1000n, 7999n, 1000n, 0])
   const exact = await readExtent(counted, plan, topic, question, never)
   assert.deepEqual([exact.oldest, exact.newest, exact.newestLeast], [1000n, 5000n, undefined])
   assert.ok(reads > 0)
-  const ofBroker = await examine({ 'message.timestamp.type': 'LogAppendTime' })
-  assert.deepEqual([ofBroker.extent?.newest, ofBroker.extent?.newestLeast], [5000n, undefined])
+  for (const configs of [{ 'message.timestamp.type': 'LogAppendTime' }, {}]) {
+    const read = await examine(configs)
+    assert.deepEqual([read.extent?.newest, read.extent?.newestLeast], [5000n, undefined])
+  }
 })

@@ -67,7 +67,7 @@ describe('a job that appends and was changed', () => {
         refusal,
         /^topic orders: restore (\w+) of this backup is not complete and may have written records to it \(orders\/0, orders\/1\)/,
       )
-      assert.match(refusal, new RegExp(`undo the changes of the job to complete restore ${first.restoreId};`))
+      assert.match(refusal, new RegExp(`undo the changes of the job to complete restore ${first.restoreId} first;`))
       assert.deepEqual([countOf(target), target.groups.has(restoreGroup(changed.restoreId))], [20, false])
       assert.equal((await target.restore(first)).wasComplete, false)
       assert.equal(countOf(target), 20)

@@ -108,6 +108,8 @@ describe('the times of what is restored', () => {
     assert.deepEqual(await roughly({ end: 405_000n }, { start: 25n }), [305_000n, 404_000n, undefined])
     const exactly = [100_000n, 309_000n, undefined]
     assert.deepEqual(await roughly({ end: 399_000n }, { more: { aborted_records: 1 } }), exactly)
+    const gap = { from: 15n, to: 20n, reason: 'retention' as const, found_at: '' }
+    assert.deepEqual(await roughly({ end: 399_000n }, { more: { gaps: [gap] } }), exactly)
     const cutLog = { start: 21n, lists: halves().slice(1), more: { start_offset: 21n } }
     assert.deepEqual(await roughly({ end: 399_000n }, cutLog), [301_000n, 309_000n, undefined])
   })
