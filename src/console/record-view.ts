@@ -1,6 +1,6 @@
 import type { FoundRecord } from '../inspect/read-records.ts'
 import type { SchemaDecoder } from '../inspect/schema-decoder.ts'
-import { type PartLimits, type PartView, rowLimits, viewHeader, viewPart } from './show-part.ts'
+import { type HeaderView, type PartLimits, type PartView, rowLimits, viewHeader, viewPart } from './show-part.ts'
 
 export interface RecordView {
   partition: number
@@ -10,7 +10,7 @@ export interface RecordView {
   key: PartView
   value: PartView
   /** The first of them. */
-  headers: readonly { name: string; value: PartView | null }[]
+  headers: readonly { name: string; value: HeaderView | null }[]
   headerCount: number
 }
 

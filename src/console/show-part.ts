@@ -17,6 +17,13 @@ export interface PartView {
   reason?: string
 }
 
+export interface HeaderView extends PartView {
+  /** The stored bytes of a decoded one, which conditions compare. */
+  hex?: Pick<PartView, 'text' | 'isCut'>
+}
+
+const MAX_HEX_CHARS = 64
+
 export interface PartLimits {
   /** Of the shown text, in characters. */
   maxChars: number
@@ -43,8 +50,10 @@ export function viewPart(
 }
 
 /** The value of a header; likewise. */
-export function viewHeader([name, bytes]: [string, Buffer | null], decoder: SchemaDecoder): PartView | null {
-  return bytes && viewDecoded(bytes, () => decoder.decodeHeader(name, bytes), rowLimits)
+export function viewHeader([name, bytes]: [string, Buffer | null], decoder: SchemaDecoder): HeaderView | null {
+  if (bytes === null) return null
+  const view = viewDecoded(bytes, () => decoder.decodeHeader(name, bytes), rowLimits)
+  return view.schema ? { ...view, hex: cut(bytes.toString('hex'), MAX_HEX_CHARS) } : view
 }
 
 function viewDecoded(bytes: Buffer, decode: () => Decoded, limits: PartLimits): PartView {

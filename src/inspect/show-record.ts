@@ -24,6 +24,8 @@ export interface ShownPart {
 export interface ShownHeader {
   name: string
   part: ShownPart
+  /** The stored bytes of a decoded one, which conditions compare. */
+  hex?: string
 }
 
 export function showPart(
@@ -40,7 +42,10 @@ export function showPart(
 
 /** The decoder must be prepared for them. */
 export function showHeaders({ headers }: Pick<FoundRecord, 'headers'>, decoder: SchemaDecoder): ShownHeader[] {
-  return headers.map(([name, bytes]) => ({ name, part: showDecoded(decoder.decodeHeader(name, bytes)) }))
+  return headers.map(([name, bytes]) => {
+    const part = showDecoded(decoder.decodeHeader(name, bytes))
+    return { name, part, ...(part.schema && bytes && { hex: bytes.toString('hex') }) }
+  })
 }
 
 function showDecoded(decoded: Decoded): ShownPart {
@@ -88,7 +93,11 @@ export function recordDocument(
 }
 
 export function headerDocuments(headers: readonly ShownHeader[]): object[] {
-  return headers.map(({ name, part }) => ({ name, ...partDocument('value', part) }))
+  return headers.map(({ name, part, hex }) => ({
+    name,
+    ...partDocument('value', part),
+    ...(hex !== undefined && { value_hex: hex }),
+  }))
 }
 
 function partDocument(name: string, { encoding, value, schema, reason }: ShownPart): object {

@@ -126,7 +126,7 @@ describe('search', () => {
       )
     const damaged = await withTally({ damage: 'v1.json is missing' })
     assert.equal(damaged.code, 3)
-    assert.match(damaged.err, /schemas cannot be read were searched as they are stored: v1\.json is missing/)
+    assert.match(damaged.err, /schemas cannot be read were taken as they are stored: v1\.json is missing/)
     const raw = await withTally({ notDecoded: 5 })
     assert.equal(raw.code, 6)
     assert.match(raw.err, /none of 7 records meets the conditions; 5 values could not be decoded/)

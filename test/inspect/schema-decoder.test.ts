@@ -193,6 +193,7 @@ test('headers are decoded by the schemas that they name, and all others shown as
   const shown = { key: none, value: none, headers: showHeaders(record, decoder) }
   const document = recordDocument(record, shown) as { headers: Record<string, unknown>[] }
   const schema = { id: 2, subject: 'orders-value', version: 1, type: 'AVRO' }
+  const hexOf = (wanted: string) => headers.find(([name]) => name === wanted)?.[1]?.toString('hex')
   const [wrong, ...rest] = document.headers.filter(({ name }) => name === 'wrong')
   assert.deepEqual(rest, [])
   assert.match(String(wrong?.value_not_decoded), /schema ID 2 \(orders-value version 1\) does not fit: /)
@@ -202,9 +203,10 @@ test('headers are decoded by the schemas that they name, and all others shown as
       {
         ...{ name: 'json', value: { id: 12345678901234567890n } },
         value_schema: { id: 3, subject: 'events-value', version: 1, type: 'JSON' },
+        value_hex: hexOf('json'),
       },
-      { name: 'avro', value: { by: { name: 'Ann' } }, value_schema: schema },
-      { name: 'guid', value: { by: { name: 'Ann' } }, value_schema: schema },
+      { name: 'avro', value: { by: { name: 'Ann' } }, value_schema: schema, value_hex: hexOf('avro') },
+      { name: 'guid', value: { by: { name: 'Ann' } }, value_schema: schema, value_hex: hexOf('guid') },
       { name: 'text', value: 't-1' },
       { name: 'null', value: null },
       { name: 'number', value: number.toString('hex'), value_encoding: 'hex' },

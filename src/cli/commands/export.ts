@@ -44,7 +44,7 @@ export async function run(session: Session): Promise<number> {
 /** What is exported is complete; what was left out by a condition on a field may not be. */
 function judge({ damage }: Tally): number {
   if (damage === undefined) return 0
-  const message = `keys and values whose schemas cannot be read were exported as they are stored: ${damage}`
+  const message = `keys, values or headers whose schemas cannot be read were exported as they are stored: ${damage}`
   throw new KafkaBackupError('ARCHIVE_DAMAGED', message)
 }
 

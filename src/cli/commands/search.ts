@@ -53,7 +53,7 @@ export async function run(session: Session): Promise<number> {
 function judge(tally: Tally, requireMatch: boolean): number {
   const { matched, searched } = totalsOf(tally)
   if (tally.damage !== undefined) {
-    const message = `values whose schemas cannot be read were searched as they are stored: ${tally.damage}`
+    const message = `values or headers whose schemas cannot be read were taken as they are stored: ${tally.damage}`
     throw new KafkaBackupError('ARCHIVE_DAMAGED', message)
   }
   if (matched > 0 || !requireMatch) return 0

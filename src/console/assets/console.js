@@ -59,12 +59,11 @@ async function replaceMain(address) {
   return true
 }
 
-/** A form that is being filled in is left alone. */
+/** A form that is being filled in, or text that is selected, is left alone. */
 function isTyping() {
-  const active = document.activeElement
-  return (
-    active instanceof HTMLInputElement || active instanceof HTMLTextAreaElement || active instanceof HTMLSelectElement
-  )
+  const isFilled = [...document.querySelectorAll('input, textarea')].some(one => one.value !== one.defaultValue)
+  const isSelected = getSelection()?.isCollapsed === false
+  return isFilled || isSelected || document.activeElement?.matches('form *, input, textarea, select')
 }
 
 /** The focused element by its link, as others may come before it. */

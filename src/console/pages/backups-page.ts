@@ -100,6 +100,6 @@ function showState(row: BackupRow): Html {
     html` ${badge('warn', plural(state.staleTopics, 'topic'))} <small>may hold deleted keys</small>`
   const damaged =
     state.damagedObjects > 0 &&
-    html` ${badge('warn', plural(state.damagedObjects, 'damaged object'))} <small>others are read instead</small>`
+    html` ${badge('warn', plural(state.damagedObjects, 'damaged object'))} <small>older objects are read instead</small>`
   return html`${badge(state.complete ? 'good' : 'warn', stateWord(row))}${state.encrypted && html` ${badge('plain', 'encrypted')}`}${damaged}${stale}`
 }

@@ -10,7 +10,7 @@ const fields: readonly (readonly [name: string, label: string, hint: string])[] 
   ['key', 'Key', ''],
   ['text', 'Value contains', ''],
   ['where', 'Field of the value', 'customer.id=42'],
-  ['header', 'Header', 'name or name=value'],
+  ['header', 'Header', 'name, or name=stored text or hex'],
   ['since', 'From time (UTC)', '2026-01-31T08:00:00Z'],
   ['until', 'Before time (UTC)', '2026-01-31T09:00:00Z'],
   ['from', 'From offset', ''],

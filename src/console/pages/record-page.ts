@@ -6,7 +6,7 @@ import { type RecordPlace, rawLink, recordLink, recordsLink, subjectLink, topicL
 import type { PageRequest } from '../page-request.ts'
 import { MAX_RAW_BYTES, type OneRecord, readRecord } from '../read-record.ts'
 import type { RecordView } from '../record-view.ts'
-import { hexDump, type PartView, recordLimits } from '../show-part.ts'
+import { type HeaderView, hexDump, type PartView, recordLimits } from '../show-part.ts'
 import { highlightJson } from './highlight.ts'
 import { showPage } from './layout.ts'
 import { type Column, showTable } from './table.ts'
@@ -76,6 +76,12 @@ const MAX_DUMP_BYTES = 4096
 
 type Header = RecordView['headers'][number]
 
+function describeHeader({ reason, schema, hex }: HeaderView): Html {
+  if (reason !== undefined) return html` <small>not decoded: ${reason}</small>`
+  if (!schema || !hex) return nothing
+  return html` <small>${schema.subject} version ${schema.version}; stored as <code>${hex.text}${hex.isCut && '…'}</code></small>`
+}
+
 const headerColumns: readonly Column<Header>[] = [
   { key: 'name', title: 'Name', order: one => one.name, cell: one => html`<code>${one.name}</code>` },
   {
@@ -83,7 +89,7 @@ const headerColumns: readonly Column<Header>[] = [
     cell: ({ value }) =>
       value === null
         ? html`<span class="none">null</span>`
-        : html`<code class="${value.form}">${value.text}${value.isCut && '…'}</code>${value.reason !== undefined && html` <small>not decoded: ${value.reason}</small>`}`,
+        : html`<code class="${value.form}">${value.text}${value.isCut && '…'}</code>${describeHeader(value)}`,
   },
   {
     key: 'bytes',
