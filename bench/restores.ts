@@ -96,7 +96,7 @@ export class Restores {
 
   /**
    * Up to a point in time near the end and in the middle, and a window with a begin, too, against a restore of everything, taking turns.
-   * An end is told by the headers of batches before it; those behind it, and all of them for a begin, have to be opened, since only
+   * The headers of batches show that they lie before an end; those behind it, and all of them for a begin, have to be opened, since only
    * their records tell their earliest time.
    */
   async withWindow(topic: string): Promise<Row[]> {

@@ -103,7 +103,7 @@ for (const [what, logFrom] of [
     assert.deepEqual([await count(asOf('01:59:59')), await count(asOf('02:00:00'))], [2, 4])
     assert.deepEqual((await read(storage, { generation: 2, newest: 1 })).found, ['3'])
     assert.equal(await count({ generation: 2, text: 'value' }), 4)
-    assert.equal(await count({ generation: 2, key: 'nobody' }), 0)
+    assert.equal(await count({ generation: 2, key: 'absent' }), 0)
     assert.equal(await count({ generation: 2, headers: [{ name: 'trace' }] }), 0)
     await assert.rejects(count(asOf('00:59:59')), { code: 'GENERATION_NOT_FOUND' })
     await assert.rejects(count({ generation: 9 }), { code: 'GENERATION_NOT_FOUND' })

@@ -116,6 +116,20 @@ async function commitCheckpoint(world: World): Promise<void> {
   await world.prune({ graceMs: 100 * HOUR })
 }
 
+/** Copies of the world in which one of two objects, the other, or both are gone or have other bytes. */
+export function* damageEach(intact: World, one: string, other: string): Generator<{ world: World; keys: string[] }> {
+  for (const keys of [[one], [other], [one, other]]) {
+    for (const bytes of [undefined, Buffer.from('other bytes')]) {
+      const world = intact.clone()
+      for (const key of keys) {
+        if (bytes) world.storage.objects.set(key, bytes)
+        else world.storage.objects.delete(key)
+      }
+      yield { world, keys }
+    }
+  }
+}
+
 /** The key of the checkpoint that a generation of the backup `a` names. */
 export async function checkpointOf(world: World, generation: number): Promise<string> {
   return (await readCommit(world.storage, 'a', generation, never)).commit.checkpoint?.key ?? assert.fail()

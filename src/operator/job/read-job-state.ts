@@ -119,7 +119,7 @@ function isSuccessUnseen({ status = {} }: Job, attempts: readonly Attempt[], sin
 
 const MAX_LAG_MS = 30_000
 
-/** Whether a pod may have changed something without a word of it. One that succeeds reports what those before it have done. */
+/** Whether a pod may have changed something and reported nothing. One that succeeds reports what those before it have done. */
 function isUnreported(job: Job, attempts: readonly Attempt[]): boolean {
   const { succeeded = 0, failed = 0 } = job.status ?? {}
   if (isTrue(job, 'Complete')) return !attempts.some(({ ended }) => ended?.isSuccess && ended.result !== undefined)

@@ -25,7 +25,7 @@ export interface DeletedJob {
 
 /**
  * Jobs that a user has deleted, and whose pods have not ended yet. `kubectl delete job` removes the Job at once, and its pods later: until
- * then they write, and hold the lease of the backup. Only Jobs count that the API server was asked for: a cache may miss one.
+ * then they write, and hold the lease of the backup. Of active runs only those count whose Job the API server was asked for: a cache may miss one.
  */
 export function deletedJobs(
   resource: Resource,

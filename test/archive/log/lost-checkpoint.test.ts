@@ -10,7 +10,7 @@ import { readCommit } from '../../../src/archive/log/read-commit.ts'
 import { planRepair } from '../../../src/archive/repair.ts'
 import { openSelected } from '../../../src/archive/select-generation.ts'
 import { verifyBackup } from '../../../src/archive/verify.ts'
-import { checkpointOf, grownLog, LogRun, readAllGenerations } from '../../retention/log-world.ts'
+import { checkpointOf, damageEach, grownLog, LogRun, readAllGenerations } from '../../retention/log-world.ts'
 import { HOUR, type World } from '../../retention/world.ts'
 import { never } from '../sample-archive.ts'
 
@@ -29,21 +29,14 @@ test('every generation that names a damaged checkpoint is read from an older one
   const intact = await grownLog(13, 12, 3)
   const records = await readAllGenerations(intact.storage, 'a')
   const [older, newer] = [await checkpointOf(intact, 20), await checkpointOf(intact, 29)]
-  for (const keys of [[older], [newer], [older, newer]]) {
-    for (const bytes of [undefined, Buffer.from('other bytes')]) {
-      const world = intact.clone()
-      for (const key of keys) {
-        if (bytes) world.storage.objects.set(key, bytes)
-        else world.storage.objects.delete(key)
-      }
-      assert.deepEqual(await readAllGenerations(world.storage, 'a'), records)
-      const { lost } = await openGeneration(world.storage, 'a', 29, never)
-      const expected = keys.includes(newer) ? keys.toReversed() : []
-      assert.deepEqual(
-        lost.map(({ details }) => details.key),
-        expected,
-      )
-    }
+  for (const { world, keys } of damageEach(intact, older, newer)) {
+    assert.deepEqual(await readAllGenerations(world.storage, 'a'), records)
+    const { lost } = await openGeneration(world.storage, 'a', 29, never)
+    const expected = keys.includes(newer) ? keys.toReversed() : []
+    assert.deepEqual(
+      lost.map(({ details }) => details.key),
+      expected,
+    )
   }
 })
 

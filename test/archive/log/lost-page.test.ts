@@ -9,7 +9,7 @@ import { planRepair } from '../../../src/archive/repair.ts'
 import { openSelected } from '../../../src/archive/select-generation.ts'
 import { verifyBackup } from '../../../src/archive/verify.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
-import { grownLog, LogRun, readAllGenerations } from '../../retention/log-world.ts'
+import { damageEach, grownLog, LogRun, readAllGenerations } from '../../retention/log-world.ts'
 import { HOUR, type World } from '../../retention/world.ts'
 import { never } from '../sample-archive.ts'
 
@@ -42,22 +42,15 @@ test('every generation whose checkpoint has a damaged page is read from an older
   const intact = await grownLog(13, 12, 3)
   const records = await readAllGenerations(intact.storage, 'a')
   const [older, newer] = [await pageOf(intact, 20), await pageOf(intact, 29)]
-  for (const keys of [[older], [newer], [older, newer]]) {
-    for (const bytes of [undefined, Buffer.from('other bytes')]) {
-      const world = intact.clone()
-      for (const key of keys) {
-        if (bytes) world.storage.objects.set(key, bytes)
-        else world.storage.objects.delete(key)
-      }
-      assert.deepEqual(await readAllGenerations(world.storage, 'a'), records)
-      const manifest = await openSelected(world.storage, 'a', { generation: 29 }, never)
-      await readLists(manifest)
-      const expected = keys.includes(newer) ? keys.toReversed() : []
-      assert.deepEqual(
-        manifest.avoided?.map(({ key }) => key),
-        expected,
-      )
-    }
+  for (const { world, keys } of damageEach(intact, older, newer)) {
+    assert.deepEqual(await readAllGenerations(world.storage, 'a'), records)
+    const manifest = await openSelected(world.storage, 'a', { generation: 29 }, never)
+    await readLists(manifest)
+    const expected = keys.includes(newer) ? keys.toReversed() : []
+    assert.deepEqual(
+      manifest.avoided?.map(({ key }) => key),
+      expected,
+    )
   }
 })
 
