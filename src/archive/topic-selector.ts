@@ -29,10 +29,11 @@ export function parseSelector(text: string): TopicSelector {
 }
 
 /** Pure. The topics of a backup that a selector means: one for each name, or several where its ID is not exact enough. */
-export function selectBy(selector: TopicSelector, topics: readonly ManifestTopic[]): ManifestTopic[] {
-  const matches = compileGlob(selector.name)
-  const named = [...Map.groupBy(topics, ({ name }) => name)].filter(([name]) => matches(name))
-  return named.flatMap(([, incarnations]) => pick(selector.which, incarnations))
+export function selectBy({ name, which }: TopicSelector, topics: readonly ManifestTopic[]): ManifestTopic[] {
+  const isNamed = compileGlob(name)
+  // Others are not grouped: a job may name thousands of topics one by one.
+  const named = topics.filter(topic => isNamed(topic.name))
+  return [...Map.groupBy(named, topic => topic.name).values()].flatMap(incarnations => pick(which, incarnations))
 }
 
 /** Pure. What is wrong with a selector that names one topic, in words; undefined where it means exactly one. */

@@ -1,6 +1,7 @@
 import { findAsOf } from '../archive/select-generation.ts'
 import { KafkaBackupError, usageError } from '../errors.ts'
 import { formatUtc } from '../lib/clock.ts'
+import { isPattern } from '../lib/glob.ts'
 import type { ArchiveReader, OpenedBackup } from './archive-reader.ts'
 import { textIn, timeIn } from './page-request.ts'
 import type { RestoreChoice } from './restore-plan.ts'
@@ -28,21 +29,31 @@ export async function chooseState(
 
 /** Pure. */
 export function readChoice(query: URLSearchParams): RestoreChoice {
-  const list = (name: string) => (textIn(query, name) ?? '').split(/[\s,]+/).filter(one => one !== '')
-  const include = list('include')
+  const list = (name: string) => [...new Set((textIn(query, name) ?? '').split(/[\s,]+/))].filter(one => one !== '')
+  const [include, exclude, renames] = [list('include'), list('exclude'), list('rename').map(readRename)]
+  refuseManyPatterns([...include, ...exclude, ...renames.map(([from]) => from)])
   const time = (name: string) => {
     const ms = timeIn(query, name)
     return ms === undefined ? undefined : formatUtc(ms)
   }
   return {
     include: include.length === 0 ? ['*'] : include,
-    exclude: list('exclude'),
-    mapping: new Map(list('rename').map(readRename)),
+    exclude,
+    mapping: new Map(renames),
     servers: list('servers'),
     asOf: time('as-of'),
     windowStart: time('start'),
     windowEnd: time('end'),
   }
+}
+
+/** Each is compared with every topic of the backup, and nothing else is answered meanwhile. */
+const MAX_PATTERNS = 100
+
+function refuseManyPatterns(selectors: readonly string[]): void {
+  const count = selectors.filter(one => isPattern(one) || one.includes('@')).length
+  if (count <= MAX_PATTERNS) return
+  throw usageError(`${count} patterns and incarnations are more than the ${MAX_PATTERNS} that this page takes`)
 }
 
 function readRename(text: string): [string, string] {

@@ -56,24 +56,19 @@ export function planTopics({ topics }: Pick<Manifest, 'topics'>, choice: Restore
   const selected = [...new Set(matched)].filter(
     topic => !excluded.has(topic) && (!isOwn(topic) || named.has(topic.name)),
   )
+  const targets = targetsOf(topics, choice.mapping)
   const planned = selected.map(topic => ({
     ...{ topic, label: labelOf(topic, topics) },
-    target: renamedTo(topic, topics, choice.mapping) ?? topic.name,
+    target: targets.get(topic) ?? choice.mapping.get(topic.name) ?? topic.name,
   }))
   const faults = [...selectors, ...excluding.filter(isExact)].flatMap(one => findFault(one, topics) ?? [])
   return { topics: planned, problems: [...faults, ...findProblems(planned, topics, choice)] }
 }
 
-/** What is said of an incarnation goes before what is said of its name. */
-function renamedTo(
-  topic: ManifestTopic,
-  topics: readonly ManifestTopic[],
-  mapping: RestoreChoice['mapping'],
-): string | undefined {
-  const exact = [...mapping.keys()].find(
-    key => key.includes('@') && selectBy(parseSelector(key), topics).includes(topic),
-  )
-  return mapping.get(exact ?? topic.name)
+/** What is said of an incarnation, which goes before what is said of its name; the first counts. */
+function targetsOf(topics: readonly ManifestTopic[], mapping: RestoreChoice['mapping']): Map<ManifestTopic, string> {
+  const exact = [...mapping].filter(([key]) => key.includes('@')).reverse()
+  return new Map(exact.flatMap(([key, to]) => selectBy(parseSelector(key), topics).map(topic => [topic, to] as const)))
 }
 
 function findProblems(
@@ -81,9 +76,9 @@ function findProblems(
   topics: readonly ManifestTopic[],
   { mapping }: RestoreChoice,
 ): string[] {
-  const isUsed = (key: string) =>
-    selectBy(parseSelector(key), topics).some(one => planned.some(({ topic }) => topic === one)) ||
-    planned.some(({ topic }) => topic.name === key)
+  const taken = new Set(planned.map(({ topic }) => topic))
+  const names = new Set(planned.map(({ topic }) => topic.name))
+  const isUsed = (key: string) => names.has(key) || selectBy(parseSelector(key), topics).some(one => taken.has(one))
   const twice = [...Map.groupBy(planned, ({ target }) => target)].filter(([, all]) => all.length > 1)
   return [
     ...(planned.length === 0 ? ['No topic of the backup is selected.'] : []),

@@ -4,7 +4,7 @@ export function isPattern(text: string): boolean {
 }
 
 export function compileGlob(pattern: string): (name: string) => boolean {
-  return name => matchesGlob(pattern, name)
+  return isPattern(pattern) ? name => matchesGlob(pattern, name) : name => name === pattern
 }
 
 /**

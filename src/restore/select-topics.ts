@@ -124,9 +124,12 @@ export function optionsFor(topic: ManifestTopic, { topics }: Manifest, options: 
   }
 }
 
+/** Only names that fit are compared with others: it is asked for each key and each topic. */
 function isOwnKey(key: string, topic: ManifestTopic, topics: readonly ManifestTopic[]): boolean {
+  if (!key.includes('@')) return false
   const selector = parseSelector(key)
-  return selector.which !== undefined && selectBy(selector, topics).includes(topic)
+  if (!compileGlob(selector.name)(topic.name)) return false
+  return selectBy({ ...selector, name: topic.name }, topics).includes(topic)
 }
 
 /** Pure. A mistyped name would restore the topic to the wrong name. */

@@ -50,6 +50,30 @@ test('reports what is not possible', () => {
   assert.equal(choose('as-of=2026-01-02 03:04').asOf, '2026-01-02T03:04:00.000Z')
 })
 
+test('other names for incarnations are found at once, though the backup has thousands of topics', () => {
+  const many = Array.from({ length: 3000 }, (_, at) => topicOf(`topic-${at}`, [], { id: String(at).padStart(32, '0') }))
+  const renames = Array.from({ length: 20 }, (_, at) => `topic-${at}@${String(at).padStart(32, '0')}=new-${at}`)
+  const startMs = performance.now()
+  const { topics: planned, problems } = planTopics({ topics: many }, choose(`rename=${renames.join()}`))
+  assert.ok(performance.now() - startMs < 10_000, `${performance.now() - startMs} ms`)
+  assert.deepEqual(problems, [])
+  assert.deepEqual(
+    [0, 19, 20].map(at => planned[at]?.target),
+    ['new-0', 'new-19', 'topic-20'],
+  )
+})
+
+test('takes as many names as an address has room for, but not as many patterns', () => {
+  const list = (form: (at: number) => string) => Array.from({ length: 101 }, (_, at) => form(at)).join()
+  assert.equal(choose(`include=${list(at => `topic-${at}`)}`).include.length, 101)
+  for (const query of [
+    `include=${list(at => `${at}*`)}`,
+    `exclude=${list(at => `t@${at}`)}`,
+    `rename=${list(at => `*${at}=x`)}`,
+  ])
+    assert.throws(() => choose(query), { code: 'USAGE', message: /101 patterns and incarnations are more than/ })
+})
+
 /** Every kind of location, with the storage that the job file must have. */
 const locations: readonly (readonly [string, object])[] = [
   ['/backups', { backend: 'filesystem', path: '/backups' }],

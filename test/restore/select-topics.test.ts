@@ -32,6 +32,20 @@ const plan = (include: string[], options: Parameters<typeof plainOptions>[0] = {
 const labels = (include: string[], exclude: string[] = []) =>
   plan(include, { topics: { include, exclude } }).topics.map(({ label, source }) => [label, source.partitions.length])
 
+test('settings of incarnations are found at once in a backup of thousands of topics', () => {
+  const many = Array.from({ length: 2000 }, (_, at) => sampleTopic(`t${at}`, 1, { id: String(at).padStart(32, '0') }))
+  const topicMapping = new Map(
+    Array.from({ length: 20 }, (_, at) => [`t${at}@${String(at).padStart(32, '0')}`, `n${at}`]),
+  )
+  const startMs = performance.now()
+  const planned = planRestore(manifestOf(many), plainOptions({ topicMapping }))
+  assert.ok(performance.now() - startMs < 10_000, `${performance.now() - startMs} ms`)
+  assert.deepEqual(
+    [0, 19, 20].map(at => planned.topics.find(({ source }) => source.name === `t${at}`)?.name),
+    ['n0', 'n19', 't20'],
+  )
+})
+
 describe('the selection of incarnations', () => {
   for (const [what, include, expected] of [
     ['takes the newest by the plain name', ['a'], [['a', 4]]],
