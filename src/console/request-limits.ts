@@ -1,3 +1,4 @@
+import { untilAborted } from '../lib/abort.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Semaphore } from '../lib/semaphore.ts'
 
@@ -46,16 +47,23 @@ export class RequestLimits {
     const over = new AbortController()
     const cancel = this.#clock.after(requestMs, () => over.abort(new OutOfTime(requestMs)))
     const signal = AbortSignal.any([left, over.signal])
+    // A file system that does not answer keeps the turn, but not the client.
+    const working = this.#inTurn(() => work(signal), signal).finally(() => {
+      this.#requests--
+    })
     try {
-      const release = await this.#turns.acquire(signal)
-      try {
-        return await work(signal)
-      } finally {
-        release()
-      }
+      return await untilAborted(working, signal)
     } finally {
       cancel()
-      this.#requests--
+    }
+  }
+
+  async #inTurn<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const release = await this.#turns.acquire(signal)
+    try {
+      return await work()
+    } finally {
+      release()
     }
   }
 }

@@ -278,6 +278,17 @@ describe('limits', () => {
     assert.match(text, /took longer than/)
   })
 
+  test('a storage that neither answers nor stops gets 504 likewise, and no more requests than may be at once', async () => {
+    let asked = 0
+    const hung = slow(() => {
+      asked++
+      return new Promise(() => {})
+    })
+    const server = await open(hung, { requestMs: 50, atOnce: 2, waiting: 2 })
+    for (let at = 0; at < 4; at++) assert.equal((await get(server.url, `/at/0/${at}`)).status, 504)
+    assert.equal(asked, 2)
+  })
+
   test('more requests than may wait end with 503, and others still get their turn', async () => {
     let release = () => {}
     const gate = new Promise<void>(resolve => {
