@@ -157,6 +157,9 @@ describe('the endpoint', () => {
     const given = { bucket: 'b', endpoint: 'https://h' }
     assert.deepEqual(resolveGcsOptions(given, env), given)
     assert.deepEqual(resolveGcsOptions({ bucket: 'b' }, {}), { bucket: 'b' })
+    assert.throws(() => resolveGcsOptions({ bucket: 'b' }, { STORAGE_EMULATOR_HOST: 'user:pw@localhost:4443' }), {
+      message: 'STORAGE_EMULATOR_HOST contains more than an address',
+    })
   })
 })
 

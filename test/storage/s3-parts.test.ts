@@ -151,6 +151,20 @@ describe('region and endpoint', () => {
     assert.deepEqual(resolveS3Options(given, { ...env, AWS_ENDPOINT_URL_S3: 'https://s3' }), given)
   })
 
+  test('an endpoint of the environment with a login is refused, because the location is shown', () => {
+    for (const endpoint of ['https://user:pw@minio', 'user:pw@minio:9000', 'https://minio?key=pw']) {
+      for (const variable of ['AWS_ENDPOINT_URL', 'AWS_ENDPOINT_URL_S3']) {
+        assert.throws(
+          () => resolveS3Options(bucket, { [variable]: endpoint }),
+          ({ code, message, help }) =>
+            code === 'LOCATION_INVALID' &&
+            message === `${variable} contains more than an address` &&
+            !help.includes('pw'),
+        )
+      }
+    }
+  })
+
   test('at AWS the bucket stands in the host name and the region is asked for', () => {
     assert.deepEqual(resolveS3Options(bucket, {}), { ...bucket, pathStyle: false })
   })

@@ -1,5 +1,6 @@
 import { KafkaBackupError } from '../../errors.ts'
 import { parsePrefix } from '../key.ts'
+import type { Environment } from './agents.ts'
 
 /** What is specific to the addresses of one store. */
 export interface AddressKind {
@@ -59,6 +60,16 @@ export function parseEndpoint(text: string, kind: AddressKind): string {
     throw invalidAddress(kind, 'has an `endpoint` with credentials', kind.credentials)
   }
   return text.replace(/\/+$/, '')
+}
+
+/** The first of these variables that is set. It is shown as part of the location, so it must contain no login. */
+export function endpointIn(env: Environment, variables: readonly string[], kind: AddressKind): string | undefined {
+  const variable = variables.find(one => env[one])
+  const endpoint = variable === undefined ? undefined : env[variable]
+  if (!endpoint || !/[@?#]/.test(endpoint)) return endpoint
+  throw new KafkaBackupError('LOCATION_INVALID', `${variable} contains more than an address`, {
+    help: `It takes no credentials. ${kind.credentials}`,
+  })
 }
 
 export function parseFlag(name: string, value: string, kind: AddressKind): boolean {

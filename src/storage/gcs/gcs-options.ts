@@ -1,6 +1,7 @@
 import { GCS_BUCKET_PATTERN } from '../../lib/name-patterns.ts'
 import {
   type AddressKind,
+  endpointIn,
   formatAddress,
   formatFileSetting,
   invalidAddress,
@@ -37,8 +38,9 @@ export const gcsDefaults = {
 
 /** Adds the emulator of the environment if the options have no endpoint. */
 export function resolveGcsOptions(options: GcsOptions, env: Environment = process.env): GcsOptions {
-  const emulator = env.STORAGE_EMULATOR_HOST
-  if (options.endpoint !== undefined || !emulator) return options
+  if (options.endpoint !== undefined) return options
+  const emulator = endpointIn(env, ['STORAGE_EMULATOR_HOST'], address)
+  if (emulator === undefined) return options
   const endpoint = /^https?:\/\//i.test(emulator) ? emulator : `http://${emulator}`
   return { anonymous: true, ...options, endpoint: endpoint.replace(/\/+$/, '') }
 }

@@ -1,6 +1,7 @@
 import { S3_BUCKET_PATTERN } from '../../lib/name-patterns.ts'
 import {
   type AddressKind,
+  endpointIn,
   formatAddress,
   formatFileSetting,
   parseAddress,
@@ -40,7 +41,7 @@ export const s3Defaults = {
 
 /** Adds region and endpoint of the AWS environment where the options have none. */
 export function resolveS3Options(options: S3Options, env: Environment = process.env): S3Options {
-  const endpoint = options.endpoint ?? (env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL || undefined)
+  const endpoint = options.endpoint ?? endpointIn(env, ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'], address)
   // Other stores have no regions or accept any; the signature needs one.
   const region =
     options.region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION || (endpoint === undefined ? undefined : 'us-east-1'))
