@@ -50,6 +50,9 @@ interface ReadBudget {
 }
 const defaultBudget: ReadBudget = { maxBytes: 1 << 30, maxMs: 8000 }
 
+/** How long one request works before others have their turn. */
+const TURN_MS = 20
+
 /** The shown text of all records. */
 const MAX_SHOWN_CHARS = 2 << 20
 
@@ -78,8 +81,11 @@ class Scan {
   readonly #budget: ReadBudget
   readonly #deadline: number
   readonly #result: FoundRecords = { records: [], isStopped: false, searched: 0, bytes: 0 }
-  /** Where reading would continue. */
+  /** Where reading would continue, and where it began. */
   #reached = { partition: 0, offset: 0n }
+  #begin: { partition: number; offset: bigint } | undefined
+  /** Until then, others wait. */
+  #turnEndMs: number
   #chars = 0
   /** Whether the budget ends the reading. */
   #isBound = true
@@ -93,7 +99,8 @@ class Scan {
     this.#decoder = new SchemaDecoder(new StoredSchemas(this.#storage, backup.manifest))
     this.#matcher = new RecordMatcher(query, 'auto', this.#decoder)
     this.#budget = budget
-    this.#deadline = clock.monotonic() + budget.maxMs
+    this.#turnEndMs = clock.monotonic() + TURN_MS
+    this.#deadline = this.#turnEndMs - TURN_MS + budget.maxMs
   }
 
   async run(): Promise<FoundRecords> {
@@ -114,6 +121,8 @@ class Scan {
       const start = (at === 0 ? this.#query.resumeAt : undefined) ?? this.#query.from
       const extent = this.#extent({ start })
       this.#reached = { partition: partition.partition, offset: start ?? partition.start_offset }
+      this.#begin ??= { ...this.#reached }
+      this.#spend()
       const source = await this.#open(partition, extent)
       for await (const record of readForward(this.#storage, source, extent, this.#signal)) {
         this.#reached.offset = record.offset
@@ -123,7 +132,6 @@ class Scan {
           this.#result.next = { ...this.#reached }
           return
         }
-        if (this.#result.searched % 64 === 0) this.#spend()
       }
     }
   }
@@ -190,6 +198,10 @@ class Scan {
         return may
       },
       judge: verdict => this.#matcher.judge(verdict),
+      beforeBatch: ({ baseOffset }) => {
+        if (this.#query.before === undefined && baseOffset > this.#reached.offset) this.#reached.offset = baseOffset
+        return this.#takeTurns()
+      },
       // Requests share the cores: each takes one.
       ahead: undefined,
       onSearched: count => {
@@ -210,7 +222,8 @@ class Scan {
     return { offsets, times, withAborted }
   }
 
-  #isWanted(record: FoundRecord): Promise<boolean> {
+  async #isWanted(record: FoundRecord): Promise<boolean> {
+    if (this.#isTurnOver()) await this.#takeTurns()
     return this.#matcher.matches(record, this.#signal)
   }
 
@@ -226,10 +239,28 @@ class Scan {
     return viewRecord(record, this.#decoder, rowLimits, this.#signal)
   }
 
+  /** Unpacking and comparing never wait for anything: other requests would, and a client that has left would not be noticed. */
+  async #takeTurns(): Promise<void> {
+    if (!this.#isTurnOver()) return
+    await new Promise(resolve => setImmediate(resolve))
+    this.#turnEndMs = this.#parts.clock.monotonic() + TURN_MS
+    this.#signal.throwIfAborted()
+    this.#spend()
+  }
+
+  #isTurnOver(): boolean {
+    return this.#parts.clock.monotonic() >= this.#turnEndMs
+  }
+
   #spend(): void {
-    const { maxBytes } = this.#budget
-    if (!this.#isBound) return
-    if (this.#result.bytes > maxBytes || this.#parts.clock.monotonic() > this.#deadline) throw new Stop()
+    if (!this.#isBound || !this.#isFurther()) return
+    if (this.#result.bytes > this.#budget.maxBytes || this.#parts.clock.monotonic() > this.#deadline) throw new Stop()
+  }
+
+  /** Otherwise the next request would read the same again. */
+  #isFurther(): boolean {
+    const { partition, offset } = this.#begin ?? {}
+    return partition !== this.#reached.partition || offset !== this.#reached.offset
   }
 }
 

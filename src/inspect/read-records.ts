@@ -36,6 +36,8 @@ export interface BatchWatch {
   judge(verdict: Verdict): boolean
   /** Whether a record of the extent is certainly not wanted. Without it, all are returned. */
   excludes?(record: KafkaRecord): boolean
+  /** Awaited before each batch that is opened; everything before it was looked at. */
+  beforeBatch?(header: BatchHeader): Promise<void>
   /** Undefined where nothing can be found ahead. */
   ahead: SiftAhead | undefined
   /** So many records of the extent were looked at. */
@@ -207,6 +209,7 @@ async function* openPiece(
     }
     opened += some.length
     for (const { header, opening } of some) {
+      if (watch.beforeBatch) await watch.beforeBatch(header)
       const body = (await opening) ?? openBody(bytes, header)
       // The schemas that records before it have named may be known by now.
       if (!isLeftOut(header, body)) yield* recordsOf(bytes, body, header, source, segment, extent)
