@@ -1,3 +1,4 @@
+import type { OnProgress } from '../observe/progress.ts'
 import type { AvoidedDamage } from './damage.ts'
 import { isCompacted } from './effective-settings.ts'
 import type { ManifestPartition, ManifestTopic } from './manifest.ts'
@@ -57,7 +58,25 @@ function isThere({ start_offset, converted }: ConvertedTopic['partitions'][numbe
   return converted !== undefined && start_offset < converted.end_offset
 }
 
+interface Read {
+  avoided?: readonly AvoidedDamage[] | undefined
+}
+
 /** Pure. Of damaged objects that the reader of a generation did without. */
-export function avoidedWarnings({ avoided = [] }: { avoided?: readonly AvoidedDamage[] | undefined }): string[] {
+export function avoidedWarnings({ avoided = [] }: Read): string[] {
   return avoided.map(({ key, problem }) => `${key}: ${problem}`)
+}
+
+/** Warns of damaged objects that the reader of a generation did without, for one whose report does not name them. */
+export function warnOfAvoided(read: Read, onProgress: OnProgress): void {
+  for (const message of avoidedWarnings(read)) onProgress({ type: 'warning', message })
+}
+
+/** The same when the work has ended, which reads segments: some damage is found only there. */
+export async function warningOfAvoided<T>(read: Read, onProgress: OnProgress, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } finally {
+    warnOfAvoided(read, onProgress)
+  }
 }

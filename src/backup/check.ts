@@ -1,4 +1,5 @@
 import { newestState } from '../archive/catalog.ts'
+import { writerWarnings } from '../archive/log/writer-warnings.ts'
 import { fetchTopicPermissions, probeBroker, type TopicOperation } from '../kafka/permissions.ts'
 import { isPattern } from '../lib/glob.ts'
 import { attempt, type Check, type CheckReport } from '../observe/finding.ts'
@@ -84,9 +85,11 @@ async function checkPlan(
 ): Promise<{ checks: Check[]; warnings: string[] }> {
   let warnings: string[] = []
   const check = await attempt(`backup ${options.backupId}`, 'continue', signal, async () => {
-    const { manifest: previous } = await newestState(storage, options.backupId, signal)
+    const found = await newestState(storage, options.backupId, signal)
+    const { manifest: previous } = found
+    const damage = found.isLog ? await writerWarnings(storage, options.backupId, found, signal) : []
     const { plan } = await prepareRound(options, { cluster, clock }, previous, signal)
-    warnings = [...plan.warnings, ...noticeRereads(plan).map(describeReread)]
+    warnings = [...damage, ...plan.warnings, ...noticeRereads(plan).map(describeReread)]
     return previous ? `continues from generation ${previous.generation}` : 'will be new'
   })
   return { checks: [check], warnings }

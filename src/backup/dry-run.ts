@@ -1,9 +1,10 @@
 import { newestState } from '../archive/catalog.ts'
 import { incarnationKey } from '../archive/incarnation.ts'
+import { writerWarnings } from '../archive/log/writer-warnings.ts'
 import type { Gap } from '../archive/manifest.ts'
 import { fetchPartitionSizes } from '../kafka/partition-sizes.ts'
 import type { BackupOptions } from './backup-options.ts'
-import type { PlannedPartition } from './backup-plan.ts'
+import type { PlannedPartition, PlannedTopic } from './backup-plan.ts'
 import { describeReread, noticeRereads, type RereadNotice } from './reread-notices.ts'
 import { type BackupParts, prepareRound } from './round.ts'
 
@@ -38,14 +39,13 @@ export async function dryRunBackup(
   parts: Pick<BackupParts, 'cluster' | 'storage' | 'clock' | 'readRegistry'>,
   signal: AbortSignal,
 ): Promise<DryRun> {
-  const { manifest: previous } = await newestState(parts.storage, options.backupId, signal)
+  const found = await newestState(parts.storage, options.backupId, signal)
+  const { manifest: previous } = found
+  const damage = found.isLog ? await writerWarnings(parts.storage, options.backupId, found, signal) : []
   const { observed, plan } = await prepareRound(options, parts, previous, signal)
   const current = plan.topics.filter(topic => topic.state === 'current')
-  const sizes = await fetchPartitionSizes(
-    parts.cluster,
-    current.map(topic => topic.name),
-    signal,
-  )
+  const names = current.map(({ name }) => name)
+  const sizes = await fetchPartitionSizes(parts.cluster, names, signal)
   const rereads = noticeRereads(plan)
   const registry = await parts.readRegistry?.(signal)
   const known = new Set(previous?.topics.map(incarnationKey))
@@ -70,14 +70,16 @@ export async function dryRunBackup(
       offsets: topics.reduce((sum, topic) => sum + topic.offsets, 0n),
       bytes: sizes ? topics.reduce((sum, topic) => sum + (topic.bytes ?? 0), 0) : null,
     },
-    gaps: plan.topics.flatMap(topic =>
-      topic.partitions.flatMap(({ durable, newGaps }) =>
-        newGaps.map(({ from, to, reason }) => ({ topic: topic.name, partition: durable.partition, from, to, reason })),
-      ),
-    ),
+    gaps: plan.topics.flatMap(gapsOf),
     ...(registry && { schemas: { subjects: registry.subjects.size, versions: registry.versions.length } }),
     rereads,
-    warnings: [...plan.warnings, ...(plan.notes ?? []), ...rereads.map(describeReread), ...(registry?.warnings ?? [])],
+    warnings: [
+      ...damage,
+      ...plan.warnings,
+      ...(plan.notes ?? []),
+      ...rereads.map(describeReread),
+      ...(registry?.warnings ?? []),
+    ],
   }
 }
 
@@ -92,4 +94,10 @@ function estimateBytes(planned: PlannedPartition, sizeBytes: number | undefined)
   const { high_watermark } = planned.durable
   const held = Number(high_watermark - planned.logStart)
   return sizeBytes === undefined || held <= 0 ? 0 : Math.round((sizeBytes * wanted) / held)
+}
+
+function gapsOf({ name, partitions }: PlannedTopic): DryRun['gaps'] {
+  return partitions.flatMap(({ durable, newGaps }) =>
+    newGaps.map(({ from, to, reason }) => ({ topic: name, partition: durable.partition, from, to, reason })),
+  )
 }

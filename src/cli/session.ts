@@ -2,6 +2,7 @@ import type { BackupJob, ClusterlessJob, ClusterlessJobOf, Job, JobOptions, Rest
 import type { GivenKeys } from '../jobs/encryption.ts'
 import { formatJson, formatJsonPieces } from '../lib/json.ts'
 import type { Log } from '../observe/log.ts'
+import type { OnProgress } from '../observe/progress.ts'
 import { type Redactor, secretsIn } from '../observe/redact.ts'
 import type { Actions } from './actions.ts'
 import type { Io } from './io.ts'
@@ -135,6 +136,12 @@ export class Session {
     return this.#io.env[variable] !== undefined
   }
 
+  /** Logs and counts an event: for work that shows no progress. */
+  readonly onProgress: OnProgress = event => {
+    this.outcome.onProgress(event)
+    logEvent(this.log, event)
+  }
+
   /** Calls back with a listener that shows and logs events. Shows `preparing` until there is a plan. */
   async withProgress<T>(
     label: string,
@@ -146,8 +153,7 @@ export class Session {
     try {
       const result = await work(event => {
         progress.onProgress(event)
-        this.outcome.onProgress(event)
-        logEvent(this.log, event)
+        this.onProgress(event)
       })
       isDone = true
       return result
@@ -246,10 +252,7 @@ export class Session {
 
   /** Warnings that were not events. */
   warn(messages: readonly string[]): void {
-    for (const message of messages) {
-      this.outcome.warn()
-      this.log.write('warn', message)
-    }
+    for (const message of messages) this.onProgress({ type: 'warning', message })
   }
 
   /** Prints lines for people to standard error; false, and prints nothing, if standard error is for programs. */

@@ -43,12 +43,10 @@ export interface Tally {
   damage?: string | undefined
   /** The limit of the query has ended the reading. */
   isCut: boolean
-  /** Damaged objects that were read around. */
-  warnings: readonly string[]
 }
 
 export function newTally(): Tally {
-  return { topics: new Map(), notDecoded: 0, bytes: 0, isCut: false, warnings: [] }
+  return { topics: new Map(), notDecoded: 0, bytes: 0, isCut: false }
 }
 
 export function totalsOf({ topics }: Tally): { searched: number; matched: number } {

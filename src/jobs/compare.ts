@@ -1,3 +1,4 @@
+import { warningOfAvoided } from '../archive/record-warnings.ts'
 import type { RestoreJob } from '../config/load-job.ts'
 import type { CompareReport } from '../restore/compare.ts'
 import type { FoundRestore } from '../restore/find-restore.ts'
@@ -8,7 +9,7 @@ import type { RestoreOptions } from '../restore/restore-options.ts'
 import { parseLocation } from '../storage/location.ts'
 import { type GivenKeys, keysOf } from './encryption.ts'
 import { withLeaseAt } from './leases.ts'
-import { type Hooks, openExistingStorage, type Parts, readOnly, withMetrics, withParts } from './parts.ts'
+import { type Hooks, openExistingStorage, type Parts, readOnly, type Watch, withMetrics, withParts } from './parts.ts'
 import { restoreOptions } from './restore.ts'
 import { type LocatedRestoreJob, withSchemaTarget } from './schema-target.ts'
 
@@ -23,8 +24,13 @@ export function compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSi
 }
 
 /** Where the records of the source are on the target. */
-export function offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]> {
-  return withRestored(job, readOnly, signal, async (located, parts) => {
+export function offsetMapJob(
+  job: RestoreJob,
+  filter: OffsetMapFilter,
+  watch: Watch,
+  signal: AbortSignal,
+): Promise<OffsetMapRun[]> {
+  return withOffsetMap(job, watch, signal, async (located, parts) => {
     const { readOffsetMap } = await import('../restore/offset-map.ts')
     const runs: OffsetMapRun[] = []
     for await (const run of readOffsetMap(located, parts, filter, signal)) runs.push(run)
@@ -33,7 +39,11 @@ export function offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: A
 }
 
 /** The topics that the restore creates, by the backup alone: no cluster is contacted. */
-export async function planTopicsJob(job: LocatedRestoreJob, signal: AbortSignal): Promise<PlannedTopic[]> {
+export async function planTopicsJob(
+  job: LocatedRestoreJob,
+  { onProgress }: Watch,
+  signal: AbortSignal,
+): Promise<PlannedTopic[]> {
   const [{ readSelected }, { keepInherited }, { planRestore }, { findRegistryStores }] = await Promise.all([
     import('../restore/find-restore.ts'),
     import('../restore/inherited-settings.ts'),
@@ -44,9 +54,11 @@ export async function planTopicsJob(job: LocatedRestoreJob, signal: AbortSignal)
   const storage = await openExistingStorage(job, signal)
   try {
     const manifest = await readSelected(storage, job.backupId, options, signal)
-    // The defaults of the target are not known here: settings that differ from Kafka's own are written out.
-    const stores = await findRegistryStores(manifest, options, storage, signal)
-    return planRestore(manifest, options, stores).topics.map(topic => keepInherited(topic, options, new Map()).topic)
+    return await warningOfAvoided(manifest, onProgress, async () => {
+      // The defaults of the target are not known here: settings that differ from Kafka's own are written out.
+      const stores = await findRegistryStores(manifest, options, storage, signal)
+      return planRestore(manifest, options, stores).topics.map(topic => keepInherited(topic, options, new Map()).topic)
+    })
   } finally {
     await storage.close()
   }
@@ -58,14 +70,31 @@ export interface OffsetAt {
   offset: bigint
 }
 
-export function findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal): Promise<OffsetPlace | undefined> {
-  return withRestored(job, readOnly, signal, async (located, parts) => {
+export function findOffsetJob(
+  job: RestoreJob,
+  at: OffsetAt,
+  watch: Watch,
+  signal: AbortSignal,
+): Promise<OffsetPlace | undefined> {
+  return withOffsetMap(job, watch, signal, async (located, parts) => {
     const [{ openOffsetMaps }, { findOffset }] = await Promise.all([
       import('../restore/offset-map.ts'),
       import('../restore/offset-map.ts'),
     ])
     return findOffset(openOffsetMaps(located, parts, at, signal), at.offset)
   })
+}
+
+/** As `withRestored`, and warns of damage that was read around: the result has no room for it. */
+function withOffsetMap<T>(
+  job: RestoreJob,
+  { onProgress }: Watch,
+  signal: AbortSignal,
+  work: (located: LocatedRestore, parts: Parts) => Promise<T>,
+): Promise<T> {
+  return withRestored(job, { ...readOnly, onProgress }, signal, (located, parts) =>
+    warningOfAvoided(located.plan, onProgress, () => work(located, parts)),
+  )
 }
 
 export interface PlainRestore extends GivenKeys {

@@ -1,4 +1,4 @@
-import { avoidedWarnings } from '../archive/record-warnings.ts'
+import { warningOfAvoided } from '../archive/record-warnings.ts'
 import { type GenerationChoice, openSelected } from '../archive/select-generation.ts'
 import { type CatQuery, catRecords, type OnRead, type Tally } from '../inspect/cat.ts'
 import type { ShownRecord } from '../inspect/print-format.ts'
@@ -16,16 +16,13 @@ export interface CatRequest extends GenerationChoice {
 export async function catAt<T>(
   storage: Storage,
   backupId: string,
-  { query, tally, onProgress, ...choice }: CatRequest,
+  { query, tally, onProgress = () => undefined, ...choice }: CatRequest,
   signal: AbortSignal,
   work: (records: AsyncIterable<ShownRecord>) => Promise<T>,
 ): Promise<T> {
   const manifest = await openSelected(storage, backupId, choice, signal)
-  const onRead = onProgress && ((read: Parameters<OnRead>[0]) => onProgress({ type: 'checked', ...read }))
-  try {
-    return await work(catRecords(storage, manifest, query, { ...(tally && { tally }), onRead }, signal))
-  } finally {
-    // Some damage is found while records are read.
-    if (tally) tally.warnings = avoidedWarnings(manifest)
-  }
+  const onRead: OnRead = read => onProgress({ type: 'checked', ...read })
+  return warningOfAvoided(manifest, onProgress, () =>
+    work(catRecords(storage, manifest, query, { ...(tally && { tally }), onRead }, signal)),
+  )
 }

@@ -87,7 +87,7 @@ class KafkaOffsetsSession implements OffsetsSession {
   async readOrigin(from: { snapshotId: string } | { backupId: string }, signal: AbortSignal): Promise<Origin> {
     if ('backupId' in from) {
       const { readBackupOrigin } = await import('../offsets/origin.ts')
-      return readBackupOrigin(this.#openStorage(), from.backupId, signal)
+      return readBackupOrigin(this.#openStorage(), from.backupId, this.#hooks.onProgress, signal)
     }
     const { originOfSnapshot } = await import('../offsets/origin.ts')
     return originOfSnapshot(await (await this.#bookAtStorage()).read(from.snapshotId, signal))

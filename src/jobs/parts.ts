@@ -27,6 +27,9 @@ export interface Hooks {
   isReadOnly?: boolean
 }
 
+/** What a caller observes of work that only reads. */
+export type Watch = Pick<Hooks, 'onProgress'>
+
 export const readOnly: Hooks = { onProgress: () => undefined, isReadOnly: true }
 
 /** The engine and the Kafka client are loaded by what needs them: a look at an archive starts without them. */

@@ -1,8 +1,10 @@
 import type { Manifest } from '../archive/manifest.ts'
+import { warnOfAvoided } from '../archive/record-warnings.ts'
 import type { RegistrySnapshot } from '../archive/registry-model.ts'
 import type { GenerationChoice } from '../archive/select-generation.ts'
 import type { ClusterlessJob, SchemaRestoreJob } from '../config/load-job.ts'
 import { KafkaBackupError } from '../errors.ts'
+import type { OnProgress } from '../observe/progress.ts'
 import type { RegistryOptions } from '../registry/client/client-options.ts'
 import type { Selection } from '../registry/client/select-versions.ts'
 import type { NamedSnapshot } from '../registry/schema-listing.ts'
@@ -78,11 +80,11 @@ export function requireRegistry(job: Pick<ClusterlessJob, 'enterprise'>): Regist
 }
 
 /** Everything that a side holds. Nothing is changed. */
-export async function readSide(side: SchemaSide, signal: AbortSignal): Promise<NamedSnapshot> {
+export async function readSide(side: SchemaSide, onProgress: OnProgress, signal: AbortSignal): Promise<NamedSnapshot> {
   if (side.kind === 'registry') return readRegistrySide(side, signal)
   const storage = await openExistingStorage(side, signal)
   try {
-    const { name, read } = await findBackedUp(storage, side, signal)
+    const { name, read } = await findBackedUp(storage, side, onProgress, signal)
     return { name, snapshot: await read() }
   } finally {
     await storage.close()
@@ -99,6 +101,7 @@ interface BackedUp {
 export async function findBackedUp(
   storage: Storage,
   { backupId, ...choice }: { backupId: string } & GenerationChoice,
+  onProgress: OnProgress,
   signal: AbortSignal,
 ): Promise<BackedUp> {
   const [{ readSelected }, { readRegistryAt }] = await Promise.all([
@@ -106,6 +109,7 @@ export async function findBackedUp(
     import('../archive/registry-at.ts'),
   ])
   const manifest = await readSelected(storage, backupId, choice, signal)
+  warnOfAvoided(manifest, onProgress)
   const name = `generation ${manifest.generation} of the backup ${backupId} at ${storage.location}`
   const nothing = () => new KafkaBackupError('SCHEMAS_NOT_FOUND', `${name} holds no schemas`)
   if (!manifest.schema_registry) throw nothing()

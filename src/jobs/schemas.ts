@@ -14,7 +14,7 @@ import type { SchemaDiff, SchemaListing } from '../registry/schema-listing.ts'
 import { assertWriteOnceLocation } from '../storage/check-location.ts'
 import { version } from '../version.ts'
 import { withLeaseAt } from './leases.ts'
-import { assertExists, type Hooks, newRun, readOnly, withMetrics, withStorage } from './parts.ts'
+import { assertExists, type Hooks, newRun, readOnly, type Watch, withMetrics, withStorage } from './parts.ts'
 import { schemaOptions, withRegistry, withRegistryReader } from './registry.ts'
 import { findBackedUp, readSide, requireRegistry, type SchemaSide } from './schema-sides.ts'
 import { openJournal } from './schema-target.ts'
@@ -82,8 +82,12 @@ export function restoreSchemasJob(
 }
 
 /** The plan with all blockers. Nothing is written. */
-export function dryRunSchemasJob(job: SchemaRestoreJob, signal: AbortSignal): Promise<SchemaRestoreDryRun> {
-  return withSurvey(job, readOnly, signal, async ({ head, backup, survey }) => {
+export function dryRunSchemasJob(
+  job: SchemaRestoreJob,
+  { onProgress }: Watch,
+  signal: AbortSignal,
+): Promise<SchemaRestoreDryRun> {
+  return withSurvey(job, { ...readOnly, onProgress }, signal, async ({ head, backup, survey }) => {
     const [{ findingsOf, describeSchemaPlan }, { olderSchemas }] = await Promise.all([
       import('../registry/restore/schema-report.ts'),
       import('../restore/schema-step.ts'),
@@ -93,9 +97,13 @@ export function dryRunSchemasJob(job: SchemaRestoreJob, signal: AbortSignal): Pr
   })
 }
 
-export async function listSchemasJob(side: SchemaSide, signal: AbortSignal): Promise<SchemaListing> {
+export async function listSchemasJob(
+  side: SchemaSide,
+  { onProgress }: Watch,
+  signal: AbortSignal,
+): Promise<SchemaListing> {
   const { listingOf } = await import('../registry/schema-listing.ts')
-  return listingOf(await readSide(side, signal))
+  return listingOf(await readSide(side, onProgress, signal))
 }
 
 export interface DiffOptions {
@@ -108,6 +116,7 @@ export async function diffSchemasJob(
   left: SchemaSide,
   right: SchemaSide,
   { wantsIds, restoredBy }: DiffOptions,
+  { onProgress }: Watch,
   signal: AbortSignal,
 ): Promise<SchemaDiff> {
   const [{ diffOf }, { asOnTarget }, { selectSubjects }] = await Promise.all([
@@ -115,8 +124,8 @@ export async function diffSchemasJob(
     import('../registry/restore/plan/wanted-version.ts'),
     import('../registry/restore/select-subjects.ts'),
   ])
-  const ours = await readSide(left, signal)
-  const theirs = await readSide(right, signal)
+  const ours = await readSide(left, onProgress, signal)
+  const theirs = await readSide(right, onProgress, signal)
   if (!restoredBy) return diffOf(ours, theirs, { wantsIds })
   const { restore, schemaTypes } = requireRegistry(restoredBy)
   const { snapshot: selected } = selectSubjects(ours.snapshot, restore)
@@ -171,7 +180,7 @@ async function withSurvey<T>(
       const { backupId, restore } = job
       const claim = { backupId, role: 'reader', kind: 'schemas restore' } as const
       return withLeaseAt(storage, claim, hooks, signal, async () => {
-        const { generation, read } = await findBackedUp(storage, { backupId, ...restore }, signal)
+        const { generation, read } = await findBackedUp(storage, { backupId, ...restore }, onProgress, signal)
         return withRegistry(registry, client =>
           openJournal(job, registry, { client, backupStorage: storage, hooks }, signal, async (journal, hold) => {
             const { surveyWhileReading } = await import('../registry/restore/restore-schemas.ts')

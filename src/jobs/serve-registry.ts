@@ -1,5 +1,6 @@
 import { systemClock } from '../lib/clock.ts'
 import type { TlsFiles } from '../lib/listen.ts'
+import type { OnProgress } from '../observe/progress.ts'
 import type { RegistryServer } from '../registry/serve/open-registry-server.ts'
 import { readSide, type SchemaSide } from './schema-sides.ts'
 import { readTlsFiles } from './tls-files.ts'
@@ -14,6 +15,7 @@ export interface ServedRegistry {
   basicAuth?: { username: string; password: string }
   /** Paths of PEM files. */
   tls?: TlsFiles
+  onProgress?: OnProgress
   /** Called with failures that are not the fault of a request. */
   onFailure?: (error: unknown) => void
 }
@@ -25,10 +27,11 @@ export async function openRegistry(options: ServedRegistry, signal: AbortSignal)
     import('../registry/serve/open-registry-server.ts'),
   ])
   const { host, port, firstId, backup, basicAuth, tls, onFailure = () => undefined } = options
+  const { onProgress = () => undefined } = options
   const read = tls && (() => readTlsFiles(tls))
   const files = await read?.()
   const store = backup
-    ? new RegistryStore({ isReadOnly: true }, (await readSide(backup, signal)).snapshot)
+    ? new RegistryStore({ isReadOnly: true }, (await readSide(backup, onProgress, signal)).snapshot)
     : new RegistryStore({ firstId })
   const secured = read && files && { tls: files, tlsSource: { read, clock: systemClock, onFailure } }
   return openRegistryServer({ store, host, port, ...(basicAuth && { basicAuth }), ...secured })

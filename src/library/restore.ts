@@ -99,11 +99,11 @@ export async function compare(job: JobInput<'restore'>, options: RunOptions = {}
 /** Where the records of the source are on the target, as stretches without holes. */
 export async function offsetMap(
   job: JobInput<'restore'>,
-  { signal, ...filter }: OffsetMapFilter & Pick<RunOptions, 'signal'> = {},
+  { signal, onProgress, ...filter }: OffsetMapFilter & RunOptions = {},
 ): Promise<OffsetMapRun[]> {
-  return runWatched({ signal }, leavesNothing, async (_, scoped) => {
+  return runWatched({ signal, onProgress }, leavesNothing, async (onProgress, scoped) => {
     const [{ offsetMapJob }, loaded] = await Promise.all([import('../jobs/compare.ts'), jobOf(job, 'restore')])
-    return offsetMapJob(loaded, filter, scoped)
+    return offsetMapJob(loaded, filter, { onProgress }, scoped)
   })
 }
 
@@ -111,10 +111,10 @@ export async function offsetMap(
 export async function findOffset(
   job: JobInput<'restore'>,
   { topic, partition, offset }: OffsetAt,
-  options: Pick<RunOptions, 'signal'> = {},
+  options: RunOptions = {},
 ): Promise<OffsetPlace | undefined> {
-  return runWatched(options, leavesNothing, async (_, signal) => {
+  return runWatched(options, leavesNothing, async (onProgress, signal) => {
     const [{ findOffsetJob }, loaded] = await Promise.all([import('../jobs/compare.ts'), jobOf(job, 'restore')])
-    return findOffsetJob(loaded, { topic, partition, offset }, signal)
+    return findOffsetJob(loaded, { topic, partition, offset }, { onProgress }, signal)
   })
 }

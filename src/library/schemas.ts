@@ -28,8 +28,6 @@ export type SchemaPlace =
   | { job: SchemaJobInput; from: 'registry'; location?: undefined; registry?: undefined }
   | { registry: string; job?: undefined; location?: undefined }
 
-type Options = Pick<RunOptions, 'signal'>
-
 const leavesNothing = 'Nothing was changed.'
 
 /**
@@ -68,15 +66,17 @@ export async function restoreSchemas(
   const leaves = dryRun ? leavesNothing : 'What is registered stays; restore with the same job to continue.'
   return runWatched(options, leaves, async (onProgress, signal) => {
     const [jobs, loaded] = await Promise.all([import('../jobs/schemas.ts'), clusterlessJobOf(job, 'restore')])
-    return dryRun ? jobs.dryRunSchemasJob(loaded, signal) : jobs.restoreSchemasJob(loaded, { onProgress }, signal)
+    return dryRun
+      ? jobs.dryRunSchemasJob(loaded, { onProgress }, signal)
+      : jobs.restoreSchemasJob(loaded, { onProgress }, signal)
   })
 }
 
 /** The subjects of a backup or of a registry. */
-export async function listSchemas({ signal, ...place }: SchemaPlace & Options): Promise<SchemaListing> {
-  return runWatched({ signal }, leavesNothing, async (_, scoped) => {
+export async function listSchemas({ signal, onProgress, ...place }: SchemaPlace & RunOptions): Promise<SchemaListing> {
+  return runWatched({ signal, onProgress }, leavesNothing, async (onProgress, scoped) => {
     const { listSchemasJob } = await import('../jobs/schemas.ts')
-    return listSchemasJob((await sideOf(place)).side, scoped)
+    return listSchemasJob((await sideOf(place)).side, { onProgress }, scoped)
   })
 }
 
@@ -87,15 +87,16 @@ export async function listSchemas({ signal, ...place }: SchemaPlace & Options): 
 export async function diffSchemas(
   left: SchemaPlace,
   right: SchemaPlace,
-  { signal, ids = false }: Options & { ids?: boolean } = {},
+  { ids = false, ...options }: RunOptions & { ids?: boolean } = {},
 ): Promise<SchemaDiff> {
-  return runWatched({ signal }, leavesNothing, async (_, scoped) => {
+  return runWatched(options, leavesNothing, async (onProgress, signal) => {
     const [{ diffSchemasJob }, { restoredBy }] = await Promise.all([
       import('../jobs/schemas.ts'),
       import('../jobs/schema-sides.ts'),
     ])
     const [ours, theirs] = [await sideOf(left), await sideOf(right)]
-    return diffSchemasJob(ours.side, theirs.side, { wantsIds: ids, ...restoredBy(ours, theirs) }, scoped)
+    const compared = { wantsIds: ids, ...restoredBy(ours, theirs) }
+    return diffSchemasJob(ours.side, theirs.side, compared, { onProgress }, signal)
   })
 }
 

@@ -1,6 +1,8 @@
 import { openBackup } from '../archive/catalog.ts'
 import { readGroups } from '../archive/groups.ts'
+import { warnOfAvoided } from '../archive/record-warnings.ts'
 import { KafkaBackupError } from '../errors.ts'
+import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { OffsetSnapshot } from './snapshot.ts'
 
@@ -65,8 +67,14 @@ interface BackedUpGroup {
 }
 
 /** The positions that the newest generation of a backup holds of consumer groups. */
-export async function readBackupOrigin(storage: Storage, backupId: string, signal: AbortSignal): Promise<Origin> {
+export async function readBackupOrigin(
+  storage: Storage,
+  backupId: string,
+  onProgress: OnProgress,
+  signal: AbortSignal,
+): Promise<Origin> {
   const manifest = await openBackup(storage, backupId, signal)
+  warnOfAvoided(manifest, onProgress)
   const { consumer_groups: section } = manifest
   if (section?.state === 'taken') return originOfBackup(manifest, (await readGroups(storage, section, signal)).groups)
   const why = section?.state === 'failed' ? `: ${section.error}` : ''

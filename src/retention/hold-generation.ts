@@ -8,6 +8,7 @@ import {
   MAX_REASON_CHARS,
   readHold,
 } from '../archive/holds.ts'
+import { warnOfAvoided } from '../archive/record-warnings.ts'
 import { type GenerationChoice, openSelected } from '../archive/select-generation.ts'
 import { withLease } from '../archive/writer-lease.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -43,7 +44,9 @@ export async function holdGeneration(
     if (!lease) throw new KafkaBackupError('STORAGE_DENIED', `no hold can be written at ${storage.location}`)
     const prune = (await findUsers(lease, parts, signal)).find(({ role }) => role === 'prune')
     if (prune) throw beingPruned(backupId, prune.holder)
-    const { generation } = await openSelected(storage, backupId, choice, signal)
+    const manifest = await openSelected(storage, backupId, choice, signal)
+    warnOfAvoided(manifest, parts.onProgress)
+    const { generation } = manifest
     lease.assertHeld()
     const created_at = formatUtc(clock.now())
     const document = { format: 'kafka-backup-hold', format_version: 1 } as const

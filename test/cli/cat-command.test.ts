@@ -35,8 +35,8 @@ describe('cat', () => {
   for (const fails of [false, true]) {
     test(`warns of damage that was read around on standard error${fails ? ', also if it fails' : ''}`, async () => {
       const io = new FakeIo()
-      const catAt: Actions['catAt'] = async (...[, , { tally }, , work]) => {
-        if (tally) tally.warnings = ['a/log/checkpoints/1: it is missing']
+      const catAt: Actions['catAt'] = async (...[, , { onProgress }, , work]) => {
+        onProgress?.({ type: 'warning', message: 'a/log/checkpoints/1: it is missing' })
         const result = await work(stream([shown()]))
         if (fails) throw new KafkaBackupError('ARCHIVE_DAMAGED', 'a/log/packs/1 is missing')
         return result

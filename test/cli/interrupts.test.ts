@@ -149,7 +149,7 @@ test('an interrupted dry run or read-only action says that nothing was changed',
       offsetsWith(hang => ({ list: (_, signal) => hang(signal) })),
     ),
     await interrupted(['schemas', 'list', '--path', '/b', '--backup-id', 'a'], hang => ({
-      listSchemasJob: (_, signal) => hang(signal),
+      listSchemasJob: (_side, _watch, signal) => hang(signal),
     })),
     await interrupted(['key', 'list', '--path', '/b', '--backup-id', 'a'], hang => ({
       listKeysJob: (_, signal) => hang(signal),

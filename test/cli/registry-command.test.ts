@@ -52,7 +52,7 @@ test('registry serve prints its address, serves requests, and exits 0 when it is
 test('registry serve listens only on localhost by default', async () => {
   const seen: unknown[] = []
   const actions = fakeActions({
-    openRegistry: async ({ onFailure: _, ...options }) => {
+    openRegistry: async ({ onFailure: _, onProgress: _progress, ...options }) => {
       seen.push(options)
       return { url: 'http://127.0.0.1:1', close: async () => undefined }
     },

@@ -58,7 +58,7 @@ describe('search', () => {
     const warning = 'a/log/checkpoints/1: it is missing'
     const damaged: Actions['catAt'] = async (_storage, _backupId, request, signal, work) => {
       const result = await catAt(golden(), 'golden', request, signal, work)
-      if (request.tally) request.tally.warnings = [warning]
+      request.onProgress?.({ type: 'warning', message: warning })
       return result
     }
     const { code, out, err } = await searchWith(damaged, '--key-prefix', 'lz4', '--count', '--format', 'json')

@@ -18,6 +18,7 @@ import { callCli } from './call-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
+const quiet = { onProgress: () => undefined }
 const onProgress = () => undefined
 const START = Date.now() - 3_600_000
 const text = (value: string) => Buffer.from(value)
@@ -146,7 +147,7 @@ describe('compare and offset-map', () => {
       await kafka.driver.produce('shared-copy', seeds.slice(0, 10))
       const report = await compareJob(job, { onProgress }, never)
       assert.deepEqual([report.ok, report.totals.records], [true, 300])
-      const runs = await offsetMapJob(job, {}, never)
+      const runs = await offsetMapJob(job, {}, quiet, never)
       const target = (await consume('shared-copy')).map(records => records.slice(20, 20 + 150))
       assert.deepEqual(pairsOf(runs), zip(await consume('shared'), target))
     })
@@ -162,11 +163,11 @@ describe('compare and offset-map', () => {
       const job = makeJob(path, 'payments')
       await restore(job, path)
       assert.equal((await compareJob(job, { onProgress }, never)).ok, true)
-      const runs = await offsetMapJob(job, {}, never)
+      const runs = await offsetMapJob(job, {}, quiet, never)
       assert.deepEqual(pairsOf(runs), zip(await consume('payments'), await consume('payments-copy')))
       assert.equal(runs.filter(({ partition }) => partition === 0).length, 6, 'cut by 5 markers, 2 with records before')
       // The first transaction has ten records in partition 0; its marker is at 10.
-      const at = (offset: bigint) => findOffsetJob(job, { topic: 'payments', partition: 0, offset }, never)
+      const at = (offset: bigint) => findOffsetJob(job, { topic: 'payments', partition: 0, offset }, quiet, never)
       const place = { targetTopic: 'payments-copy', targetPartition: 0 }
       assert.deepEqual(await at(9n), { isExact: true, sourceOffset: 9n, targetOffset: 9n, ...place })
       assert.deepEqual(await at(10n), { isExact: false, sourceOffset: 11n, targetOffset: 10n, ...place })
@@ -199,7 +200,7 @@ describe('compare and offset-map', () => {
       const [source, target] = [await consume('latest'), await consume('latest-copy')]
       const report = await compareJob(job, { onProgress }, never)
       assert.deepEqual([differencesOf(report), report.totals.records], [[], source.flat().length])
-      const runs = await offsetMapJob(job, {}, never)
+      const runs = await offsetMapJob(job, {}, quiet, never)
       assert.ok(runs.length > 10, `${runs.length} runs`)
       assert.deepEqual(pairsOf(runs), zip(source, target))
       // A broker takes DeleteRecords only for a topic that also has the policy delete.

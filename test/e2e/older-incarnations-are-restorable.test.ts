@@ -102,7 +102,7 @@ describe('older incarnations of a topic stay restorable', () => {
         const read = carried?.committed.reduce((sum, { targetOffset }) => sum + targetOffset, 0n)
         assert.equal(read, 300n)
         assert.equal((await compareJob(byId, quiet, never)).ok, true)
-        const map = await offsetMapJob(byId, { topic: label }, never)
+        const map = await offsetMapJob(byId, { topic: label }, quiet, never)
         assert.deepEqual(
           map.map(({ topic, count }) => [topic, count]),
           [

@@ -128,7 +128,7 @@ describe('a restore by key', () => {
   async function assertProven(job: RestoreJob, source: ConsumedRecord[][], target: ConsumedRecord[][]): Promise<void> {
     const report = await compareJob(job, quiet, never)
     assert.deepEqual([report.ok, report.totals.records], [true, source.flat().length])
-    const runs = await offsetMapJob(job, {}, never)
+    const runs = await offsetMapJob(job, {}, quiet, never)
     const mapped = runs.flatMap(run =>
       Array.from({ length: Number(run.count) }, (_, i) => {
         const [from, to] = [run.sourceOffset + BigInt(i), run.targetOffset + BigInt(i)]
@@ -138,11 +138,11 @@ describe('a restore by key', () => {
     assert.deepEqual(mapped.toSorted(), pairsOf(source, target).toSorted())
     const last = source[2]?.at(-1) ?? assert.fail()
     const at = { topic: 'by-key', partition: 2 }
-    const place = await findOffsetJob(job, { ...at, offset: last.offset }, never)
+    const place = await findOffsetJob(job, { ...at, offset: last.offset }, quiet, never)
     assert.equal(place?.isExact, true)
     const there = target[place.targetPartition]?.find(({ offset }) => offset === place.targetOffset)
     assert.deepEqual(there?.value, last.value)
-    assert.equal(await findOffsetJob(job, { ...at, offset: last.offset + 100n }, never), undefined)
+    assert.equal(await findOffsetJob(job, { ...at, offset: last.offset + 100n }, quiet, never), undefined)
   }
 
   test('names the source partition of a record, and restores a selected part', async () => {

@@ -111,12 +111,12 @@ test('every command that selects an earlier generation works while the newest ma
     const parsed = readJob(earlier, { source: 'a test', mode: 'restore' })
     const newest = readJob(job, { source: 'a test', mode: 'restore' })
     assert.deepEqual(
-      (await planTopicsJob(parsed, never)).map(({ name }) => name),
+      (await planTopicsJob(parsed, readOnly, never)).map(({ name }) => name),
       ['orders'],
     )
-    assert.equal((await listSchemasJob(jobBackupSide(parsed), never)).subjectList.length, 2)
-    await assert.rejects(planTopicsJob(newest, never), { code: 'ARCHIVE_DAMAGED' })
-    await assert.rejects(listSchemasJob(jobBackupSide(newest), never), { code: 'ARCHIVE_DAMAGED' })
+    assert.equal((await listSchemasJob(jobBackupSide(parsed), readOnly, never)).subjectList.length, 2)
+    await assert.rejects(planTopicsJob(newest, readOnly, never), { code: 'ARCHIVE_DAMAGED' })
+    await assert.rejects(listSchemasJob(jobBackupSide(newest), readOnly, never), { code: 'ARCHIVE_DAMAGED' })
     await assert.rejects(restore(job), { code: 'ARCHIVE_DAMAGED' })
     assert.equal((await restore(earlier, { dryRun: true })).schemas?.counts.register, 2)
     const { generation, totals } = await restore(earlier)

@@ -15,14 +15,10 @@ export async function run(session: Session): Promise<number> {
   const choice = choiceOf(session.options)
   const format = formatOf(session)
   return withBackup(session, async (storage, backupId) => {
-    const { actions, signal } = session
+    const { actions, signal, onProgress } = session
     const tally = newTally()
     const print = (records: AsyncIterable<ShownRecord>) => session.printAll(format(records))
-    try {
-      await actions.catAt(storage, backupId, { query, tally, ...choice }, signal, print)
-    } finally {
-      session.warn(tally.warnings)
-    }
+    await actions.catAt(storage, backupId, { query, tally, onProgress, ...choice }, signal, print)
     const { matched, searched } = totalsOf(tally)
     // So that an empty output is not taken for a failure.
     if (matched === 0 && !session.options.quiet) session.tell(() => [formatNone(searched)])

@@ -4,7 +4,6 @@ import type { Copies } from '../../jobs/copy.ts'
 import type { StoragePlace } from '../../jobs/encryption.ts'
 import { largest } from '../../lib/largest.ts'
 import { parseLocation } from '../../storage/location.ts'
-import { logEvent } from '../log-events.ts'
 import type { CommandOptions } from '../option-specs.ts'
 import type { Session } from '../session.ts'
 import { type CopyRow, formatCopies } from './copy-report.ts'
@@ -21,10 +20,9 @@ export async function run(session: Session): Promise<number> {
   const generation = readGeneration(options)
   const [from, to] = [await readSide(session, 'from'), await readSide(session, 'to')]
   const named = namedIds(options, from.backupId)
-  const hooks = { onProgress: logEvent.bind(undefined, session.log) }
   const { decrypt, keyFile: keyFiles } = options
   const places = { from: { ...from, ...session.givenKeys() }, to: { ...to, keyFiles }, decrypt }
-  const rows = await session.actions.withCopies(places, hooks, signal, async copies => {
+  const rows = await session.actions.withCopies(places, session, signal, async copies => {
     const ids = named ?? (await copies.listIds(signal))
     const rows: CopyRow[] = []
     for (const id of ids) rows.push(await copyOne(session, copies, id, generation, ids.length > 1))

@@ -13,7 +13,7 @@ export async function run(session: Session): Promise<number> {
   const job = await session.loadRestoreJob(session.options.config ?? '')
   if (topic !== undefined && partition !== undefined && offset !== undefined) {
     const asked = { topic, partition, offset }
-    const place = await session.actions.findOffsetJob(job, asked, session.signal)
+    const place = await session.actions.findOffsetJob(job, asked, session, session.signal)
     session.print(
       () => [formatPlace(asked, place)],
       () => ({ ...asked, ...placeDocument(place) }),
@@ -21,7 +21,7 @@ export async function run(session: Session): Promise<number> {
     return place ? 0 : NOT_FOUND
   }
   const filter = { ...(topic !== undefined && { topic }), ...(partition !== undefined && { partition }) }
-  const runs = await session.actions.offsetMapJob(job, filter, session.signal)
+  const runs = await session.actions.offsetMapJob(job, filter, session, session.signal)
   session.print(
     () => formatRuns(runs, session.style),
     () => ({ backup_id: job.backupId, runs: runs.map(runDocument) }),

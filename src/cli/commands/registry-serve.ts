@@ -7,7 +7,7 @@ import { parseAddress, untilAborted } from './serve-until-stopped.ts'
 
 /** Serves until it is stopped, which is its normal end. */
 export async function run(session: Session): Promise<number> {
-  const { options, style, log } = session
+  const { options, style, log, onProgress } = session
   const address = parseAddress(options.listen ?? '')
   const firstId = parseFirstId(options.firstId ?? '1')
   const protection = { ...loginOf(session), ...tlsOf(session) }
@@ -16,7 +16,7 @@ export async function run(session: Session): Promise<number> {
     throw usageError('--first-id is for an empty registry; a backup has its own IDs')
   const onFailure = (error: unknown) =>
     log.write('warn', `registry: ${error instanceof Error ? error.message : String(error)}`)
-  const served = { ...address, firstId, ...protection, ...(backup && { backup }), onFailure }
+  const served = { ...address, firstId, ...protection, ...(backup && { backup }), onProgress, onFailure }
   const server = await session.actions.openRegistry(served, session.signal)
   const what =
     backup?.kind === 'backup'

@@ -15,7 +15,7 @@ export async function run(session: Session): Promise<number> {
   const left = await chooseSide(session)
   const right = await chooseOther(session, left)
   const comparison = { wantsIds: options.ids, ...restoredBy(left, right) }
-  const diff = await actions.diffSchemasJob(left.side, right.side, comparison, signal)
+  const diff = await actions.diffSchemasJob(left.side, right.side, comparison, session, signal)
   session.print(
     () => formatDiff(diff, session.style),
     () => documentOf(diff),

@@ -9,7 +9,7 @@ import { chooseSide } from './schema-side.ts'
 /** `schemas list`. */
 export async function run(session: Session): Promise<number> {
   const { side } = await chooseSide(session)
-  const listing = await session.actions.listSchemasJob(side, session.signal)
+  const listing = await session.actions.listSchemasJob(side, session, session.signal)
   session.print(
     () => formatListing(listing, session.style),
     () => documentOf(listing),

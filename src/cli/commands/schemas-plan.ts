@@ -11,7 +11,7 @@ import { dryRunDocument, exitOf, formatWrites, headFields, isRefusedBy } from '.
 /** `schemas plan`: shows what the target registry cannot store, before anything is written. */
 export async function run(session: Session): Promise<number> {
   const job = await session.loadClusterlessJob(session.options.config ?? '', 'restore')
-  const plan = await session.actions.dryRunSchemasJob(job, session.signal)
+  const plan = await session.actions.dryRunSchemasJob(job, session, session.signal)
   session.print(
     () => formatPlan(plan, session.style),
     () => dryRunDocument(plan),

@@ -35,7 +35,7 @@ export async function run(session: Session): Promise<number> {
 
 /** The exit code is that of the restore. */
 async function showDryRun(session: Session, job: SchemaRestoreJob): Promise<number> {
-  const plan = await session.actions.dryRunSchemasJob(job, session.signal)
+  const plan = await session.actions.dryRunSchemasJob(job, session, session.signal)
   const isRefused = isRefusedBy(plan)
   session.print(
     () => formatPlan(plan, isRefused, session.style),

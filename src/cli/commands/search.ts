@@ -20,6 +20,7 @@ export async function run(session: Session): Promise<number> {
   const choice = choiceOf(options)
   const format = formatOf(session)
   const tally = newTally()
+  const warnings: string[] = []
   const startedAt = clock.monotonic()
   const take = options.count ? countAll : (records: AsyncIterable<ShownRecord>) => session.printAll(format(records))
   const tell = (end: string) => {
@@ -29,21 +30,26 @@ export async function run(session: Session): Promise<number> {
   }
   try {
     await withBackup(session, (storage, backupId) => {
-      const search = (onProgress?: OnProgress) =>
-        actions.catAt(storage, backupId, { query, tally, ...(onProgress && { onProgress }), ...choice }, signal, take)
+      const search = (report: OnProgress) => {
+        const onProgress: OnProgress = event => {
+          if (event.type === 'warning') warnings.push(event.message)
+          report(event)
+        }
+        return actions.catAt(storage, backupId, { query, tally, onProgress, ...choice }, signal, take)
+      }
       // A bar on the same terminal would erase what does not end with a line break.
-      return options.print === undefined ? session.withProgress('search', 'reading the backup', search) : search()
+      return options.print === undefined
+        ? session.withProgress('search', 'reading the backup', search)
+        : search(session.onProgress)
     })
   } catch (error) {
     if (tally.topics.size > 0) tell('; it did not come to the end')
     throw error
-  } finally {
-    session.warn(tally.warnings)
   }
   if (options.count) {
     session.print(
       () => formatCounts(tally, session.style),
-      () => countsDocument(tally),
+      () => ({ ...countsDocument(tally), warnings }),
     )
   }
   tell(tally.isCut ? '; it stopped at --limit' : '')
@@ -88,8 +94,8 @@ type Row = readonly [string, { searched: number; matched: number }]
 function countsDocument(tally: Tally): object {
   const topics = [...tally.topics].map(([topic, { matched, searched }]) => ({ topic, found: matched, searched }))
   const { matched, searched } = totalsOf(tally)
-  const { notDecoded: not_decoded, bytes, warnings } = tally
-  return { found: matched, searched, not_decoded, bytes, topics, warnings }
+  const { notDecoded: not_decoded, bytes } = tally
+  return { found: matched, searched, not_decoded, bytes, topics }
 }
 
 function formatSummary(tally: Tally, ms: number): string {

@@ -9,7 +9,7 @@ const NO_CLUSTER = 'localhost:9092'
 
 export async function run(session: Session): Promise<number> {
   const { strimziCluster = '', strimziApi = '', namespace } = session.options
-  const topics = await session.actions.planTopicsJob(await jobOf(session), session.signal)
+  const topics = await session.actions.planTopicsJob(await jobOf(session), session, session.signal)
   const resources = strimziTopics(topics, { cluster: strimziCluster, apiVersion: strimziApi, namespace })
   session.print(
     () => formatResources(resources),

@@ -50,11 +50,6 @@ export class ResultBuilder {
     this.#backupId ??= backupId
   }
 
-  /** Counts a warning that was not an event. */
-  warn(): void {
-    this.#warnings++
-  }
-
   onProgress(event: ProgressEvent): void {
     switch (event.type) {
       case 'copied':
