@@ -39,6 +39,21 @@ export async function readRegistryAt(
   return { ...none, ...added, notice: `${none.notice}; ${other}` }
 }
 
+/** The same for a restore that may have begun. Other schemas would select other records, and give other IDs to a part of them. */
+export async function readRegistryOfRestore(
+  storage: Storage,
+  manifest: Manifest,
+  began: string | undefined,
+  signal: AbortSignal,
+): Promise<RegistrySnapshot | undefined> {
+  const snapshot = await readRegistryAt(storage, manifest, signal, began)
+  if (began === undefined || snapshot?.addedAt === undefined || snapshot.addedAt === began) return snapshot
+  const gone = `the restore began with the schemas that were read at ${began}, which the backup ${manifest.backup_id} does not have any more`
+  throw new KafkaBackupError('RESTORE_REFUSED', gone, {
+    help: 'To begin again with the schemas that it has, delete the topics of the restore on the target.',
+  })
+}
+
 /** The schemas of a generation that is not the one that is restored: damage to them must not stop it. */
 async function readLater(storage: Storage, manifest: Manifest, signal: AbortSignal) {
   try {

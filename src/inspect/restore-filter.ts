@@ -1,16 +1,16 @@
 import type { Manifest } from '../archive/manifest.ts'
-import { DEFAULT_CONTEXT } from '../archive/registry-model.ts'
+import { readRegistryOfRestore } from '../archive/registry-at.ts'
+import { DEFAULT_CONTEXT, type RegistrySnapshot } from '../archive/registry-model.ts'
 import type { EncodedRecord } from '../batch/record-cursor.ts'
 import { RecordParts } from '../batch/record-parts.ts'
 import type { KafkaRecord } from '../batch/records.ts'
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { PathCondition } from '../lib/path-condition.ts'
 import type { FilterCounts, OpenFilter, RecordFilter, RecordPlace } from '../restore/record-filter.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type HeaderCondition, hasDecodedText, hasHeaders, jsonOf, keyForms } from './conditions.ts'
 import { fitsPath } from './json-path.ts'
 import type { SchemaDecoder } from './schema-decoder.ts'
-import { StoredSchemas } from './stored-schemas.ts'
 
 /** What a record must meet to be restored: one of the keys or prefixes where there are any, all headers, all texts, and all paths. */
 export interface FilterConditions {
@@ -44,11 +44,12 @@ export function restoreFilter(
     // With the schemas of another context, other records are selected.
     ...(needsSchemas && contexts.length > 0 && { contexts }),
   }
-  const opened = new Map<number, Promise<OpenFilter>>()
-  const open = async (storage: Storage, manifest: Manifest, signal: AbortSignal) => {
+  const opened = new Map<string, Promise<OpenFilter>>()
+  const open = async (storage: Storage, manifest: Manifest, began: string | undefined, signal: AbortSignal) => {
     // Only a restore with a filter pays for loading the decoders.
     const { SchemaDecoder } = await import('./schema-decoder.ts')
-    const versions = needsSchemas ? await readSchemas(storage, manifest, signal) : []
+    const schemas = needsSchemas ? await readSchemas(storage, manifest, began, signal) : undefined
+    const versions = [...(schemas?.versions ?? [])]
     const source = { ofId: async () => [], all: async () => versions }
     const decoders = new Map<string, SchemaDecoder>()
     for (const context of new Set(manifest.topics.map(({ name }) => contextOf(name)))) {
@@ -56,33 +57,38 @@ export function restoreFilter(
       await decoder.prepareAll(signal)
       decoders.set(context, decoder)
     }
-    return new ConditionFilter(conditions, topic => decoders.get(contextOf(topic)) ?? new SchemaDecoder(source))
+    const decoderOf = (topic: string) => decoders.get(contextOf(topic)) ?? new SchemaDecoder(source)
+    return new ConditionFilter(conditions, decoderOf, schemas)
   }
   return {
     // A restore that failed at a record may continue and leave it out; one that took such records cannot.
     request: { ...asked, where: paths.map(({ text }) => text), ...(notDecoded === 'take' && { notDecoded }) },
     splitsKeys: headers.length + texts.length + paths.length > 0,
     warnings,
-    open: (storage, manifest, signal) => {
-      const known = opened.get(manifest.generation) ?? open(storage, manifest, signal)
-      opened.set(manifest.generation, known)
+    open: (storage, manifest, began, signal) => {
+      const key = `${manifest.generation} ${began}`
+      const known = opened.get(key) ?? open(storage, manifest, began, signal)
+      opened.set(key, known)
       return known
     },
   }
 }
 
 /** All of them: which ones records name is not known before they are read. */
-async function readSchemas(storage: Storage, manifest: Manifest, signal: AbortSignal) {
-  const schemas = new StoredSchemas(storage, manifest)
-  const versions = await schemas.all(signal)
-  if (schemas.damage === undefined) return versions
-  throw new KafkaBackupError('ARCHIVE_DAMAGED', `restore.filter needs the schemas of the backup: ${schemas.damage}`)
+async function readSchemas(...args: Parameters<typeof readRegistryOfRestore>): Promise<RegistrySnapshot | undefined> {
+  try {
+    return await readRegistryOfRestore(...args)
+  } catch (error) {
+    if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
+    throw new KafkaBackupError('ARCHIVE_DAMAGED', `restore.filter needs the schemas of the backup: ${error.message}`)
+  }
 }
 
 type Verdict = 'yes' | 'no' | { unclear: string }
 
 class ConditionFilter implements OpenFilter {
   readonly counts: FilterCounts = { examined: 0, selected: 0, notDecoded: 0 }
+  readonly schemas: OpenFilter['schemas']
   readonly #conditions: FilterConditions
   readonly #keys: ReadonlySet<string>
   readonly #decoderOf: (topic: string) => SchemaDecoder
@@ -90,7 +96,12 @@ class ConditionFilter implements OpenFilter {
   /** By partition: several readers may go through one, and of a restore that continues each from another offset on. */
   readonly #counted = new Map<string, SeenOffsets>()
 
-  constructor(conditions: FilterConditions, decoderOf: (topic: string) => SchemaDecoder) {
+  constructor(
+    conditions: FilterConditions,
+    decoderOf: (topic: string) => SchemaDecoder,
+    schemas: OpenFilter['schemas'],
+  ) {
+    this.schemas = schemas
     this.#conditions = conditions
     this.#keys = new Set(conditions.keys)
     this.#decoderOf = decoderOf

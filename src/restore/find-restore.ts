@@ -100,9 +100,12 @@ export async function findRestore(
   // Nothing is asked of newer generations: what they hold, and whether they fit the job, must not stop what has begun.
   const manifest = await manifestOf(chosen, options.generation ?? progress?.generation, backupId, storage, signal)
   const planned = planRestore(manifest, options, await findRegistryStores(manifest, options, storage, signal))
-  const filter = await options.filter?.open(storage, manifest, signal)
-  const warnings = [...planned.warnings, ...warnOfFilter(planned.topics, options.filter)]
-  const plan: RestorePlan = { ...planned, warnings, ...(filter && { filter }) }
+  const filter = await options.filter?.open(storage, manifest, progress?.schemasAddedAt, signal)
+  const { addedAt: schemasAddedAt, notice } = filter?.schemas ?? {}
+  const older = notice === undefined ? [] : [`restore.filter: ${notice}`]
+  const warnings = [...planned.warnings, ...warnOfFilter(planned.topics, options.filter), ...older]
+  const pinned = { ...(filter && { filter }), ...(schemasAddedAt !== undefined && { schemasAddedAt }) }
+  const plan: RestorePlan = { ...planned, warnings, ...pinned }
   const newer = progress && describeNewer(chosen, manifest)
   if (newer !== undefined) {
     plan.notice = `it continues with generation ${manifest.generation}, with which it began; ${newer}`

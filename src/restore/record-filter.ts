@@ -1,10 +1,11 @@
 import { isCompacted } from '../archive/effective-settings.ts'
 import type { Manifest, ManifestTopic } from '../archive/manifest.ts'
+import type { RegistrySnapshot } from '../archive/registry-model.ts'
 import type { EncodedRecord } from '../batch/record-cursor.ts'
 import type { KafkaRecord } from '../batch/records.ts'
 import type { Storage } from '../storage/storage.ts'
 
-/** Which records are restored, by what is in them. Its decisions depend on the backup alone, so every run makes the same. */
+/** Which records are restored, by what is in them. Its decisions depend on the backup and the schemas that a restore began with, so every run makes the same. */
 export interface RecordFilter {
   /** What was asked for: the same filter has the same. */
   request: object
@@ -12,8 +13,8 @@ export interface RecordFilter {
   splitsKeys: boolean
   /** What the user should know of it beforehand. */
   warnings: readonly string[]
-  /** Reads the schemas that it needs; once for a generation. */
-  open(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<OpenFilter>
+  /** Reads the schemas that it needs, for a restore that has begun those of that time; once for a generation. */
+  open(storage: Storage, manifest: Manifest, began: string | undefined, signal: AbortSignal): Promise<OpenFilter>
 }
 
 export interface OpenFilter {
@@ -23,6 +24,8 @@ export interface OpenFilter {
   mayWant(record: KafkaRecord | EncodedRecord, topic: string): boolean
   /** What this process has decided so far, of each record once. */
   readonly counts: FilterCounts
+  /** Of the schemas that it decodes with, where it needs any; see `RegistrySnapshot`. */
+  readonly schemas?: Pick<RegistrySnapshot, 'addedAt' | 'notice'> | undefined
 }
 
 export interface RecordPlace {

@@ -1,4 +1,4 @@
-import { readRegistryAt } from '../archive/registry-at.ts'
+import { readRegistryOfRestore } from '../archive/registry-at.ts'
 import type { RegistryHold } from '../archive/registry-lease.ts'
 import { joinSubject, type RegistrySnapshot, splitSubject } from '../archive/registry-model.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -37,8 +37,8 @@ export interface SchemaResult {
   hasWritten: boolean
 }
 
-/** Where the schemas of a restore are: of its generation, and for one that has begun of the snapshots with which it began. */
-type SchemaSource = Pick<FoundRestore, 'manifest' | 'progress'>
+/** Where the schemas of a restore are: of its generation, and for one that has begun, or has a filter, of the snapshots that were read then. */
+type SchemaSource = Pick<FoundRestore, 'manifest' | 'progress' | 'plan'>
 
 /** Reads the schemas of a generation and the registry of the target, and writes nothing. */
 export async function surveyBackupSchemas(
@@ -69,23 +69,16 @@ export function olderSchemas({ notice }: RegistrySnapshot): Finding[] {
 }
 
 async function readSchemas(
-  { manifest, progress }: SchemaSource,
+  { manifest, progress, plan }: SchemaSource,
   storage: Storage,
   signal: AbortSignal,
 ): Promise<RegistrySnapshot> {
-  const began = progress?.schemasAddedAt
-  const backup = await readRegistryAt(storage, manifest, signal, began)
-  if (!backup) {
-    const what = `generation ${manifest.generation} of the backup ${manifest.backup_id} holds no schemas`
-    throw new KafkaBackupError('RESTORE_REFUSED', what, {
-      help: 'Set enterprise.schema_registry.enabled to false, or restore a generation that was made with the registry.',
-    })
-  }
-  if (began === undefined || backup.addedAt === undefined || backup.addedAt === began) return backup
-  // Other schemas would give other IDs to a part of the records.
-  const gone = `the restore began with the schemas that were read at ${began}, which the backup ${manifest.backup_id} does not have any more`
-  throw new KafkaBackupError('RESTORE_REFUSED', gone, {
-    help: 'To begin again with the schemas that it has, delete the topics of the restore on the target.',
+  const began = progress?.schemasAddedAt ?? plan.schemasAddedAt
+  const backup = await readRegistryOfRestore(storage, manifest, began, signal)
+  if (backup) return backup
+  const what = `generation ${manifest.generation} of the backup ${manifest.backup_id} holds no schemas`
+  throw new KafkaBackupError('RESTORE_REFUSED', what, {
+    help: 'Set enterprise.schema_registry.enabled to false, or restore a generation that was made with the registry.',
   })
 }
 

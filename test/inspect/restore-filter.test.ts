@@ -32,7 +32,7 @@ interface Sample {
 async function selected(conditions: Partial<FilterConditions>, samples: Sample[], times = 1) {
   using folder = temporaryFolder()
   const filter = restoreFilter({ ...everything, ...conditions })
-  const opened = await filter.open(openLocation(folder.path), { ...manifest, topics: [] }, never)
+  const opened = await filter.open(openLocation(folder.path), { ...manifest, topics: [] }, undefined, never)
   const bytes = (text: string | null = null) => (text === null ? null : Buffer.from(text))
   const records = samples.map(({ key, value, headers = [] }) => ({
     ...{ key: bytes(key), value: bytes(value) },
@@ -137,7 +137,7 @@ describe('a filter of a restore', () => {
   test('counts every record once where readers begin at different offsets, as in a restore that continues', async () => {
     using folder = temporaryFolder()
     const filter = restoreFilter({ ...everything, keys: ['a'] })
-    const opened = await filter.open(openLocation(folder.path), { ...manifest, topics: [] }, never)
+    const opened = await filter.open(openLocation(folder.path), { ...manifest, topics: [] }, undefined, never)
     const offsets = [0, 1, 4, 5, 6, 9, 10, 12]
     const records = offsets.map(offsetDelta => ({ key: Buffer.from(offsetDelta % 2 === 0 ? 'a' : 'b'), offsetDelta }))
     const bytes = encodeBatch({ baseOffset: 0n, records })

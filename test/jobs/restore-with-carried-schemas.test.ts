@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openBackup } from '../../src/archive/catalog.ts'
-import { commitGeneration } from '../../src/archive/commit.ts'
 import { manifestKey } from '../../src/archive/layout.ts'
-import { renewManifestCopy } from '../../src/archive/newest-copies.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { encodeBatch } from '../fakes/batches.ts'
 import { fakeTopic } from '../fakes/fake-cluster.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
 import { framed } from '../registry/ids/sample-schemas.ts'
+import { carrySchemas } from '../restore/carried-schemas.ts'
 import { backUpTopics } from '../restore/fake-target.ts'
 import { type SchemaTarget, withSchemaTarget } from './schema-target.ts'
 
@@ -21,20 +20,6 @@ const orders = () =>
 const first = [versionOf('orders-value', 1, 5), versionOf('orders-value', 2, 6)]
 const schemas = snapshotOf(first)
 const taken = snapshotOf([versionOf('others', 1, 100)])
-
-/** One more generation whose schemas are those of the one before; its number. */
-async function carrySchemas(storage: Storage): Promise<number> {
-  const { format: _, format_version: __, ...newest } = await openBackup(storage, 'b1', never)
-  const manifest = {
-    ...newest,
-    generation: newest.generation + 1,
-    run: `carried${newest.generation}`,
-    carried_sections: ['schema_registry' as const],
-  }
-  const draft = { manifest, freshSegments: new Map(), attempt: 1 }
-  await renewManifestCopy(storage, (await commitGeneration(storage, draft, never)).manifest, never)
-  return manifest.generation
-}
 
 /** A later snapshot with one schema more. */
 const addSnapshot = (storage: Storage, version = 3) => {
