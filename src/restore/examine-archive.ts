@@ -42,15 +42,16 @@ export async function examineArchive(
   { verify, progress, timeWindow }: ArchiveQuestion,
   signal: AbortSignal,
 ): Promise<ExaminedArchive> {
-  const wanted = inListOrder(plan.topics).flatMap(topic =>
-    unfilledLegs(topic, verify ? undefined : progress).map(unfilled => ({ topic, ...unfilled })),
-  )
+  const wanted = inListOrder(plan.topics).flatMap(topic => {
+    const unfilled = unfilledLegs(topic, verify ? undefined : progress)
+    return unfilled.map(one => ({ topic, ...one, none: startExtent(plan, topic, unfilled.length) }))
+  })
   if (wanted.length === 0) return nothingExamined
   const largestSegments = new Map<string, number>()
   const gathered = new Map<ManifestPartition, readonly Segment[]>()
   const extents = new Map<string, RestoredExtent>()
   const sizes = tabulateSizes(storage, plan.backupId, signal)
-  const found = await poolWhile(sizes, wanted, async ({ topic, leg, start }) => {
+  const found = await poolWhile(sizes, wanted, async ({ topic, leg, start, none }) => {
     const { source, end } = leg
     const { segments, problems } = await gatherSegments(storage, topic.source, source, signal)
     // A list keeps them at hand, in less memory.
@@ -64,8 +65,7 @@ export async function examineArchive(
       // The index has times of producers, and records with LogAppendTime show those of the broker.
       const isExact = effectiveSetting(topic.source, 'message.timestamp.type') !== 'CreateTime'
       const extent = await extentOf(storage, leg, segments, { window: timeWindow, isExact }, signal)
-      const known = extents.get(topic.name) ?? startExtent(plan)
-      extents.set(topic.name, joinExtents(known, extent))
+      extents.set(topic.name, joinExtents(extents.get(topic.name) ?? none, extent))
     }
     return [...problems, ...misfits]
   })
@@ -86,8 +86,10 @@ const nothingExamined: ExaminedArchive = {
   warnings: [],
 }
 
-function startExtent({ filter }: RestorePlan): RestoredExtent {
-  return filter ? { ...nothingRestored, isFiltered: true } : nothingRestored
+/** With so many of the topic's partitions left. */
+function startExtent({ filter }: RestorePlan, { legs }: PlannedTopic, left: number): RestoredExtent {
+  const isPart = left < legs.filter(({ start, end }) => start < end).length
+  return { ...nothingRestored, ...(filter && { isFiltered: true }), ...(isPart && { isPart: true }) }
 }
 
 /** Of one topic, to the record: segments that the end of a window goes through are read. */
@@ -103,7 +105,7 @@ export async function readExtent(
     const { segments } = await gatherSegments(storage, topic.source, leg.source, signal)
     return extentOf(storage, leg, segments, { window: timeWindow, isExact: true }, signal)
   })
-  return found.reduce(joinExtents, startExtent(plan))
+  return found.reduce(joinExtents, startExtent(plan, topic, legs.length))
 }
 
 /** Indexes are read while the store is listed. Both have ended when this ends. */

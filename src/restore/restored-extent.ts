@@ -18,6 +18,8 @@ export interface RestoredExtent {
   largestBytes: number
   /** A filter may leave out the newest records. */
   isFiltered?: boolean
+  /** Other partitions of the topic are filled by other shards, or were by earlier runs. */
+  isPart?: boolean
 }
 
 export const nothingRestored: RestoredExtent = { oldest: null, newest: null, largestBytes: 0 }
@@ -28,6 +30,7 @@ export function joinExtents(one: RestoredExtent, other: RestoredExtent): Restore
     ...joinNewest(one, other),
     largestBytes: Math.max(one.largestBytes, other.largestBytes),
     ...((one.isFiltered || other.isFiltered) && { isFiltered: true }),
+    ...((one.isPart || other.isPart) && { isPart: true }),
   }
 }
 
