@@ -70,7 +70,7 @@ export async function prepareRestore(
     wasPrepared,
     wasComplete: isComplete,
     topics: plan.topics.length,
-    shards: sharesOf(records, pins, sharing),
+    shards: sharesOf(records, wasPrepared ? notedPins(progress, pins, sharing) : pins, sharing),
     ...(schemas && { schemas: schemas.report }),
     warnings: [
       ...(schemas?.warnings ?? []),
@@ -125,6 +125,16 @@ function isPinned(progress: RestoreProgress | undefined, stream: Stream): boolea
   const noted = progress?.streams.get(streamKey(stream))
   if (!noted || progress?.isMixed) return false
   return noted.isFilled || isSamePin(noted.shard, stream.progress.shard)
+}
+
+/** Where nothing was noted: the shards that the earlier run has chosen. Another `restore.order` would choose others. */
+function notedPins(
+  progress: RestoreProgress | undefined,
+  pins: ReadonlyMap<string, ShardPin>,
+  { count }: Sharing,
+): ReadonlyMap<string, ShardPin> {
+  const noted = (key: string) => progress?.streams.get(key)?.shard
+  return new Map([...pins].map(([key, pin]) => [key, noted(key)?.count === count ? (noted(key) ?? pin) : pin]))
 }
 
 function sharesOf(

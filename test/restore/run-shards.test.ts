@@ -253,6 +253,21 @@ describe('a restore in shards', () => {
       assert.equal((await target.prepare(4)).wasComplete, true)
     }))
 
+  test('shows what its shards write, also where the job has another order when it is prepared again', () => {
+    const big = fakeTopic('big', [[encodeRun(0n, 400)], [encodeRun(0n, 300)]])
+    const small = fakeTopic('small', [[encodeRun(0n, 7)], [encodeRun(0n, 3)]])
+    return withFakeTarget([big, small], async target => {
+      const { shards } = await target.prepare(2)
+      const again = await target.prepare(2, { order: ['small'] })
+      assert.deepEqual([again.wasPrepared, again.shards], [true, shards])
+      const written = ['0/2', '1/2'].map(async one => (await target.shard(one)).totals.records)
+      assert.deepEqual(
+        await Promise.all(written),
+        shards.map(({ records }) => records),
+      )
+    })
+  })
+
   for (const existingTopics of ['fail', 'append'] as const) {
     test(`that is prepared twice at once is prepared once, though a commit is tried again (${existingTopics})`, () =>
       withFakeTarget(source(), async target => {
