@@ -5,8 +5,9 @@ import { type CompareReport, compareRestore, joinComparisons } from './compare.t
 import { type FillParts, fill, note, type Writing } from './fill.ts'
 import { locateSurveyed } from './locate-restore.ts'
 import { openStreams } from './open-streams.ts'
+import type { PlannedTopic } from './plan.ts'
 import { applySettings, type OnTopicsCreated } from './prepare-topics.ts'
-import type { RestoreProgress } from './progress.ts'
+import { type RestoreProgress, streamKey } from './progress.ts'
 import { filterWarnings, idWarnings, type RestoreReport, reportGaps, reportTopics, sumTopics } from './report.ts'
 import type { Stream } from './stream.ts'
 import type { RecordsSurvey } from './survey-records.ts'
@@ -74,7 +75,7 @@ interface WrittenRecords {
 }
 
 async function writeRecords(survey: RecordsSurvey, parts: RecordParts, signal: AbortSignal): Promise<WrittenRecords> {
-  const { options, plan, restoreId } = survey
+  const { options, restoreId } = survey
   const { streams, mark } = await openStreams(options, survey, parts, signal)
   // What an earlier run has filled may have its settings and its writers by now, although the rest was deleted since.
   const unfilled = streams.filter(stream => !stream.progress.isFilled)
@@ -83,15 +84,15 @@ async function writeRecords(survey: RecordsSurvey, parts: RecordParts, signal: A
   if (unfilled.length > 0) {
     const filling = { ...parts, ...whenFilled(survey, compared, parts) }
     writing = await fill(options, { restoreId, mark }, unfilled, filling, signal)
-    await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: false })
+    await note(parts, restoreId, mark, unfilled, signal, { isFilled: true, isDone: false })
   }
   // Before settings are applied: they let retention and compaction remove records.
-  const verified = await verify(survey, parts, signal, { compared })
+  const verified = await verify(survey, parts, signal, { compared, ends: endsOf(survey.progress) })
   const written = { streams, ...(writing && { writing }), ...verified }
   if (verified.verification?.ok === false) return { ...written, isDone: false }
   // From here on the topics may have settings, and writers, that a replay could not continue with.
   const made = new Set(streams.filter(({ progress }) => progress.isMade).map(({ topic }) => topic))
-  const refused = await applySettings(parts.cluster, plan.topics, made, signal)
+  const refused = await applySettings(parts.cluster, listUndone(survey), made, signal)
   for (const message of refused) parts.onProgress({ type: 'warning', message })
   await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: true })
   return { ...written, isDone: true, refused }
@@ -153,9 +154,18 @@ async function compareTopics(
   return compareRestore({ ...located, plan: { ...located.plan, topics } }, parts, signal)
 }
 
-/** Where the restore ended: topics that are in use by now have later records. */
+/** Where an earlier run has completed partitions: they are in use by now, and have later records. */
 function endsOf(progress: RestoreProgress | undefined): Map<string, bigint> {
-  return new Map([...(progress?.streams ?? [])].map(([key, { targetOffset }]) => [key, targetOffset]))
+  const done = [...(progress?.streams ?? [])].filter(([, { isDone }]) => isDone)
+  return new Map(done.map(([key, { targetOffset }]) => [key, targetOffset]))
+}
+
+/** Without those that an earlier run has completed, where others were deleted since: users may have changed their settings. */
+function listUndone({ plan, progress }: RecordsSurvey): PlannedTopic[] {
+  const isDone = ({ name, streams }: PlannedTopic) =>
+    streams.length > 0 &&
+    streams.every(({ partition }) => progress?.streams.get(streamKey({ topic: name, partition }))?.isDone)
+  return plan.topics.filter(topic => !isDone(topic))
 }
 
 /** How long each topic was worked on, as the events tell it. */

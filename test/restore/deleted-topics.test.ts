@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { hasCode } from '../../src/errors.ts'
+import type { RestoreReport } from '../../src/restore/report.ts'
 import type { RestoreOptions } from '../../src/restore/restore-options.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
@@ -132,4 +133,46 @@ describe('a restore whose topics were all deleted, while its progress is still o
         await assertRestored(target, append)
       }))
   })
+})
+
+describe('a complete restore, one of whose topics was deleted', () => {
+  const steps: [string, (target: FakeTarget, changes: Partial<RestoreOptions>) => Promise<RestoreReport>][] = [
+    ['one process', (target, changes) => target.restore(changes)],
+    [
+      'shards',
+      async (target, changes) => {
+        await target.prepare(2, changes)
+        for (const shard of ['0/2', '1/2']) await target.shard(shard, changes)
+        return target.finish(changes)
+      },
+    ],
+  ]
+  for (const [how, again] of steps) {
+    test(`leaves the others alone that are in use by now (${how})`, () =>
+      withFakeTarget(two(), async target => {
+        await target.restore()
+        target.append('audit', encodeRun(0n, 2))
+        const settings = target.topic('audit')?.configs ?? {}
+        // As a topic has them that is being filled.
+        Object.assign(settings, { 'retention.ms': '-1', 'message.timestamp.type': 'CreateTime' })
+        const chosen = { ...settings }
+        target.fake.state.topics = target.fake.state.topics.filter(({ name }) => name !== 'orders')
+        const { isDone, verification } = await again(target, { verify: true })
+        assert.deepEqual([isDone, verification?.ok], [true, true])
+        assert.deepEqual([target.log('orders'), target.topic('orders')?.configs], [[[0, 7]], {}])
+        assert.deepEqual(target.topic('audit')?.configs, chosen)
+        assert.equal((await target.restore()).wasComplete, true)
+      }))
+  }
+
+  test('does not take them for unfinished after a run that failed', () =>
+    withFakeTarget(two(), async target => {
+      await target.restore()
+      target.append('audit', encodeRun(0n, 2))
+      target.fake.state.topics = target.fake.state.topics.filter(({ name }) => name !== 'orders')
+      target.before = ({ key }) => (key === API.incrementalAlterConfigs ? 'hang-up' : undefined)
+      await assert.rejects(target.restore(), error => hasCode(error, 'KAFKA_DISCONNECTED'))
+      target.before = () => undefined
+      assert.equal((await target.restore({ verify: true })).isDone, true)
+    }))
 })
