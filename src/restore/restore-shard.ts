@@ -76,8 +76,13 @@ export async function restoreShard(
 
 const POLL_MS = 2000
 const REPEAT_MS = 60_000
+/** Longer than a preparation takes that replaces notes. */
+const MAX_WAIT_MS = 3_600_000
 
-/** Until the notes of a preparation for as many shards by the same version are on the target. */
+/**
+ * Until the notes of a preparation for as many shards by the same version are on the target. Notes that stay others are not waited for without end: in
+ * a Job whose shard 0 is done, as when a topic was deleted since, nothing prepares the restore again.
+ */
 async function awaitPrepared(
   options: RestoreOptions,
   parts: RestoreParts,
@@ -85,12 +90,16 @@ async function awaitPrepared(
   sharing: Sharing,
 ): Promise<FoundRestore> {
   let told = { message: '', atMs: 0 }
+  let notedAtMs: number | undefined
   for (;;) {
     const found = await findRestore(options, parts, signal)
     const problem = findUnprepared(found.plan, found.progress, sharing)
     if (problem === undefined) return found
     const message = `waiting for shard 0 to prepare the restore ${found.restoreId}: ${problem}`
     const nowMs = parts.clock.monotonic()
+    notedAtMs = found.progress ? (notedAtMs ?? nowMs) : undefined
+    if (notedAtMs !== undefined && nowMs - notedAtMs >= MAX_WAIT_MS)
+      throw unprepared(found.restoreId, problem, sharing.count)
     if (message !== told.message || nowMs - told.atMs >= REPEAT_MS) {
       parts.onProgress({ type: 'waiting', message })
       told = { message, atMs: nowMs }

@@ -375,6 +375,26 @@ describe('a shard', () => {
       await waiting
     }))
 
+  test('waits an hour for notes that do not fit, and for the first ones as long as it takes', () =>
+    withFakeTarget(source(), async target => {
+      let waited = 0
+      const enough = Promise.withResolvers<void>()
+      target.onEvent = event => {
+        if (event.type === 'waiting' && ++waited === 100) enough.resolve()
+      }
+      const waiting = target.shard('1/4', {}, { waits: true })
+      await enough.promise
+      const preparedAt = target.fake.clock.monotonic()
+      const refused = assert.rejects(waiting, {
+        code: 'RESTORE_REFUSED',
+        message: 'the restore r1 cannot be shared: it is prepared for 2 shards, and not for 4',
+      })
+      await target.prepare(2)
+      await refused
+      assert.ok(target.fake.clock.monotonic() - preparedAt >= 3_600_000)
+      assert.deepEqual(target.log('orders'), [])
+    }))
+
   test('ends when it is interrupted while it waits', () =>
     withFakeTarget(source(), async target => {
       const stop = new AbortController()
