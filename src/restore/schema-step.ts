@@ -83,7 +83,7 @@ async function readSchemas(
 }
 
 const LEFT_AS_IT_IS =
-  'the restore is complete, and its registry has changed since: it is left as it is (`schemas restore` would restore it again)'
+  'the records are restored, and the registry has changed since: it is left as it is (`schemas restore` would restore it again)'
 
 /**
  * Registers the schemas. Where the records are complete, the registry is in use by now, and only what is unfinished or

@@ -102,7 +102,7 @@ describe('a restore of records and schemas', () => {
       target.writes.length = 0
       const { wasComplete, warnings } = await target.run({ strategy: 'overwrite' })
       assert.deepEqual([wasComplete, target.writes], [true, []])
-      assert.match(warnings.join(), /its registry has changed since: it is left as it is/)
+      assert.match(warnings.join(), /the registry has changed since: it is left as it is/)
       assert.equal((await target.compare({ strategy: 'overwrite' })).ok, true)
     }))
 
