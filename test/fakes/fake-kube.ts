@@ -228,8 +228,8 @@ function keyOf(kind: ResourceKind, ref: ObjectRef): string {
 
 function isWithin({ metadata }: KubeObject, { namespace, labelSelector }: ListScope): boolean {
   if (namespace !== undefined && metadata.namespace !== namespace) return false
-  const [name = '', value] = (labelSelector ?? '').split('=')
-  return name === '' || metadata.labels?.[name] === value
+  const wanted = (labelSelector ?? '').split(',').map(one => one.split('='))
+  return wanted.every(([name = '', value]) => name === '' || metadata.labels?.[name] === value)
 }
 
 function metadataOf({ metadata }: KubeObject): KubeObject {

@@ -113,8 +113,10 @@ function waitEvents(before: ResourceStatus, after: ResourceStatus): KubeEvent[] 
   if (reason === before.reason && (reason !== 'DeleteFailed' || message === before.message)) return []
   if (deletionWarnings.includes(reason)) return [warning(reason, 'Delete', message)]
   if (referenceReasons.includes(reason)) return [warning(reason, 'Wait', message)]
-  return reason === 'Deleting' || reason === 'WaitingForReset' ? [normal(reason, 'Wait', message)] : []
+  return waitReasons.includes(reason) ? [normal(reason, 'Wait', message)] : []
 }
+
+const waitReasons = ['Deleting', 'WaitingForReset', 'EarlierJob']
 
 const deletionWarnings = ['DeleteFailed', 'StorageMoved', 'StorageAddressChanged', 'BackupKept']
 

@@ -25,6 +25,8 @@ export interface Situation {
   problem: { reason: string; message: string } | undefined
   /** Why no drill can start, although backups can: its cluster, its secrets, or a Job that the API server rejected. */
   drillProblem?: { reason: string; message: string } | undefined
+  /** A Job of a deleted resource with the same name that has not ended; looked for when a plan has the first `start` of a resource. */
+  earlierJob?: string | undefined
   /** Progress of the active run. */
   progress: RunProgress | undefined
   /** When a continuous run last caught up, by the clock of its pod; undefined if unknown. */

@@ -13,8 +13,9 @@ export interface Wait {
 
 /** What the resource itself lacks. */
 export function blockerOf(facts: Facts): Wait | undefined {
-  const { problem, missingSecrets, referredSnapshotId, resource } = facts
+  const { problem, earlierJob, missingSecrets, referredSnapshotId, resource } = facts
   if (problem) return problemWait(problem)
+  if (earlierJob !== undefined) return pending('EarlierJob', earlierMessage(earlierJob), true)
   const unavailable = referenceWait(facts)
   if (unavailable) return unavailable
   if (missingSecrets.length > 0) return pending('SecretMissing', secretsMessage(facts), true)
@@ -22,6 +23,11 @@ export function blockerOf(facts: Facts): Wait | undefined {
   const name = resource.spec?.resetRef?.name ?? ''
   const why = `The KafkaOffsetReset ${name} is running or has no snapshot yet: the run starts when it has ended with one.`
   return pending('WaitingForReset', why, true)
+}
+
+function earlierMessage(job: string): string {
+  const why = `Job ${job}, which a deleted resource of this name has started, or a pod of it has not ended yet.`
+  return `${why} The run starts when they have ended. If they do not end by themselves, delete them.`
 }
 
 export function problemWait({ reason, message }: { reason: string; message: string }): Wait {

@@ -57,14 +57,14 @@ export function deletedJobs(
 }
 
 /** Pods that outlive their Job (`--cascade=orphan`) keep its labels only. */
-function jobOf({ metadata: { ownerReferences = [], labels = {} } }: Pod): OwnerReference | undefined {
+export function jobOf({ metadata: { ownerReferences = [], labels = {} } }: Pod): OwnerReference | undefined {
   const owner = ownerReferences.find(({ kind }) => kind === 'Job')
   if (owner) return owner
   const [name, uid] = [labels['batch.kubernetes.io/job-name'], labels['batch.kubernetes.io/controller-uid']]
   return name === undefined || uid === undefined ? undefined : { apiVersion: 'batch/v1', kind: 'Job', name, uid }
 }
 
-function hasEnded({ status }: Pod): boolean {
+export function hasEnded({ status }: Pod): boolean {
   return status?.phase === 'Succeeded' || status?.phase === 'Failed'
 }
 

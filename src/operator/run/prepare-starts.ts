@@ -10,6 +10,7 @@ import type { AnySituation, MissingSecret, Plan, SecretCheck } from '../plan/pla
 import { hashSpec } from '../plan/spec-hash.ts'
 import { refusalOf } from './change-jobs.ts'
 import type { ClusterView } from './cluster-view.ts'
+import { findEarlierJob } from './earlier-job.ts'
 import { knownJobs } from './known-jobs.ts'
 import type { Planner, StartAction, StepObjects } from './planner.ts'
 import { referencesOf } from './referred-objects.ts'
@@ -35,6 +36,8 @@ export async function prepareStarts(
   if ('problem' in built) {
     return planned(planner, { ...situation, [isDrill ? 'drillProblem' : 'problem']: built.problem })
   }
+  const earlierJob = startsOf(plan).length > 0 ? await findEarlierJob(api, situation, signal) : undefined
+  if (earlierJob !== undefined) return planned(planner, { ...situation, earlierJob })
   const { namespace } = situation.resource.metadata
   const { missing, trouble } = await checkSecrets(api, namespace, built.secrets, signal)
   if (missing.length > 0) {
