@@ -174,7 +174,7 @@ function endEvents(controller: Controller, run: EndedRun, isContinuous: boolean)
 }
 
 function endReason(verb: string, { phase, reason, purpose }: EndedRun, isContinuous: boolean): string {
-  const isStopped = reason === 'Replaced' || reason === 'Cancelled'
+  const isStopped = ['Replaced', 'Cancelled', 'JobRemoved'].includes(reason ?? '')
   if (phase === 'Failed' && isContinuous && purpose === 'main' && !isStopped) return `${verb}Stalled`
   if (phase === 'Completed') return reason === 'Stopped' ? `${verb}Stopped` : `${verb}Completed`
   return reason === 'Partial' ? `${verb}Partial` : `${verb}Failed`

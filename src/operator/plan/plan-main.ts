@@ -180,9 +180,9 @@ function stopEndless(facts: Facts, runs: Runs): Runs {
   return endless.length > 0 && isOver ? stopMain(facts, runs, endless) : runs
 }
 
-/** A trigger may have started it. */
-function isEndless({ run, jobs }: LiveRun): boolean {
-  return isGenerationKey(run) || jobs.some(({ isContinuous }) => isContinuous)
+/** A trigger may have started it, and its Job may be gone. */
+function isEndless({ run, jobs, todo }: LiveRun): boolean {
+  return isGenerationKey(run) || todo === 'again' || jobs.some(({ isContinuous }) => isContinuous)
 }
 
 function stopMain(facts: Facts, runs: Runs, which = mainRuns(runs)): Runs {

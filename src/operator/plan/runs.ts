@@ -2,7 +2,8 @@ import type { ActiveRun, EndedRun, RunPurpose } from '../crd/status.ts'
 import type { JobEnd, JobState, JobTotals } from '../job/job-state.ts'
 import { jobName } from '../job/names.ts'
 import { type Facts, historyOf } from './facts.ts'
-import { generationKey } from './run-key.ts'
+import { generationKey, isGenerationKey } from './run-key.ts'
+import { hashSpec } from './spec-hash.ts'
 import { withTakenSnapshot } from './taken-snapshot.ts'
 import { formatTime, parseTime } from './times.ts'
 
@@ -104,10 +105,17 @@ function settleRun(facts: Facts, run: LiveRun): LiveRun | EndedRun {
 }
 
 /** The status says that the Job was created: it will be seen soon, or it was removed. */
-function settleUnseen({ isContinuous, nowMs }: Facts, run: LiveRun): LiveRun | EndedRun {
+function settleUnseen(facts: Facts, run: LiveRun): LiveRun | EndedRun {
+  const { nowMs } = facts
   const startedMs = parseTime(run.startTime) ?? nowMs
   if (Math.abs(nowMs - startedMs) < UNSEEN_MS) return { ...run, unseenUntilMs: startedMs + UNSEEN_MS }
-  return isContinuous && run.purpose === 'main' ? { ...run, todo: 'again' } : endRun(run, nowMs, gone(run))
+  return isContinued(facts, run) ? { ...run, todo: 'again' } : endRun(run, nowMs, gone(run))
+}
+
+/** Whether it is a continuous run: by its key or, if a trigger has started it, by its spec. */
+function isContinued({ isContinuous, resource }: Facts, { run, purpose, specHash }: LiveRun): boolean {
+  if (!isContinuous || purpose !== 'main') return false
+  return isGenerationKey(run) || specHash === undefined || specHash === hashSpec(resource.spec ?? {})
 }
 
 function awaitCommit({ resource, nowMs }: Facts, run: LiveRun): LiveRun {

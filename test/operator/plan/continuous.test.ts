@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ResourceSpec } from '../../../src/operator/crd/resource.ts'
 import type { ConditionType } from '../../../src/operator/crd/status.ts'
 import type { JobState } from '../../../src/operator/job/job-state.ts'
 import type { Plan } from '../../../src/operator/plan/plan.ts'
@@ -186,6 +187,39 @@ test('a triggered run of a continuous backup stops when the backup is no longer 
   const { after, status } = story.plan(startMs + 4 * hourMs, [job])
   assert.deepEqual([status.history?.[0]?.run, status.history?.[0]?.reason], [triggered, 'Stopped'])
   assert.deepEqual(after, [{ type: 'remove-job', name: job.name, uid: job.uid }])
+})
+
+/** A continuous backup that a trigger has started again, and whose Job is gone since. */
+function triggerAndLoseJob(spec: ResourceSpec): { story: Story; triggered: string } {
+  const story = new Story(resourceOf(spec))
+  const first = story.plan(startMs)
+  const [started = ''] = startedRuns(first)
+  story.plan(startMs + hourMs, [jobOf(started, { running: [], end: endOf({ isSuccess: false, reason: 'X' }) })])
+  story.resource.metadata.annotations = { 'kafka-backup.dev/trigger': '1' }
+  const [triggered = ''] = startedRuns(story.plan(startMs + 2 * hourMs))
+  return { story, triggered }
+}
+
+test('a triggered run of a continuous backup whose Job is gone stops when the backup is suspended', () => {
+  const { story, triggered } = triggerAndLoseJob(continuous)
+  const { metadata } = story.resource
+  story.resource = resourceOf({ ...continuous, suspend: true }, { metadata: { ...metadata, generation: 2 } })
+  const plan = story.plan(startMs + 3 * hourMs)
+  const [last] = plan.status.history ?? []
+  assert.deepEqual([startedRuns(plan), last?.run, last?.reason], [[], triggered, 'Stopped'])
+  assert.deepEqual([plan.status.reason, reasons(plan)], ['Suspended', ['Suspended', 'BackupStopped']])
+  story.resource = resourceOf(continuous, { metadata: { ...metadata, generation: 3 } })
+  assert.deepEqual(startedRuns(story.plan(startMs + 4 * hourMs)), ['generation-3'])
+})
+
+test('a run whose Job was gone before the backup became continuous is not reported as stopped', () => {
+  const { story, triggered } = triggerAndLoseJob({})
+  const { metadata } = story.resource
+  story.resource = resourceOf({ ...continuous, suspend: true }, { metadata: { ...metadata, generation: 2 } })
+  const plan = story.plan(startMs + 3 * hourMs)
+  const [last] = plan.status.history ?? []
+  assert.deepEqual([startedRuns(plan), last?.run, last?.reason], [[], triggered, 'JobRemoved'])
+  assert.ok(!reasons(plan).includes('BackupStalled'))
 })
 
 test('a run that is active when the backup becomes continuous has not succeeded', () => {
