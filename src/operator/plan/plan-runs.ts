@@ -4,7 +4,8 @@ import type { Action } from './plan.ts'
 import { planDrill } from './plan-drill.ts'
 import { planMain } from './plan-main.ts'
 import { planVerify } from './plan-verify.ts'
-import type { Runs } from './runs.ts'
+import type { LiveRun, Runs } from './runs.ts'
+import { hashSpec } from './spec-hash.ts'
 import { continueRun } from './start-run.ts'
 import { blockerOf } from './wait.ts'
 
@@ -15,7 +16,8 @@ export function planRuns(facts: Facts, settled: Runs): Decision {
   const drill = planDrill(facts, main, verify)
   const lack = blockerOf(facts)
   const unfinished = main.runs.live.filter(({ todo }) => todo !== undefined)
-  const continued = lack ? [] : unfinished.map(live => continueRun(facts, live))
+  const blocked = unfinished.filter(live => lack !== undefined && !isCommittable(facts, live))
+  const continued = unfinished.filter(live => !blocked.includes(live)).map(live => continueRun(facts, live))
   const begun = [main.start, verify.start, drill.start].filter(start => start !== undefined)
   return {
     runs: main.runs,
@@ -25,9 +27,16 @@ export function planRuns(facts: Facts, settled: Runs): Decision {
     main,
     verify,
     drill,
-    wait: main.wait ?? (unfinished.length > 0 ? lack : undefined),
+    wait: main.wait ?? (blocked.length > 0 ? lack : undefined),
     trigger: main.trigger,
   }
+}
+
+/** Shards are committed with the spec that they had, so what another or an invalid spec lacks does not matter. */
+function isCommittable({ problem, resource }: Facts, { todo, specHash }: LiveRun): boolean {
+  if (todo !== 'commit') return false
+  if (problem) return problem.reason === 'InvalidSpec'
+  return specHash !== undefined && specHash !== hashSpec(resource.spec ?? {})
 }
 
 /** The finalizer is set before the first byte of the backup is written. */

@@ -34,21 +34,18 @@ export async function prepareStarts(
   const built = buildStarts(plan, situation, jobs, planner)
   const isDrill = isDrillStart(plan)
   if ('problem' in built) {
-    return planned(planner, { ...situation, [isDrill ? 'drillProblem' : 'problem']: built.problem })
+    return planned(planner, { ...situation, [isDrill ? 'drillProblem' : 'problem']: built.problem }, jobs)
   }
   const earlierJob = startsOf(plan).length > 0 ? await findEarlierJob(api, situation, signal) : undefined
-  if (earlierJob !== undefined) return planned(planner, { ...situation, earlierJob })
+  if (earlierJob !== undefined) return planned(planner, { ...situation, earlierJob }, jobs)
   const { namespace } = situation.resource.metadata
   const { missing, trouble } = await checkSecrets(api, namespace, built.secrets, signal)
   if (missing.length > 0) {
     const lack = isDrill ? { drillProblem: missingProblem(missing) } : { missingSecrets: missing }
-    return planned(planner, { ...situation, ...lack })
+    return planned(planner, { ...situation, ...lack }, jobs)
   }
   if (trouble === undefined) return { plan, objects: built.objects }
-  const unchecked = { ...situation, secretsTrouble: trouble }
-  const uncheckedPlan = planner.planResource(unchecked)
-  const rebuilt = buildStarts(uncheckedPlan, unchecked, jobs, planner)
-  return { plan: uncheckedPlan, objects: 'objects' in rebuilt ? rebuilt.objects : new Map() }
+  return planned(planner, { ...situation, secretsTrouble: trouble }, jobs)
 }
 
 export function startsOf({ actions }: Plan): StartAction[] {
@@ -94,15 +91,17 @@ export function planDrillPod(resource: Resource, references: References, planner
   return planner.planJobPod('backup', resource, { purpose: 'drill', stage: 'whole', shards: 1, backupId }, references)
 }
 
-function planned(planner: Planner, situation: AnySituation): PreparedPlan {
-  return { plan: planner.planResource(situation), objects: new Map() }
+function planned(planner: Planner, situation: AnySituation, jobs: readonly Job[]): PreparedPlan {
+  const plan = planner.planResource(situation)
+  const built = buildStarts(plan, situation, jobs, planner)
+  return { plan, objects: 'objects' in built ? built.objects : new Map() }
 }
 
 type Built = { problem: Problem } | { objects: PreparedPlan['objects']; secrets: SecretUse[] }
 
 function buildStarts(
   plan: Plan,
-  { controller, resource, storage, cluster }: AnySituation,
+  { controller, resource, storage, cluster, problem: known }: AnySituation,
   jobs: readonly Job[],
   planner: Planner,
 ): Built {
@@ -110,7 +109,7 @@ function buildStarts(
   const pods: JobPod[] = []
   const problem = problemOf(() => {
     for (const start of startsOf(plan)) {
-      const shards = shardsOfOlderSpec(start, resource, jobs)
+      const shards = shardsOfOlderSpec(start, resource, jobs, known !== undefined)
       if (shards) {
         objects.set(start, { job: planner.buildCommit(controller, resource, start, shards) })
         continue
@@ -123,10 +122,15 @@ function buildStarts(
   return problem === undefined ? { objects, secrets: pods.flatMap(({ secrets }) => secrets) } : { problem }
 }
 
-/** The Job of the shards that the start commits, if the spec has changed since: what they copied is committed as it was asked for. */
-function shardsOfOlderSpec({ run, step }: StartAction, resource: Resource, jobs: readonly Job[]): Job | undefined {
+/** The Job of the shards that the start commits, if the spec has changed since or is invalid: what they copied is committed as it was asked for. */
+function shardsOfOlderSpec(
+  { run, step }: StartAction,
+  resource: Resource,
+  jobs: readonly Job[],
+  isInvalid: boolean,
+): Job | undefined {
   const isSame = step.specHash === undefined || step.specHash === hashSpec(resource.spec ?? {})
-  if (step.stage !== 'commit' || isSame) return undefined
+  if (step.stage !== 'commit' || (isSame && !isInvalid)) return undefined
   const name = jobName(resource, run, 'shards')
   return jobs.find(({ metadata }) => metadata.name === name)
 }

@@ -97,7 +97,7 @@ export class Reconciler {
       const prepared = await prepareStarts(latest, memory, { api, planner, view }, signal)
       return await this.#execute(latest, memory, prepared, signal)
     } catch (error) {
-      if (!(error instanceof JobRefused) || latest.problem !== undefined) throw error
+      if (!(error instanceof JobRefused)) throw error
       return this.#refuse(latest, memory, error, signal)
     }
   }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { AnyController, ResourceSpec } from '../../../src/operator/crd/resource.ts'
 import { configMapOf } from '../../../src/operator/job/build-pod.ts'
 import type { Job } from '../../../src/operator/job/kube-job.ts'
+import { KubeError } from '../../../src/operator/kube/kube-error.ts'
 import { createPlanner } from '../../../src/operator/run/planner.ts'
 import { kinds, OperatorModel } from './operator-model.ts'
 
@@ -11,11 +12,11 @@ const storage = { backend: 'pvc', pvc: { claimName: 'store' } }
 const planner = createPlanner('kafka-backup.dev', { image: 'kafka-backup:1', serviceAccountName: 'default' })
 
 /** The Jobs of shards and commit, where the spec is edited before the shards end. */
-async function runEdited(controller: AnyController, spec: ResourceSpec, edited: ResourceSpec) {
+async function runEdited(controller: AnyController, spec: ResourceSpec, edited: ResourceSpec, startMs = 1000) {
   const model = new OperatorModel()
   const operator = model.start({ planner })
   model.put(controller, 'orders', spec)
-  await model.time.pass(1000)
+  await model.time.pass(startMs)
   const [shards] = model.jobs
   assert.ok(shards)
   model.kube.put(kinds[controller], { ...model.get('orders', controller), spec: edited } as never)
@@ -66,4 +67,46 @@ test('fields that do not decide what a run does apply to the commit of shards', 
   const { shards, commit } = await runEdited('backup', spec, { ...spec, job: { activeDeadlineSeconds: 600 } })
   assert.equal(configMapOf(commit), configMapOf(shards))
   assert.equal(commit.spec.activeDeadlineSeconds, 600)
+})
+
+const scheduled = { ...source, storage, topics: { include: ['orders'] }, schedule: '0 * * * *' }
+
+for (const [what, edited] of [
+  ['what it does', { ...scheduled, storage: { backend: 'nfs' } }],
+  ['its schedule', { ...scheduled, schedule: 'daily' }],
+  ['its pod', { ...scheduled, podTemplate: { spec: { volumes: [{ name: 'x', hostPath: { path: '/' } }] } } }],
+] as const) {
+  test(`shards are committed although the spec was edited to an invalid one: ${what}`, async () => {
+    const { shards, commit, status } = await runEdited('backup', scheduled, edited as ResourceSpec, 3_600_000)
+    assert.equal(configMapOf(commit), configMapOf(shards))
+    assert.equal(status?.history?.[0]?.phase, 'Completed')
+  })
+}
+
+test('a commit of shards that the API server rejects is reported, although the spec is invalid too', async () => {
+  const model = new OperatorModel()
+  let isRejected = false
+  const operator = model.start({
+    planner,
+    around: async (verb, act, _, { kind }) => {
+      if (isRejected && verb === 'create' && kind === 'Job') throw new KubeError('KUBE_DENIED', 'exceeded quota')
+      return act()
+    },
+  })
+  model.put('backup', 'orders', scheduled)
+  await model.time.pass(3_600_000)
+  const [shards] = model.jobs
+  assert.ok(shards)
+  isRejected = true
+  model.kube.put(kinds.backup, { ...model.get('orders'), spec: { ...scheduled, storage: { backend: 'nfs' } } } as never)
+  model.endJob(shards)
+  await model.time.pass(60_000)
+  const { status } = model.get('orders')
+  assert.deepEqual([status?.active?.length, status?.reason], [1, 'JobRefused'])
+  const tries = model.calls.filter(({ verb, kind }) => verb === 'create' && kind === 'Job').length - 1
+  assert.ok(tries > 0 && tries < 6, `${tries} tries in a minute`)
+  isRejected = false
+  await model.time.pass(600_000)
+  assert.equal(model.jobs.length, 2)
+  await operator.stop()
 })
