@@ -82,13 +82,26 @@ export function planMainPod(
   references: References,
   planner: Planner,
 ): JobPod {
-  const { backupId = resource.metadata.name } = resource.spec
-  return planner.planJobPod(controller, resource, { purpose: 'main', stage: 'whole', shards: 1, backupId }, references)
+  return planPod(controller, resource, 'main', references, planner)
 }
 
 export function planDrillPod(resource: Resource, references: References, planner: Planner): JobPod {
+  return planPod('backup', resource, 'drill', references, planner)
+}
+
+function planPod(
+  controller: 'backup' | 'storage',
+  resource: Resource,
+  purpose: 'main' | 'drill',
+  references: References,
+  planner: Planner,
+): JobPod {
   const { backupId = resource.metadata.name } = resource.spec
-  return planner.planJobPod('backup', resource, { purpose: 'drill', stage: 'whole', shards: 1, backupId }, references)
+  const step = { purpose, stage: 'whole', shards: 1, backupId } as const
+  const pod = planner.planJobPod(controller, resource, step, references)
+  // Its template is checked when the Job is built.
+  planner.buildObjects(controller, resource, { type: 'start', run: '', step, dueMs: 0 }, pod)
+  return pod
 }
 
 function planned(planner: Planner, situation: AnySituation, jobs: readonly Job[]): PreparedPlan {

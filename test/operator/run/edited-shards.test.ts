@@ -79,7 +79,8 @@ for (const [what, edited] of [
   test(`shards are committed although the spec was edited to an invalid one: ${what}`, async () => {
     const { shards, commit, status } = await runEdited('backup', scheduled, edited as ResourceSpec, 3_600_000)
     assert.equal(configMapOf(commit), configMapOf(shards))
-    assert.equal(status?.history?.[0]?.phase, 'Completed')
+    const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+    assert.deepEqual([status?.history?.[0]?.phase, ready?.reason], ['Completed', 'InvalidSpec'])
   })
 }
 
