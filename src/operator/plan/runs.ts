@@ -4,7 +4,7 @@ import { jobName } from '../job/names.ts'
 import { type Facts, historyOf } from './facts.ts'
 import { generationKey, isGenerationKey } from './run-key.ts'
 import { hashSpec } from './spec-hash.ts'
-import { withTakenSnapshot } from './taken-snapshot.ts'
+import { takesSnapshot, withTakenSnapshot } from './taken-snapshot.ts'
 import { formatTime, parseTime } from './times.ts'
 
 /** A run under way. */
@@ -64,7 +64,8 @@ function isAtWork({ end }: JobState): boolean {
   return end === undefined || end.isStillTrying
 }
 
-function openRuns({ before, jobs, resource, nowMs }: Facts, isOver: ReadonlySet<string>): LiveRun[] {
+function openRuns(facts: Facts, isOver: ReadonlySet<string>): LiveRun[] {
+  const { before, jobs, resource, nowMs } = facts
   const runs = new Map<string, LiveRun>()
   for (const one of before.active ?? []) {
     const { run, purpose, job, startTime, backupId } = one
@@ -77,7 +78,9 @@ function openRuns({ before, jobs, resource, nowMs }: Facts, isOver: ReadonlySet<
     const { run, purpose, name } = job
     const known = runs.get(run) ?? { run, purpose, job: name, startTime: formatTime(job.createdMs), ...unseen }
     const ofJob = { ...(job.backupId !== '' && { backupId: job.backupId }), ...(isFirst(known, job) && specOf(job)) }
-    runs.set(run, { ...known, ...ofJob, jobs: [...known.jobs, job] })
+    // Its snapshot is named after this time, also when the Job is gone.
+    const time = takesSnapshot(facts) && purpose === 'main' ? { startTime: formatTime(job.dueMs) } : {}
+    runs.set(run, { ...known, ...ofJob, ...time, jobs: [...known.jobs, job] })
   }
   return [...runs.values()].map(run => ({ ...run, job: workingJob(run, jobName(resource, run.run, 'commit')) }))
 }

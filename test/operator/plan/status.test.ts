@@ -237,6 +237,16 @@ test('all pods of a reset take the same snapshot, and another run another one', 
   assert.notEqual(once, triggered)
 })
 
+test('a reset whose Job is gone names the snapshot by the time that the Job had, which another leader may have created', () => {
+  const reset = resourceOf({ groups: ['billing'], strategy: 'earliest' })
+  const [start] = new Story(reset, { controller: 'offset_reset' }).plan(startMs).actions
+  assert.ok(start?.type === 'start')
+  const story = new Story(reset, { controller: 'offset_reset' })
+  story.plan(startMs + 5000)
+  story.plan(startMs + 6000, [jobOf('once', { createdMs: startMs + 2000 })])
+  assert.equal(story.plan(startMs + hourMs).status.snapshotId, start.step.snapshotAs)
+})
+
 test('a reset whose pods ended without a result names the snapshot that it may have taken', () => {
   const endReset = (jobs: (step: string) => JobState[], spec = {}) => {
     const story = new Story(resourceOf({ strategy: 'earliest', ...spec }), { controller: 'offset_reset' })
