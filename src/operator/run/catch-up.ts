@@ -58,13 +58,23 @@ export async function catchUp(
   if (written && !written.isSeen && nowMs - written.sinceMs > MAX_LAG_MS) {
     noteRead(memory, await api.get(kind, { namespace, name }, signal), stored, nowMs)
   }
-  const known = new Set([...jobs.ownedBy(uid ?? ''), ...[...memory.created.values()].map(({ job }) => job)].map(nameOf))
-  for (const { job } of withLatestStatus(stored, memory).status?.active ?? []) {
-    if (!known.has(job)) await askForJob({ namespace, name: job }, memory, parts, signal)
-  }
+  await askForActive(withLatestStatus(stored, memory), memory, parts, signal)
   memory.isNamespaceTerminating ||= await isNamespaceTerminating(api, kind, stored, signal)
   await lookForSecrets(stored, memory, parts, signal)
   await lookForLicense(stored, memory, parts, signal)
+}
+
+/** A run must not end, nor the next one start, only because the caches lack a Job that the status names. */
+export async function askForActive(
+  { metadata, status }: Resource,
+  memory: ResourceMemory,
+  parts: CatchUpParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const known = new Set(knownJobs(memory, parts).map(nameOf))
+  for (const { job } of status?.active ?? []) {
+    if (!known.has(job)) await askForJob({ namespace: metadata.namespace, name: job }, memory, parts, signal)
+  }
 }
 
 /** A cache may miss a Job for a while. What belonged to it is removed only if the API server does not have it. */

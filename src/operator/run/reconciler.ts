@@ -7,7 +7,7 @@ import { LeadershipLost } from '../leader/run-leader.ts'
 import type { AnySituation, Plan } from '../plan/plan.ts'
 import type { WorkResult } from '../queue/work-queue.ts'
 import type { ObjectKey } from '../watch/store.ts'
-import { catchUp, noteRead } from './catch-up.ts'
+import { askForActive, catchUp, noteRead } from './catch-up.ts'
 import { JobRefused } from './change-jobs.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { executeAction, removeLeftConfigMaps } from './execute-action.ts'
@@ -76,7 +76,8 @@ export class Reconciler {
     const { api, planner, clock } = this.#parts
     const kind = this.#view.kinds[this.#controller]
     const view = this.#view
-    await catchUp(found, memory, { api, jobs: view.jobs, kind, view, planner, nowMs: clock.monotonic() }, signal)
+    const parts = () => ({ api, jobs: view.jobs, kind, view, planner, nowMs: clock.monotonic() })
+    await catchUp(found, memory, parts(), signal)
     // The cache may have advanced meanwhile, and then memory no longer has the status that `found` lacks.
     const stored = this.#view.resources[this.#controller].get(key) ?? found
     if (stored.metadata.uid !== memory.uid) return {}
@@ -90,6 +91,7 @@ export class Reconciler {
     const fresh = await api.get(kind, refOf(stored), signal)
     if (fresh.metadata.uid !== memory.uid) return {}
     noteRead(memory, fresh, stored, clock.monotonic())
+    await askForActive(fresh, memory, parts(), signal)
     // A start checks them again, and its result must not be hidden by an older one.
     if (startsOf(plan).length > 0) memory.secrets = undefined
     const latest = this.#observe(fresh, memory)

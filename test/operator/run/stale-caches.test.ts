@@ -224,3 +224,23 @@ test('a finalizer that was set over a newer status does not let an older one rep
   assert.equal(model.told.includes('reconciled orders badly'), false)
   await operator.stop()
 })
+
+test('a new leader whose caches lack a run and its Job neither ends that run nor starts another', async () => {
+  const model = new OperatorModel()
+  const { held, isHeld } = openHold()
+  const first = model.start({ planner })
+  await model.time.pass(1000)
+  const second = model.start({ planner, isHeld })
+  model.put('backup', 'orders', { ...spec, schedule: '0 * * * *' })
+  await model.time.pass(1000)
+  for (const kind of ['KafkaBackup', 'Job', 'Pod']) held.add(kind)
+  await model.time.pass(3_600_000)
+  assert.equal(model.jobs.length, 1)
+  model.startPod(model.jobs[0] as never)
+  await model.time.pass(120_000)
+  await first.stop()
+  await model.time.pass(90_000)
+  const { active, history } = model.get('orders').status ?? {}
+  assert.deepEqual([model.jobs.length, active?.length, history], [1, 1, undefined])
+  await second.stop()
+})
