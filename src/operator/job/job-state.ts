@@ -22,6 +22,8 @@ export interface JobState {
   /** The Job controller has decided the result, but `end` is not known yet: it starts no further pod. */
   isEnding?: boolean
   isBeingDeleted: boolean
+  /** The Job has ended and one of its pods has not: before Kubernetes 1.31, a deadline ends the Job first. */
+  hasPods?: boolean
   end: JobEnd | undefined
   /** Why no pod runs: an image that cannot be pulled, a secret without the key, no capacity on any node. */
   waiting: { reason: string; message: string } | undefined

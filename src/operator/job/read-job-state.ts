@@ -15,6 +15,7 @@ export function readJobState(job: Job, pods: readonly Pod[], nowMs: number): Job
   const createdMs = timeOf(creationTimestamp) ?? nowMs
   const isFinished = isTrue(job, 'Complete') !== undefined || isTrue(job, 'Failed') !== undefined
   const isOver = end !== undefined || isFinished
+  const hasPods = isFinished && end !== undefined && !attempts.every(isEnded)
   return {
     name,
     uid,
@@ -23,13 +24,14 @@ export function readJobState(job: Job, pods: readonly Pod[], nowMs: number): Job
     ...(isContinuous(job) && { isContinuous: true }),
     ...(limitsOf(job).backoffLimit === 0 && { isWithoutRetries: true }),
     isBeingDeleted: deletionTimestamp !== undefined,
+    ...(hasPods && { hasPods }),
     ...(end === undefined && (isFinished || isEnding(job)) && { isEnding: true }),
     end,
     ...(isOver ? {} : findFailed(job, attempts)),
     waiting: isOver ? undefined : findWaiting(job, attempts, nowMs),
     running: isOver ? [] : findRunning(attempts),
     ...(isOver ? {} : findReady(attempts)),
-    ...(isFinished ? {} : findLost(attempts)),
+    ...(isFinished && !hasPods ? {} : findLost(attempts)),
   }
 }
 

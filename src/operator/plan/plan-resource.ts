@@ -106,7 +106,7 @@ function planRemovals({ jobs, resource }: Facts, { lingering }: Runs, history: r
   const present = ({ isBeingDeleted }: JobState) => !isBeingDeleted
   const stopped = lingering.filter(job => isStopped(job) && job.isWithoutRetries !== true)
   const removed = [
-    ...lingering.filter(job => !isStopped(job) && job.isEnding !== true),
+    ...lingering.filter(job => job.end === undefined && job.isEnding !== true),
     ...finished.filter(({ run }) => oldRuns.has(run)),
   ]
   return [

@@ -21,7 +21,7 @@ export interface Runs {
   live: LiveRun[]
   /** The history and the runs that ended since; newest first. */
   ended: EndedRun[]
-  /** Jobs of ended runs that still have active pods: they are removed, and nothing starts until they are gone. */
+  /** Jobs of ended runs that still have active pods: those that have not ended are removed, and nothing starts until the pods are gone. */
   lingering: JobState[]
 }
 
@@ -60,8 +60,8 @@ export function stopRuns(runs: Runs, stopped: readonly LiveRun[], end: (run: Liv
   }
 }
 
-function isAtWork({ end }: JobState): boolean {
-  return end === undefined || end.isStillTrying
+function isAtWork({ end, hasPods }: JobState): boolean {
+  return end === undefined || end.isStillTrying || hasPods === true
 }
 
 function openRuns(facts: Facts, isOver: ReadonlySet<string>): LiveRun[] {

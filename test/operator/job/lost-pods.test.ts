@@ -38,8 +38,14 @@ test('a pod that works, that is not ready by its own probe, or that has ended is
   for (const status of [running(true, true), running(false, false), ended(1, { code: 'KAFKA_TIMEOUT' })]) {
     assert.equal(readJobState(job(), [samplePod({ status })], nowMs).lost, undefined)
   }
-  const pod = samplePod({ status: running(false, true) })
-  assert.equal(readJobState(job({ conditions: conditions.backoff }), [pod], nowMs).lost, undefined)
+})
+
+test('a pod of a Job that has failed is lost in the same way, because the next run waits for it', () => {
+  const failed = job({ conditions: conditions.backoff })
+  const { lost, hasPods } = readJobState(failed, [samplePod({ status: running(false, true) })], nowMs)
+  assert.deepEqual([lost?.atMs, hasPods], [Date.parse(timeAt(20)) + lostMs, true])
+  const over = readJobState(failed, [samplePod({ status: ended(1, { code: 'KAFKA_TIMEOUT' }) })], nowMs)
+  assert.deepEqual([over.lost, over.hasPods], [undefined, undefined])
 })
 
 test('a pod whose sidecar or readiness gate is not ready is not lost: its node reports that', () => {

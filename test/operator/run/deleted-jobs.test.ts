@@ -187,6 +187,27 @@ test('the next run of a schedule waits for the pods of a Job that a user deleted
   await operator.stop()
 })
 
+test('the next run waits for a pod that outlives the end of its Job, as after a deadline before Kubernetes 1.31', async () => {
+  const model = new OperatorModel()
+  const operator = model.start({ planner })
+  model.put('backup', 'orders', { ...spec, schedule: '*/5 * * * *' })
+  await model.time.pass(60_000)
+  startPod(model)
+  await model.time.pass(1000)
+  const [job] = model.jobs
+  assert.ok(job)
+  model.endJob(job, false)
+  model.kube.remove(podKind, refOf(model.kube.all(podKind)[0] as Pod))
+  await model.time.pass(360_000)
+  const { status } = model.get('orders')
+  assert.deepEqual([model.jobs.length, status?.reason, status?.history?.length], [1, 'Stopping', 1])
+  assert.equal(status?.conditions?.find(({ type }) => type === 'Progressing')?.status, 'True')
+  endPods(model)
+  await model.time.pass(1000)
+  assert.deepEqual([model.jobs.length, model.jobs[0]?.metadata.uid], [2, job.metadata.uid], 'its log stays')
+  await operator.stop()
+})
+
 test('a resource that is deleted together with its backup waits for the pods of a deleted Job', async () => {
   const model = new OperatorModel()
   const operator = model.start({ planner })
