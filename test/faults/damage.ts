@@ -12,7 +12,7 @@ export const bitFlips: Fault = {
   name: 'a bit is flipped',
   inject: 'one random bit in a random object: manifest, index, plain segment, compressed segment, manifest.json',
   promise: 'verify or verify --deep detects it',
-  rounds: { test: 600, soak: 10_000 },
+  rounds: { test: 200, soak: 10_000 },
   run: (lab, options) => damage(lab, options, flipBits),
 }
 

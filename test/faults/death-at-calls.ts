@@ -13,7 +13,7 @@ export const deathAtEveryCall: Fault = {
     'SIGKILL at call 1, 2, … to the last of a run, before the call or after it took effect; then the command is run again',
   promise: 'the old or the new state verifies, never neither; the next run completes it exactly',
   // `make soak` takes both moments of every call, of which a run has fewer than this.
-  rounds: { test: 2, soak: 1000 },
+  rounds: { test: 1, soak: 1000 },
   run: runDeaths,
 }
 

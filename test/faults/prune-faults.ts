@@ -21,7 +21,7 @@ export const pruneDeaths: Fault = {
     'SIGKILL at call 1, 2, … to the last of a prune without a grace period, before the call or after it took effect; then the command is run again',
   promise: 'no manifest refers to a removed object; the next prune completes the work, and what is left is exact',
   // `make soak` takes both moments of every call, of which a prune has fewer than this.
-  rounds: { test: 2, soak: 1000 },
+  rounds: { test: 1, soak: 1000 },
   only: 'filesystem',
   run: runDeaths,
 }
@@ -30,7 +30,7 @@ export const pruneBesideBackup: Fault = {
   name: 'a prune while a backup runs',
   inject: 'a prune without a grace period at a random moment of a backup of the same id, in separate processes',
   promise: 'the backup succeeds; no manifest refers to a removed object, and what is left is exact',
-  rounds: { test: 2, soak: 60 },
+  rounds: { test: 1, soak: 60 },
   only: 'filesystem',
   run: runRaces,
 }

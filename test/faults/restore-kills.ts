@@ -20,7 +20,7 @@ export const restoreKilled: Fault = {
   inject:
     'SIGKILL to the restore at a random moment between its start and its end; then the command is run again, and killed again',
   promise: 'at the end every record exists once, and every topic has its settings',
-  rounds: { test: 2, soak: 200 },
+  rounds: { test: 1, soak: 200 },
   run: killRestores,
 }
 

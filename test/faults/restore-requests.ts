@@ -36,7 +36,7 @@ export const restoreLateRequests: Fault = {
   inject:
     'a write is delayed on its way, its process gets SIGKILL, and it reaches the broker at a random moment of the next run',
   promise: 'the broker or the next run recognizes it: every record exists once',
-  rounds: { test: 2, soak: 60 },
+  rounds: { test: 1, soak: 60 },
   run: (lab, options) => withRequests(lab, options, deliverLate),
 }
 

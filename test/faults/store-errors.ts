@@ -16,7 +16,7 @@ export const errorsOnATenth: Fault = {
   name: 'a tenth of the calls to the store fail',
   inject: 'every call to the store fails with a chance of 10 %, half of them after they took effect',
   promise: 'a run succeeds and is exact, or fails with a documented error; what is committed verifies',
-  rounds: { test: 20, soak: 1000 },
+  rounds: { test: 8, soak: 1000 },
   run: (lab, options) =>
     disturbStore(lab, options, [
       { probability: 0.05, effect: { kind: 'throw-before', error: passingError } },
@@ -28,7 +28,7 @@ export const repliesLost: Fault = {
   name: 'the reply to a stored object is lost',
   inject: 'half of all objects are stored but the call fails',
   promise: 'each object exists once with its bytes; nothing is left over; the result is exact',
-  rounds: { test: 20, soak: 400 },
+  rounds: { test: 10, soak: 400 },
   run: (lab, options) =>
     disturbStore(lab, options, [
       { on: ['create', 'commit', 'replace'], probability: 0.5, effect: { kind: 'throw-after', error: passingError } },
