@@ -7,8 +7,14 @@ const MEMORY_FOLDER = '/dev/shm'
 /** Many times what the tests hold at once. */
 const MIN_FREE_BYTES = 6 * 2 ** 30
 
+/**
+ * With more room for young objects, of which tests create many, garbage is collected less often, which takes a tenth less
+ * CPU time. The room does not grow, because tests measure memory.
+ */
+const heapFlags = ['--min-semi-space-size=32', '--max-semi-space-size=32']
+
 /** Flags of Node for every process of tests. */
-export const testFlags = ['--import', join(import.meta.dirname, 'untracked-promises.ts')]
+export const testFlags = [...heapFlags, '--import', join(import.meta.dirname, 'untracked-promises.ts')]
 
 /** What `make unit` and `make e2e` set for all processes that they start. Variables that are set already win. */
 export function prepareTestEnvironment(): void {

@@ -63,7 +63,12 @@ function segmentOf(archive: Forgery, stored: Buffer, facts: object): void {
   })
 }
 
-const bomb = () => zstdCompressSync(Buffer.alloc(64 << 20))
+let packed: Buffer | undefined
+/** It takes a while to make. */
+const bomb = () => {
+  packed ??= zstdCompressSync(Buffer.alloc(64 << 20))
+  return packed
+}
 
 function longBatch(): Buffer {
   const batch = encodeRun(0n, 5)
