@@ -12,6 +12,7 @@ import { assertSameRecords } from '../oracle/records.ts'
 import { type KafkaDriver, openDriver, type SeedRecord } from '../servers/driver.ts'
 import { type KafkaServer, startKafka } from '../servers/kafka.ts'
 import {
+  hasZooKeeper,
   newestKafkaVersion,
   olderKafkaVersion,
   oldestKafkaVersion,
@@ -27,8 +28,8 @@ import { type UsedKafka, useKafka, useOwnKafka } from './use-kafka.ts'
 const never = new AbortController().signal
 const committed = { isolation: 'read_committed' } as const
 const versions = [newestKafkaVersion, olderKafkaVersion, oldestKraftVersion, zooKeeperKafkaVersion, oldestKafkaVersion]
-/** The newest of these with ZooKeeper has message formats that others do not have; the rest are between the newest and the oldest. */
-const always = [newestKafkaVersion, zooKeeperKafkaVersion, oldestKafkaVersion]
+/** The others are between these two. */
+const always = [newestKafkaVersion, oldestKafkaVersion]
 
 for (const version of versions) {
   const describeVersion = always.includes(version) ? describe : fullDescribe
@@ -44,7 +45,7 @@ for (const version of versions) {
 
     if (version === oldestKafkaVersion) testVersions(kafka, kafka21)
     if (version === zooKeeperKafkaVersion) testVersions(kafka, kafka28)
-    if (version === zooKeeperKafkaVersion) testOldFormats(kafka)
+    if (hasZooKeeper(version)) testOldFormats(kafka, version)
   })
 }
 
@@ -78,8 +79,8 @@ function testVersions(kafka: UsedKafka<KafkaServer>, scripted: Versions): void {
   })
 }
 
-/** The last Kafka that writes them. */
-function testOldFormats(source: UsedKafka<KafkaServer>): void {
+/** Kafka 3 no longer writes them. */
+function testOldFormats(source: UsedKafka<KafkaServer>, kafkaVersion: string): void {
   const target = useKafka()
   const text = (value: string) => Buffer.from(value)
   const records: SeedRecord[] = [0, 1].flatMap(partition => [
@@ -105,7 +106,7 @@ function testOldFormats(source: UsedKafka<KafkaServer>): void {
         await driver.produce(name, records, { compression, config, flushEvery: 3 })
       }
     }
-    for (const version of ['0.10.2', '2.8']) {
+    for (const version of ['0.10.2', kafkaVersion.slice(0, 3)]) {
       await driver.alterTopicConfig('mixed', { 'message.format.version': version })
       await driver.produce('mixed', records, { compression: 'gzip', config })
     }
