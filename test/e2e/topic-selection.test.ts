@@ -8,7 +8,7 @@ import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 
-describe('the selection of topics', () => {
+describe('the selection of topics and groups', () => {
   const kafka = useOwnKafka({
     properties: {
       'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
@@ -132,5 +132,21 @@ describe('the selection of topics', () => {
     withFolder(async path => {
       const attempt = backUp({ ...job(path, ['orders']), servers: ['127.0.0.1:1'] })
       await assert.rejects(attempt, { code: 'KAFKA_UNREACHABLE', message: /127\.0\.0\.1:1 refused the connection/ })
+    }))
+
+  // The last one: it takes permissions away from all.
+  test('consumer groups may be incomplete without permission to describe the cluster, which is reported', () =>
+    withFolder(async path => {
+      for (const group of ['seen', 'unseen']) await kafka.driver.readGroup({ group, topics: ['orders'], take: 1 })
+      const deny = { principal: 'User:ANONYMOUS', permission: 'DENY', operation: 'DESCRIBE' } as const
+      await kafka.driver.createAcls([
+        { ...deny, resourceType: 'GROUP', resourceName: 'unseen' },
+        { ...deny, resourceType: 'CLUSTER', resourceName: 'kafka-cluster' },
+      ])
+      const report = await backUp(job(path, ['orders']))
+      const section = report.manifest.consumer_groups
+      assert.ok(section?.state === 'taken')
+      assert.equal(section.groups, 1, 'the broker leaves the other out without a word')
+      assert.match(report.warnings.join(), /Grant Describe on the cluster/)
     }))
 })
