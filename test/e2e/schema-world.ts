@@ -76,12 +76,12 @@ export function writesIn(requests: readonly string[]): string[] {
  * A registry with topics to it: three kinds of schemas, references five deep and in a diamond, soft-deleted and sparse
  * versions, two contexts; keys and values of every message are framed by a stock serializer.
  */
-export async function buildWorld(messagesPerTopic: number): Promise<World> {
+export async function buildWorld(topicCount: number, messagesPerTopic: number): Promise<World> {
   const { server, requests } = await openRegistry()
   const { url } = server
   for (const draft of sharedSchemas()) await register(url, draft)
   const topics: WorldTopic[] = []
-  for (let at = 0; at < 20; at++) {
+  for (let at = 0; at < topicCount; at++) {
     const type = (['AVRO', 'JSON', 'PROTOBUF'] as const)[at % 3] ?? 'AVRO'
     const context = at % 5 === 4 ? '.eu' : '.'
     const name = `${context === '.' ? '' : 'eu-'}${type.toLowerCase()}-${at}`

@@ -37,7 +37,8 @@ const everyRecord = {
   valueAs: 'auto',
 } as const
 const quiet = { onProgress: () => undefined }
-const messagesPerTopic = isFull ? 2000 : 100
+/** 15 topics have every kind of schema in every codec. */
+const [topicCount, messagesPerTopic] = isFull ? [20, 2000] : [15, 60]
 
 describe('schemas are restored with records', () => {
   const kafka = useKafka()
@@ -46,7 +47,7 @@ describe('schemas are restored with records', () => {
 
   before(async () => {
     backups = await mkdtemp(join(tmpdir(), 'kafka-backup-schemas-'))
-    world = await buildWorld(messagesPerTopic)
+    world = await buildWorld(topicCount, messagesPerTopic)
     for (const { name, compression, partitions, messages } of world.topics) {
       await kafka.driver.createTopic(name, { partitions, configs: { 'retention.ms': '-1' } })
       await kafka.driver.produce(
