@@ -124,7 +124,7 @@ describe('kfake, the Kafka protocol as franz-go implements it', () => {
       const partitions = 10
       await driver.createTopic('wide', { partitions, replicationFactor: 1 })
       // Several times what one answer can hold.
-      const bulk = { count: 40_000, partitions, valueBytes: 1000, batchSize: 16_384 }
+      const bulk = { count: 8000, partitions, valueBytes: 5000, batchSize: 16_384 }
       await driver.seedBulk('wide', bulk)
       await driver.deleteRecords('wide', 3, 7n)
       const spec = { servers: server.bootstrapServers, path, include: ['wide'] }

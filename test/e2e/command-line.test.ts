@@ -20,7 +20,7 @@ describe('the command line', () => {
     store = join(folder, 'store')
     config = join(folder, 'job.yaml')
     await kafka.driver.createTopic('events', { partitions: 2 })
-    await kafka.driver.seedBulk('events', { count: 20_000, partitions: 2, valueBytes: 500 })
+    await kafka.driver.seedBulk('events', { count: 2000, partitions: 2, valueBytes: 5000 })
     await writeFile(config, jobText({ servers: kafka.server.bootstrapServers, path: store, include: ['events'] }))
   })
   after(async () => {
@@ -42,10 +42,10 @@ describe('the command line', () => {
       return JSON.parse(stdout)
     }
     assert.equal((await json('check', '--config', config)).ok, true)
-    assert.equal((await json('backup', '--config', config, '--dry-run')).totals.offsets, 20_000)
+    assert.equal((await json('backup', '--config', config, '--dry-run')).totals.offsets, 2000)
     await assert.rejects(readdir(store), { code: 'ENOENT' })
     await json('backup', '--config', config)
-    assert.equal((await json('list', '--path', store)).backups[0].records, 20_000)
+    assert.equal((await json('list', '--path', store)).backups[0].records, 2000)
     const described = await json('describe', ...at())
     assert.equal(described.topics[0].partition_count, 2)
     assert.deepEqual(described.schema_registry, {

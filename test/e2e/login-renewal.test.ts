@@ -46,7 +46,7 @@ describe('logins and certificates are renewed during a run', () => {
     driver = await openDriver(server)
     await driver.createScramUser(scramUser, scramPassword, 'SCRAM-SHA-512')
     await driver.createTopic('t', { partitions: 2 })
-    await driver.seedBulk('t', { count: 60_000, partitions: 2, valueBytes: 1000, compression: 'none' })
+    await driver.seedBulk('t', { count: 6000, partitions: 2, valueBytes: 10_000, compression: 'none' })
     expected = (await driver.digest('t', { isolation: 'read_committed' })).map(({ sha256 }) => sha256)
     await driver.createTopic('small', { partitions: 2 })
     await driver.seedBulk('small', { count: 600, partitions: 2, valueBytes: 1000, compression: 'none' })

@@ -21,13 +21,13 @@ describe('shards in separate processes', () => {
   const kafka = useKafka()
   /** Neighbours go to different shards: every one of the four has some of `plain`. */
   const topics = { wide: 10, plain: 8 }
-  const recordsPerTopic = 30_000
+  const recordsPerTopic = 3600
 
   before(async () => {
     for (const [name, partitions] of Object.entries(topics)) {
       await kafka.driver.createTopic(name, { partitions })
       const compression = name === 'wide' ? 'zstd' : 'none'
-      await kafka.driver.seedBulk(name, { count: recordsPerTopic, partitions, valueBytes: 500, compression })
+      await kafka.driver.seedBulk(name, { count: recordsPerTopic, partitions, valueBytes: 2700, compression })
     }
   })
 
@@ -136,7 +136,7 @@ describe('shards in separate processes', () => {
   test('restore what one process restores: records, groups and settings, although one of them is killed', () =>
     withFolder(async folder => {
       const servers = kafka.server.bootstrapServers
-      await kafka.driver.readGroup({ group: 'readers', topics: include, take: 1000 })
+      await kafka.driver.readGroup({ group: 'readers', topics: include, take: 100 })
       await backUp({ servers, path: join(folder, 'store'), include })
       const one = await writeRestore(folder, '-one')
       assert.equal((await one.act()).code, 0)
@@ -171,7 +171,7 @@ describe('shards in separate processes', () => {
       const group = await groupOf('-four')
       assert.deepEqual(
         group.map(([, , offset]) => offset),
-        Array(18).fill(1000n),
+        Array(18).fill(100n),
       )
       assert.deepEqual(group, await groupOf('-one'))
       assert.equal((await four.act('--finish')).code, 0)
