@@ -1,4 +1,5 @@
 import type { Manifest, ManifestPartition } from '../archive/manifest.ts'
+import { warnOfAvoided } from '../archive/record-warnings.ts'
 import { type GenerationChoice, openSelected } from '../archive/select-generation.ts'
 import { KafkaBackupError, usageError } from '../errors.ts'
 import { ExportFile, type ExportTarget, refuseExisting } from '../export/export-file.ts'
@@ -33,12 +34,29 @@ export interface ExportRequest extends GenerationChoice, FormatOptions {
 export async function exportAt(
   storage: Storage,
   backupId: string,
-  { query, tally, to, onProgress, generation, asOfMs, ...options }: ExportRequest,
+  { generation, asOfMs, ...request }: ExportRequest,
   signal: AbortSignal,
 ): Promise<ExportReport> {
+  const { onProgress = () => undefined } = request
   const manifest = await openSelected(storage, backupId, { generation, asOfMs }, signal)
+  try {
+    const report = await exportManifest(storage, manifest, { ...request, onProgress }, signal)
+    for (const message of report.warnings) onProgress({ type: 'warning', message })
+    return report
+  } catch (error) {
+    warnOfAvoided(manifest, onProgress)
+    throw error
+  }
+}
+
+async function exportManifest(
+  storage: Storage,
+  manifest: Manifest,
+  { query, tally, to, onProgress, ...options }: ExportRequest & { onProgress: OnProgress },
+  signal: AbortSignal,
+): Promise<ExportReport> {
   const exported = new ExportTally()
-  const onRead = onProgress && ((read: Parameters<OnRead>[0]) => onProgress({ type: 'checked', ...read }))
+  const onRead: OnRead = read => onProgress({ type: 'checked', ...read })
   const records = catRecords(storage, manifest, query, { tally, onRead }, signal)
   const describe = (location: string | null, left?: readonly EarlierFile[]) => {
     const facts = { format: options.format, location, exported_at: formatUtc(systemClock.now()), tool_version: version }

@@ -15,6 +15,7 @@ const commands: Record<string, string[]> = {
   cat: ['--topic', 'orders'],
   search: ['--topic', 'orders', '--key', 'a'],
   'search --count': ['--topic', 'orders', '--key', 'a', '--count'],
+  export: ['--topic', 'orders', '--out', '-'],
   hold: [],
   topics: ['--strimzi-cluster', 'c'],
   // These fail because the backup has neither schemas nor groups.
@@ -23,6 +24,9 @@ const commands: Record<string, string[]> = {
   'registry serve': ['--listen', '127.0.0.1:0'],
   'offsets plan': ['--group', 'g', '--strategy', 'from_backup', '--bootstrap-server', '127.0.0.1:1'],
 }
+
+/** Commands whose report has the warning. */
+const reports = [['describe'], ['diff', '--from', '13'], ['list'], ['list', '--generations', '--limit', '3']] as const
 
 describe('a damaged checkpoint that is read around', () => {
   let folder: string
@@ -44,9 +48,18 @@ describe('a damaged checkpoint that is read around', () => {
   const run = async (name: string, more: readonly string[] = []) => {
     const io = new FakeIo({ env: { KAFKA_BACKUP_RESULT_FILE: RESULT } })
     const [command = '', ...action] = name.split(' ').filter(word => !word.startsWith('--'))
-    const place = ['--path', folder, '--backup-id', 'a']
+    const isAll = name === 'list' && more.length === 2
+    const place = ['--path', folder, ...(isAll ? [] : ['--backup-id', 'a'])]
     await main([command, ...action, ...place, ...(commands[name] ?? []), ...more, '--no-progress'], io, realActions)
     return { stderr: io.stderr.text, stdout: io.stdout.text, warnings: JSON.parse(io.files.get(RESULT) ?? '').warnings }
+  }
+
+  for (const [name, ...more] of reports) {
+    test(`is a warning of ${[name, ...more].join(' ')} in its report, and counts in its result file`, async () => {
+      const { stdout, warnings } = await run(name, [...more, '--format', 'json'])
+      assert.equal(stdout.split(warning).length, 2, stdout)
+      assert.equal(warnings, 1)
+    })
   }
 
   for (const name of Object.keys(commands)) {

@@ -21,6 +21,7 @@ export async function run(session: Session): Promise<number> {
   const choice = choiceOf(session.options)
   return withBackup(session, async (storage, backupId) => {
     const description = await session.actions.describeBackup(storage, backupId, choice, session.signal)
+    session.outcome.note({ generation: description.generation, warnings: description.warnings.length })
     await session.printLong(
       () => formatDescription(description, session.clock.now(), session.style),
       () => description,

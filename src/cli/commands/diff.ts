@@ -20,6 +20,7 @@ export async function run(session: Session): Promise<number> {
   if (from === undefined) throw usageError('pass --from, the earlier generation')
   return withBackup(session, async (storage, backupId) => {
     const diff = await session.actions.diffGenerations(storage, backupId, { from, to }, session.signal)
+    session.outcome.note({ warnings: diff.warnings.length })
     session.print(
       () => formatDiff(diff, session.style),
       () => diff,

@@ -11,6 +11,7 @@ import { rereadDocuments } from './rereads.ts'
 /** `backup --dry-run`. */
 export async function showDryRun(session: Session, job: BackupJob): Promise<number> {
   const plan = await session.actions.dryRunJob(job, session.signal)
+  session.outcome.note({ warnings: plan.warnings.length })
   session.print(
     () => formatPlan(plan, session.style),
     () => documentOf(plan),

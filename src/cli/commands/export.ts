@@ -24,7 +24,6 @@ export async function run(session: Session): Promise<number> {
       actions.exportAt(storage, backupId, { ...request, onProgress }, signal),
     ),
   )
-  for (const warning of report.warnings) session.log.write('warn', warning)
   if (!isPrinted) {
     session.print(
       () => formatReport(report, session.style),

@@ -21,6 +21,7 @@ export async function runGenerations(session: Session): Promise<number> {
   const listing = await withOneBackup(session, (storage, backupId) =>
     session.actions.listGenerationsOf(storage, backupId, { limit }, session.signal),
   )
+  session.outcome.note({ warnings: listing.warnings.length })
   session.print(
     () => formatListing(listing, session.clock.now(), session.style),
     () => listing,

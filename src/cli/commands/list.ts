@@ -29,6 +29,8 @@ export async function run(session: Session): Promise<number> {
   const listings: Listing[] = []
   for (const place of places) listings.push(await listAt(session, place, places.length > 1))
   const [first] = listings
+  const backups = listings.flatMap(one => ('error' in one ? [] : one.backups))
+  session.outcome.note({ warnings: backups.flatMap(one => (isBroken(one) ? [] : one.warnings)).length })
   session.print(
     () => formatListings(listings, session.clock.now(), session.style),
     () => (listings.length === 1 ? first : { locations: listings }),

@@ -22,7 +22,7 @@ import { planDocument, plannedFields } from './schema-report.ts'
 /** `restore --dry-run`: the exit code is that of the restore if it would be refused or lose something. */
 export async function showRestoreDryRun(session: Session, job: RestoreJob): Promise<number> {
   const plan = await session.actions.dryRunRestoreJob(job, session.signal, probeOf(session))
-  session.outcome.note(estimateFacts(plan))
+  session.outcome.note({ ...estimateFacts(plan), warnings: plan.warnings.length })
   session.print(
     () => formatPlan(plan, job, session.style),
     () => documentOf(plan, job),
