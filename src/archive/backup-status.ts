@@ -191,9 +191,9 @@ function judgeContent(
   newGaps: number,
   command: CommandText,
 ): StatusFinding[] {
-  const damaged = warnings.map((message): StatusFinding => {
-    return { level: 'warning', kind: 'damaged', message, action: `run ${command('verify')}` }
-  })
+  const repair = `if the run fails and names a damaged object, run ${command('repair')}`
+  const action = `run the backup ${backup_id}: later generations do not need this object; ${repair}`
+  const damaged = warnings.map((message): StatusFinding => ({ level: 'warning', kind: 'damaged', message, action }))
   const incomplete: StatusFinding = {
     level: 'warning',
     kind: 'incomplete',

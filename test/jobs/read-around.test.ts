@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { StatusFinding } from '../../src/archive/backup-status.ts'
 import { openBackup } from '../../src/archive/catalog.ts'
 import { diffGenerations } from '../../src/archive/diff-generations.ts'
 import { listBackups } from '../../src/archive/list-backups.ts'
+import { keepGeneration } from '../../src/archive/log/keep-generation.ts'
+import { commitKey } from '../../src/archive/log/keys.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { ArchiveReader } from '../../src/console/archive-reader.ts'
 import { type BackupRow, fillRow } from '../../src/console/list-backups.ts'
@@ -27,6 +30,8 @@ const query: CatQuery = {
   extent: { offsets: {}, times: {}, withAborted: false },
 }
 
+const quiet = { onProgress: plain.onProgress }
+
 /** A backup whose newest checkpoint, or the page of it, is lost, and the warning of it. */
 async function damagedWorld(what: 'checkpoint' | 'page' = 'checkpoint'): Promise<{ world: World; warning: string }> {
   const world = await grownLog(13, 4)
@@ -36,6 +41,11 @@ async function damagedWorld(what: 'checkpoint' | 'page' = 'checkpoint'): Promise
   assert.ok(world.storage.objects.delete(key))
   const instead = 'an older checkpoint and the commits behind it are read instead, as long as they are there'
   return { world, warning: `${key}: it is missing; ${instead}` }
+}
+
+async function damageOf({ storage, clock }: World): Promise<StatusFinding | undefined> {
+  const [status] = await readStatus(storage, { expectedOf: () => undefined, at: '' }, clock.now(), never)
+  return status?.findings.find(({ kind }) => kind === 'damaged')
 }
 
 function collectWarnings(): { warnings: string[]; onProgress: OnProgress } {
@@ -101,9 +111,28 @@ describe('a damaged checkpoint that is read around is a warning', () => {
     const [row] = await listBackups(world.storage, never)
     assert.ok(row && !('error' in row))
     assert.deepEqual(row.warnings, [warning])
-    const [status] = await readStatus(world.storage, { expectedOf: () => undefined, at: '' }, world.clock.now(), never)
-    const { level, message, action } = status?.findings.find(({ kind }) => kind === 'damaged') ?? assert.fail()
-    assert.deepEqual([level, message, action], ['warning', warning, 'run `kafka-backup verify a`'])
+    const { level, message, action } = (await damageOf(world)) ?? assert.fail()
+    assert.deepEqual([level, message], ['warning', warning])
+    const repair = 'if the run fails and names a damaged object, run `kafka-backup repair a`'
+    assert.equal(action, `run the backup a: later generations do not need this object; ${repair}`)
+  })
+
+  test('of status until the next run, and until a prune of verify --deep', async () => {
+    const { world } = await damagedWorld()
+    const replaced = await grownLog(13, 4)
+    await keepGeneration(replaced.storage, 'a', 18, never)
+    replaced.storage.objects.set(commitKey('a', 18), Buffer.from('other bytes'))
+    for (const one of [world, replaced]) {
+      assert.ok(await damageOf(one))
+      await (await LogRun.open(one, 'a')).rounds(1, HOUR)
+      assert.equal(await damageOf(one), undefined)
+      assert.equal((await verifyBackup(one.storage, 'a', { ...quiet, deep: false }, never)).ok, true)
+    }
+    const deep = () => verifyBackup(world.storage, 'a', { ...quiet, deep: true }, never)
+    assert.equal((await deep()).ok, false)
+    world.clock.pass(100 * HOUR)
+    await world.prune({ graceMs: 2 * HOUR })
+    assert.equal((await deep()).ok, true)
   })
 
   test('of a comparison of generations', async () => {
