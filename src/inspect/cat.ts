@@ -28,6 +28,8 @@ export interface CatQuery extends Conditions, TopicChoice {
   limit?: number | undefined
   keyAs: Showing
   valueAs: Showing
+  /** False where shown headers are not used: they are not decoded. */
+  showsHeaders?: boolean | undefined
   /** Of the registry, in which the IDs of the topic count. */
   context?: string | undefined
 }
@@ -66,11 +68,11 @@ export async function* catRecords(
   const schemas = new StoredSchemas(storage, manifest)
   refuseUnknownContext(schemas, query)
   const decoder = new SchemaDecoder(schemas, query.context)
-  const { keyAs, valueAs } = query
+  const { keyAs, valueAs, showsHeaders = true } = query
   const matcher = new RecordMatcher(query, keyAs, decoder)
   const show = (record: FoundRecord): ShownRecord => {
     const [key, value] = [showPart(record, 'key', keyAs, decoder), showPart(record, 'value', valueAs, decoder)]
-    return { record, key, value, headers: showHeaders(record, decoder) }
+    return { record, key, value, headers: showsHeaders ? showHeaders(record, decoder) : [] }
   }
   const decoded = parts.filter(part => (part === 'key' ? keyAs : valueAs) === 'auto')
   const partitions = selectPartitions(manifest, query)
@@ -89,7 +91,7 @@ export async function* catRecords(
       const opened = await openPartition(storage, topic, partition, query.extent, watch, signal)
       for await (const record of matching(storage, { ...opened, topic: label }, query, matcher, signal)) {
         await decoder.prepare(record, decoded, signal)
-        if (record.headers.length > 0) await decoder.prepareHeaders(record, signal)
+        if (showsHeaders && record.headers.length > 0) await decoder.prepareHeaders(record, signal)
         counts.matched++
         note()
         yield show(record)

@@ -3,7 +3,7 @@ import { warnOfAvoided } from '../archive/record-warnings.ts'
 import { type GenerationChoice, openSelected } from '../archive/select-generation.ts'
 import { KafkaBackupError, usageError } from '../errors.ts'
 import { ExportFile, type ExportTarget, refuseExisting } from '../export/export-file.ts'
-import type { FormatOptions } from '../export/export-format.ts'
+import { type FormatOptions, isLineFormat } from '../export/export-format.ts'
 import { describeExport, type EarlierFile, type ExportReport, SUMMARY_NAME } from '../export/export-report.ts'
 import { ExportTally } from '../export/export-tally.ts'
 import { exportTopics } from '../export/export-topics.ts'
@@ -57,7 +57,9 @@ async function exportManifest(
 ): Promise<ExportReport> {
   const exported = new ExportTally()
   const onRead: OnRead = read => onProgress({ type: 'checked', ...read })
-  const records = catRecords(storage, manifest, query, { tally, onRead }, signal)
+  // The other formats hold the stored bytes of headers.
+  const shown = { ...query, showsHeaders: isLineFormat(options.format) }
+  const records = catRecords(storage, manifest, shown, { tally, onRead }, signal)
   const describe = (location: string | null, left?: readonly EarlierFile[]) => {
     const facts = { format: options.format, location, exported_at: formatUtc(systemClock.now()), tool_version: version }
     return describeExport(manifest, { exported, searched: tally, left }, facts)

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
+import { SchemaDecoder } from '../../src/inspect/schema-decoder.ts'
 import { catAt } from '../../src/jobs/inspect.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
 import { fakeActions } from './fake-actions.ts'
@@ -64,6 +65,16 @@ describe('search', () => {
     const { code, out, err } = await searchWith(damaged, '--key-prefix', 'lz4', '--count', '--format', 'json')
     assert.deepEqual([code, JSON.parse(out).warnings], [0, [warning]])
     assert.ok(err.includes(warning))
+  })
+
+  test('decodes headers where they are printed, and not where records are counted', async t => {
+    const prepared = t.mock.method(SchemaDecoder.prototype, 'prepareHeaders')
+    const decoded = t.mock.method(SchemaDecoder.prototype, 'decodeHeader')
+    const calls = () => [prepared, decoded].map(({ mock }) => mock.callCount())
+    await search('--header', 'h', '--count')
+    assert.deepEqual(calls(), [0, 0])
+    await search('--header', 'h', '--format', 'json')
+    assert.ok(calls().every(count => count > 0))
   })
 
   test('counts the records of a time or of offsets only', async () => {

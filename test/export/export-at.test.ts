@@ -10,6 +10,7 @@ import { decodeRecords } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { type CatQuery, newTally } from '../../src/inspect/cat.ts'
 import { parsePathCondition } from '../../src/inspect/json-path.ts'
+import { SchemaDecoder } from '../../src/inspect/schema-decoder.ts'
 import { recordDocument } from '../../src/inspect/show-record.ts'
 import { type ExportRequest, exportAt } from '../../src/jobs/export.ts'
 import { catAt } from '../../src/jobs/inspect.ts'
@@ -187,3 +188,19 @@ describe('an export', () => {
     assert.deepEqual([report.location, report.files], [null, []])
   })
 })
+
+for (const [format, isDecoded] of [
+  ['jsonl', true],
+  ['csv', true],
+  ['avro', false],
+  ['parquet', false],
+  ['segments', false],
+] as const) {
+  test(`headers are ${isDecoded ? 'decoded' : 'not decoded'} for ${format}`, async t => {
+    const prepared = t.mock.method(SchemaDecoder.prototype, 'prepareHeaders')
+    const decoded = t.mock.method(SchemaDecoder.prototype, 'decodeHeader')
+    using folder = temporaryFolder()
+    await exportTo(folder.path, { format, query: { ...everything, limit: 12 } })
+    for (const { mock } of [prepared, decoded]) assert.equal(mock.callCount() > 0, isDecoded)
+  })
+}

@@ -14,7 +14,7 @@ import { readQuery } from './record-query.ts'
 
 export async function run(session: Session): Promise<number> {
   const { options, clock, signal, actions } = session
-  const query = { ...readQuery(options), allIncarnations: true }
+  const query = { ...readQuery(options), allIncarnations: true, showsHeaders: !options.count }
   refuseNoCondition(query)
   if (options.count && options.print !== undefined) throw usageError('pass either --print or --count, not both')
   const choice = choiceOf(options)
