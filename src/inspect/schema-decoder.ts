@@ -106,7 +106,7 @@ export class SchemaDecoder {
   /** The same for the values of headers. IDs are not remembered: the first bytes of binary headers may be millions of numbers. */
   async prepareHeaders({ headers }: Pick<KafkaRecord, 'headers'>, signal: AbortSignal): Promise<void> {
     for (const [name, bytes] of headers) {
-      if (bytes === null || namesSchema(name)) continue
+      if (bytes === null || !mayBeFramed(name, bytes)) continue
       const id = readSchemaId(bytes, 0, bytes.length)
       if (id > 0 && !this.#find(id)) await this.#read(() => this.#source.ofId(this.#context, id, signal))
       else if (id === 0 && !this.#hasAll && hasSchemaGuid(bytes, 0, bytes.length)) await this.prepareAll(signal)
@@ -161,10 +161,10 @@ export class SchemaDecoder {
     return header ? this.#explain(header, bytes, bytes) : this.#decodeFrame(bytes)
   }
 
-  /** The value of a header, which converters write as they write keys and values. */
+  /** The value of a header, where a program has written it with the serializer of keys and values. */
   decodeHeader(name: string, bytes: Buffer | null): Decoded {
     if (bytes === null) return { kind: 'null' }
-    return namesSchema(name) ? { kind: 'plain', bytes } : this.#decodeFrame(bytes)
+    return mayBeFramed(name, bytes) ? this.#decodeFrame(bytes) : { kind: 'plain', bytes }
   }
 
   #decodeFrame(bytes: Buffer): Decoded {
@@ -265,9 +265,12 @@ function frameOf(record: Pick<KafkaRecord, 'key' | 'value' | 'headers'>, part: P
   return headerOf(record, part) ?? record[part] ?? undefined
 }
 
-/** The ID of a schema in it belongs to the key or the value. */
-function namesSchema(header: string): boolean {
-  return header === KEY_HEADER || header === VALUE_HEADER
+/**
+ * The schema ID in `__key_schema_id` and `__value_schema_id` belongs to the key or the value. Eight bytes are a number: Connect's LongConverter, Apicurio's
+ * serializers and dead-letter handlers write such headers, and those of a time begin like a frame. Confluent's converters write no headers.
+ */
+function mayBeFramed(header: string, bytes: Buffer): boolean {
+  return header !== KEY_HEADER && header !== VALUE_HEADER && bytes.length !== LONG_BYTES
 }
 
 /** The last header of the name that serializers use, unless it is empty. */

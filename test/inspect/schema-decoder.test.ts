@@ -179,6 +179,8 @@ test('headers are decoded by the schemas that they name, and all others shown as
     ['text', Buffer.from('t-1')],
     ['null', null],
     ['number', number],
+    // Three bytes that the schema of this ID would decode.
+    ['fitting number', frame(3, '123')],
     ['unknown', frame(99, 'x')],
     ['wrong', frame(2, 'x')],
     // It belongs to the value, and has no payload.
@@ -210,6 +212,7 @@ test('headers are decoded by the schemas that they name, and all others shown as
       { name: 'text', value: 't-1' },
       { name: 'null', value: null },
       { name: 'number', value: number.toString('hex'), value_encoding: 'hex' },
+      { name: 'fitting number', value: '0000000003313233', value_encoding: 'hex' },
       {
         ...{ name: 'unknown', value: frame(99, 'x').toString('hex'), value_encoding: 'hex' },
         value_not_decoded: 'the backup has no schema ID 99',
@@ -217,6 +220,7 @@ test('headers are decoded by the schemas that they name, and all others shown as
       { name: '__value_schema_id', value: '0000000002', value_encoding: 'hex' },
     ],
   )
+  assert.ok(!asked.includes(`./${number.readInt32BE(1)}`))
   // Those that are known are not asked for again.
   const before = asked.length
   await decoder.prepareHeaders({ headers: headers.slice(0, 3) }, never)
