@@ -22,7 +22,8 @@ export function downloadAnswer(name: string, bytes: Buffer): Answer {
   return {
     status: 200,
     contentType: 'application/octet-stream',
-    body: bytes,
+    // A copy: the batch that it is a part of would stay in memory until a slow client has taken it.
+    body: Buffer.from(bytes),
     headers: { 'content-disposition': `attachment; filename="${plain}"` },
   }
 }

@@ -40,8 +40,12 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
+/** Longer than anything that a page is meant to show at once: to escape a hostile text of megabytes takes seconds, and no other request has its turn. */
+export const MAX_TEXT_CHARS = 256 << 10
+
 function escapeText(text: string): string {
-  return showHidden(text).replace(/[&<>"']/g, character => entities[character] ?? '')
+  const shown = text.length > MAX_TEXT_CHARS ? `${text.slice(0, MAX_TEXT_CHARS)}…` : text
+  return showHidden(shown).replace(/[&<>"']/g, character => entities[character] ?? '')
 }
 
 /** Control characters, and those that reverse the order of a line, are shown as their codes: a name could fake another one. */

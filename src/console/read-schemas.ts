@@ -47,7 +47,7 @@ export async function referencesOf(
       version: one.version,
     }))
     const keys = refersTo.map(to => versionKey(to.subject, to.version))
-    nodes.push({ key: versionKey(subject, version), subject, version, level, refersTo: keys })
+    nodes.push({ key: versionKey(subject, version), subject, version, level, refersTo: [...new Set(keys)] })
     for (const [at, to] of refersTo.entries()) {
       const key = keys[at]
       if (key === undefined || seen.has(key)) continue

@@ -1,6 +1,6 @@
 import type { FoundRecord } from '../inspect/read-records.ts'
 import type { SchemaDecoder } from '../inspect/schema-decoder.ts'
-import { type HeaderView, type PartLimits, type PartView, rowLimits, viewHeader, viewPart } from './show-part.ts'
+import { cut, type HeaderView, type PartLimits, type PartView, rowLimits, viewHeader, viewPart } from './show-part.ts'
 
 export interface RecordView {
   partition: number
@@ -36,10 +36,15 @@ export async function viewRecord(
     value: isMarker ? none : viewPart(record, 'value', decoder, limits),
     headerCount: headers.length,
     headers: first.map(([name, bytes]) => ({
-      name: name.length > rowLimits.maxChars ? `${name.slice(0, rowLimits.maxChars)}…` : name,
+      name: shorten(name),
       value: viewHeader([name, bytes], decoder),
     })),
   }
+}
+
+function shorten(name: string): string {
+  const { text, isCut } = cut(name, rowLimits.maxChars)
+  return isCut ? `${text}…` : text
 }
 
 /** Of the shown text, in characters. */

@@ -87,7 +87,7 @@ export function viewBytes(
   return { form: 'text', text, isCut: isCut || bytes.length > 4 * (maxChars + 1), size: bytes.length }
 }
 
-function cut(text: string, maxChars: number): { text: string; isCut: boolean } {
+export function cut(text: string, maxChars: number): { text: string; isCut: boolean } {
   if (text.length <= maxChars) return { text, isCut: false }
   // The copy does not keep the whole text in memory.
   return { text: Buffer.from(text.slice(0, maxChars).toWellFormed()).toString('utf8'), isCut: true }

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { html } from '../../src/console/html.ts'
+import { html, MAX_TEXT_CHARS } from '../../src/console/html.ts'
 
 test('escapes every text, in content and in attributes', () => {
   const text = `<script>alert("x")</script> & 'y'`
   const escaped = '&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;y&#39;'
   assert.equal(String(html`<p title="${text}">${text}</p>`), `<p title="${escaped}">${escaped}</p>`)
+})
+
+test('cuts a text that is longer than any page shows', () => {
+  assert.equal(String(html`<p>${'<'.repeat(10 << 20)}</p>`), `<p>${'&lt;'.repeat(MAX_TEXT_CHARS)}…</p>`)
 })
 
 test('keeps markup, and escapes text inside lists and nested templates', () => {

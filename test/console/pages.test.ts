@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { StoredGroup } from '../../src/archive/groups-section.ts'
+import { downloadAnswer } from '../../src/console/answer.ts'
 import type { OpenedBackup } from '../../src/console/archive-reader.ts'
 import { findTopic, permanentLabel } from '../../src/console/find-topic.ts'
 import { parseTarget } from '../../src/console/page-request.ts'
@@ -8,7 +9,7 @@ import { showGroup } from '../../src/console/pages/groups-page.ts'
 import { highlightJson, highlightProto } from '../../src/console/pages/highlight.ts'
 import { showRecord } from '../../src/console/pages/record-page.ts'
 import { pageOf, showTable, type TableSpec } from '../../src/console/pages/table.ts'
-import { compareLines } from '../../src/console/pages/text-difference.ts'
+import { compareLines, showDifference } from '../../src/console/pages/text-difference.ts'
 import { hexDump, recordLimits, viewBytes, viewPart } from '../../src/console/show-part.ts'
 import type { SchemaDecoder } from '../../src/inspect/schema-decoder.ts'
 import { topicOf } from '../archive/sample-archive.ts'
@@ -74,6 +75,22 @@ describe('two texts', () => {
     const [a, b] = ['x', 'y'].map(one => Array.from({ length: 5000 }, (_, at) => `${one}${at}`).join('\n'))
     assert.equal(compareLines(a ?? '', b ?? '').length, 10_000)
   })
+})
+
+test('texts of millions of lines are not compared: each line is an element of the page', () => {
+  const [few, many] = [5000, 8 << 20].map(count => '\n'.repeat(count))
+  for (const [one, other] of [
+    [few, many],
+    [many, few],
+  ])
+    assert.match(String(showDifference(one ?? '', other ?? '')), /too many lines/)
+  assert.match(String(showDifference(few ?? '', `${few}a`)), /class="added"/)
+})
+
+test('the bytes of a record are saved without the batch that they are a part of', () => {
+  const batch = Buffer.alloc(1 << 20, 'a')
+  const { body } = downloadAnswer('x.key', batch.subarray(10, 100_000))
+  assert.ok(Buffer.isBuffer(body) && body.buffer.byteLength < 200_000 && body.equals(batch.subarray(10, 100_000)))
 })
 
 describe('colors', () => {

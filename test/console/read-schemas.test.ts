@@ -39,6 +39,11 @@ test('the graph of references has each version once, also in a circle, and names
   assert.equal(page.match(/class="edge"/g)?.length, 4)
 })
 
+test('a reference that a schema repeats is one line of the graph', async () => {
+  const { page } = await graphOf({ a: Array(1000).fill('b@1'), b: [] })
+  assert.equal(page.match(/class="edge"/g)?.length, 1)
+})
+
 test('a graph of many references ends, and says so', async () => {
   const names = Array.from({ length: 60 }, (_, at) => `s${at}`)
   const all = Object.fromEntries(names.map(name => [name, [] as string[]]))

@@ -41,7 +41,7 @@ export function highlightProto(text: string): Html {
 }
 
 function highlight(text: string, rules: readonly Rule[]): Html {
-  if (text.length > MAX_CHARS) return html`${text}`
+  if (text.length > MAX_CHARS) return html`${text.match(/.{1,100000}/gs)}`
   const parts: (Html | string)[] = []
   let plainFrom = 0
   for (let at = 0; at < text.length; ) {

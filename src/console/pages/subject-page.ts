@@ -9,7 +9,7 @@ import { highlightJson, highlightProto } from './highlight.ts'
 import { showPage } from './layout.ts'
 import { showReferences } from './reference-graph.ts'
 import { showDifference } from './text-difference.ts'
-import { badge, facts } from './words.ts'
+import { badge, facts, plural } from './words.ts'
 
 /** The page of one subject: a version of it, compared with another where that is asked for, and what it refers to. */
 export async function subjectPage(backup: OpenedBackup, request: PageRequest): Promise<Html> {
@@ -53,6 +53,7 @@ ${facts([
 ${showChoice(backup, { versions, shown, other })}
 ${other ? html`<h2>Difference from version ${other.version}</h2>${showDifference(readable(other), readable(shown))}` : nothing}
 <h2>Text</h2><pre tabindex="0" class="text">${colored(shown)}</pre>
+${shown.schema.length > MAX_SHOWN_CHARS && html`<p class="notice warn">Cut after 1 MiB; kafka-backup registry serve serves all of it.</p>`}
 ${graph.nodes.length > 1 ? html`<h2>References</h2>${showReferences(graph, place)}` : nothing}`
   const trail = [['Schemas', schemasLink(place)] as const]
   return showPage({ title: subject, body, backup, tab: 'Schemas', trail })
@@ -60,6 +61,8 @@ ${graph.nodes.length > 1 ? html`<h2>References</h2>${showReferences(graph, place
 
 function showChoice({ place }: OpenedBackup, { versions, shown, other }: Omit<SubjectData, 'graph'>): Html {
   if (versions.length < 2) return nothing
+  if (versions.length > MAX_CHOICES)
+    return html`<p class="none">${plural(versions.length, 'version')}: choose one with <code>version=</code> in the address, and another to compare it with by <code>against=</code>.</p>`
   const choose = (id: string, label: string, chosen: number | undefined, none: boolean) =>
     html`<div><label for="${id}">${label}</label><select id="${id}" name="${id}">${none && html`<option value="">none</option>`}${versions.map(
       one =>
@@ -72,19 +75,22 @@ ${choose('version', 'Version', shown.version, false)}${choose('against', 'Compar
 ${before && !other ? html` <a href="${subjectLink(place, shown.subject, { version: shown.version, against: before.version })}">Compare with version ${before.version}</a>` : nothing}</div></div></form>`
 }
 
-/** JSON in lines; other texts, and what is not JSON after all, as they are. */
+/** JSON in lines; other texts, and what is not JSON after all, as they are, up to a limit. */
 function readable({ schemaType, schema }: SchemaVersion): string {
-  if (schemaType === 'PROTOBUF' || schema.length > MAX_FORMATTED_CHARS) return schema
+  if (schema.length > MAX_SHOWN_CHARS) return schema.slice(0, MAX_SHOWN_CHARS)
+  if (schemaType === 'PROTOBUF') return schema
   try {
     const parsed = parseJson(schema)
-    const text = isTooDeep(parsed) ? schema : formatJsonStart(parsed, MAX_FORMATTED_CHARS, 2)
-    return text.length > MAX_FORMATTED_CHARS ? schema : text
+    const text = isTooDeep(parsed) ? schema : formatJsonStart(parsed, MAX_SHOWN_CHARS, 2)
+    return text.length > MAX_SHOWN_CHARS ? schema : text
   } catch {
     return schema
   }
 }
 
-const MAX_FORMATTED_CHARS = 1 << 20
+const MAX_SHOWN_CHARS = 1 << 20
+/** Of versions. */
+const MAX_CHOICES = 1000
 
 function colored(version: SchemaVersion): Html {
   return version.schemaType === 'PROTOBUF' ? highlightProto(readable(version)) : highlightJson(readable(version))

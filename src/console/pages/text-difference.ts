@@ -50,10 +50,15 @@ function compareMiddle(a: readonly string[], b: readonly string[]): DifferentLin
   return lines
 }
 
+/** Each becomes an element, which takes a hundred times its memory. */
+const MAX_LINES = 20_000
+
 const marks = { same: ' ', added: '+', removed: '-' } as const
 
 /** Pure. Signs as well as colors tell lines apart. */
 export function showDifference(before: string, after: string): Html {
+  const count = before.split('\n', MAX_LINES).length + after.split('\n', MAX_LINES).length
+  if (count >= MAX_LINES) return html`<p class="none">The texts have too many lines to compare them here.</p>`
   const lines = compareLines(before, after)
   if (lines.every(({ kind }) => kind === 'same')) return html`<p class="none">The texts are equal.</p>`
   return html`<pre tabindex="0" class="difference">${lines.map(
