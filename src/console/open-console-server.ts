@@ -40,14 +40,15 @@ export interface ConsoleServer {
 /** Serves the console until it is closed. It only reads, and takes no lease. */
 export async function openConsoleServer(options: ConsoleOptions): Promise<ConsoleServer> {
   const { host, port, tls } = options
+  const { silentMs } = { ...defaultLimits, ...options.limits }
   const console = new Console(options, await readAssets())
   const listener = (request: IncomingMessage, response: ServerResponse) => void console.serve(request, response)
-  const secured = tls && createTlsServer({ ...tls, ...tlsOptions }, listener)
+  const secured = tls && createTlsServer({ ...tls, ...tlsOptions, handshakeTimeout: silentMs }, listener)
   const server = secured ?? createServer(listener)
   server.requestTimeout = 10_000
   server.headersTimeout = 10_000
   server.maxConnections = MAX_CONNECTIONS
-  server.timeout = SILENT_MS
+  server.timeout = silentMs
   const help = 'Choose a free port and an address of this machine.'
   const { address, close } = await listenAt(server, { host, port }, (problem, cause) => {
     return new KafkaBackupError('USAGE', `the console ${problem}`, { cause, help })
@@ -70,8 +71,6 @@ function renewTls(server: TlsServer, { tls, readTls, clock, onFailure }: Console
 
 const tlsOptions = { minVersion: 'TLSv1.2' } as const
 const MAX_CONNECTIONS = 256
-/** A client that neither sends nor takes anything is cut off; an answer may take `requestMs`. */
-const SILENT_MS = 60_000
 
 class Console {
   readonly #options: ConsoleOptions

@@ -12,9 +12,14 @@ export interface Limits {
   waiting: number
   /** Of all answers that clients have not taken yet; more are refused. */
   unsentBytes: number
+  /** A client that neither sends nor takes anything for so long is cut off; an answer may take `requestMs`. */
+  silentMs: number
 }
 
-export const defaultLimits: Limits = { requestMs: 30_000, atOnce: 4, waiting: 32, unsentBytes: 256 << 20 }
+export const defaultLimits: Limits = {
+  ...{ requestMs: 30_000, atOnce: 4, waiting: 32 },
+  ...{ unsentBytes: 256 << 20, silentMs: 60_000 },
+}
 
 /** Gives each request its turn and its time. */
 export class RequestLimits {

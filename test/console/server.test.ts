@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { main } from '../../src/cli/main.ts'
 import { type ConsoleServer, openConsoleServer } from '../../src/console/open-console-server.ts'
@@ -9,6 +12,7 @@ import { KafkaBackupError } from '../../src/errors.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { FakeIo } from '../cli/fake-io.ts'
+import { makeIdentity } from '../servers/certificates.ts'
 import { LARGE_BYTES, SCRIPT, SHOP } from './sample-backups.ts'
 import { get, useConsole } from './use-console.ts'
 
@@ -254,7 +258,7 @@ describe('limits', () => {
     }) as unknown as Storage
   const opened: ConsoleServer[] = []
   after(() => Promise.all(opened.map(server => server.close())))
-  const open = async (storage: Storage, limits: object, onFailure = (_: unknown) => {}) => {
+  const open = async (storage: Storage, limits: object, onFailure = (_: unknown) => {}, more: object = {}) => {
     const server = await openConsoleServer({
       locations: [{ name: 'slow', storage }],
       host: '127.0.0.1',
@@ -264,6 +268,7 @@ describe('limits', () => {
       limits,
       onFailure,
       redact: text => text.replaceAll('s3cret', '***'),
+      ...more,
     })
     opened.push(server)
     return server
@@ -326,6 +331,18 @@ describe('limits', () => {
     assert.equal(await status(), 503)
     socket.destroy()
     while ((await status()) !== 200) await new Promise(setImmediate)
+  })
+
+  test('a client that is silent is cut off, also before its TLS handshake', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'console-tls-'))
+    const { cert, key } = await makeIdentity(folder, 'server', { names: 'IP:127.0.0.1' })
+    const tls = { cert: await readFile(cert, 'utf8'), key: await readFile(key, 'utf8') }
+    await rm(folder, { recursive: true })
+    for (const more of [{}, { tls }]) {
+      const server = await open(console_().storage, { silentMs: 50 }, undefined, more)
+      const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+      await once(socket, 'close')
+    }
   })
 
   test('a client that leaves stops the reading', async () => {
