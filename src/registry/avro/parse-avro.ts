@@ -74,10 +74,12 @@ function parseRecord(node: Node, namespace: string, known: KnownNames): AvroReco
   define(record, known)
   const fields = need(node, 'fields', `the record "${names.fullName}"`)
   if (!Array.isArray(fields)) throw new AvroError(`the fields of "${names.fullName}" are not a list`)
+  const seen = new Set<string>()
   for (const field of fields) {
     const parsed = parseField(field, names.fullName, known)
-    if (record.fields.some(({ name }) => name === parsed.name))
+    if (seen.has(parsed.name))
       throw new AvroError(`the record "${names.fullName}" has the field "${parsed.name}" twice`)
+    seen.add(parsed.name)
     record.fields.push(parsed)
   }
   return record

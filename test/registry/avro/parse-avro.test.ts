@@ -148,3 +148,10 @@ for (const [type, value] of badDefaults) {
 function matches(message: RegExp): (error: unknown) => boolean {
   return error => error instanceof AvroError && message.test(error.message)
 }
+
+test('a record of 50,000 fields is read at once', () => {
+  const fields = Array.from({ length: 50_000 }, (_, at) => ({ name: `f${at}`, type: 'null' }))
+  const startMs = performance.now()
+  parseAvro(JSON.stringify({ type: 'record', name: 'R', fields }))
+  assert.ok(performance.now() - startMs < 30_000, `${performance.now() - startMs} ms`)
+})
