@@ -12,7 +12,6 @@ import { assertSameRecords } from '../oracle/records.ts'
 import { type KafkaDriver, openDriver, type SeedRecord } from '../servers/driver.ts'
 import { type KafkaServer, startKafka } from '../servers/kafka.ts'
 import {
-  hasZooKeeper,
   newestKafkaVersion,
   olderKafkaVersion,
   oldestKafkaVersion,
@@ -28,8 +27,8 @@ import { type UsedKafka, useKafka, useOwnKafka } from './use-kafka.ts'
 const never = new AbortController().signal
 const committed = { isolation: 'read_committed' } as const
 const versions = [newestKafkaVersion, olderKafkaVersion, oldestKraftVersion, zooKeeperKafkaVersion, oldestKafkaVersion]
-/** The others are between these two. */
-const always = [newestKafkaVersion, oldestKafkaVersion]
+/** The newest of these with ZooKeeper has message formats that others do not have; the rest are between the newest and the oldest. */
+const always = [newestKafkaVersion, zooKeeperKafkaVersion, oldestKafkaVersion]
 
 for (const version of versions) {
   const describeVersion = always.includes(version) ? describe : fullDescribe
@@ -45,7 +44,7 @@ for (const version of versions) {
 
     if (version === oldestKafkaVersion) testVersions(kafka, kafka21)
     if (version === zooKeeperKafkaVersion) testVersions(kafka, kafka28)
-    if (hasZooKeeper(version)) testOldFormats(kafka, version)
+    if (version === zooKeeperKafkaVersion) testOldFormats(kafka)
   })
 }
 
@@ -79,8 +78,8 @@ function testVersions(kafka: UsedKafka<KafkaServer>, scripted: Versions): void {
   })
 }
 
-/** Kafka 3 no longer writes them. */
-function testOldFormats(source: UsedKafka<KafkaServer>, kafkaVersion: string): void {
+/** The last Kafka that writes them. */
+function testOldFormats(source: UsedKafka<KafkaServer>): void {
   const target = useKafka()
   const text = (value: string) => Buffer.from(value)
   const records: SeedRecord[] = [0, 1].flatMap(partition => [
@@ -106,7 +105,7 @@ function testOldFormats(source: UsedKafka<KafkaServer>, kafkaVersion: string): v
         await driver.produce(name, records, { compression, config, flushEvery: 3 })
       }
     }
-    for (const version of ['0.10.2', kafkaVersion.slice(0, 3)]) {
+    for (const version of ['0.10.2', '2.8']) {
       await driver.alterTopicConfig('mixed', { 'message.format.version': version })
       await driver.produce('mixed', records, { compression: 'gzip', config })
     }

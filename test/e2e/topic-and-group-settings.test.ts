@@ -11,7 +11,6 @@ import { findGroups } from '../../src/offsets/read-source-groups.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { deleteGroup } from '../fakes/delete-requests.ts'
 import { Producer } from '../fakes/producer.ts'
-import { fullTest } from '../full.ts'
 import { startKafka } from '../servers/kafka.ts'
 import { olderKafkaVersion, oldestKraftVersion } from '../servers/kafka-dist.ts'
 import { runKafkaTool } from '../servers/kafka-tools.ts'
@@ -205,9 +204,7 @@ describe('topic and group administration', () => {
 
 describe('an older Kafka accepts the same requests', () => {
   for (const version of [olderKafkaVersion, oldestKraftVersion]) {
-    // It is between the oldest with KRaft and the others.
-    const testVersion = version === olderKafkaVersion ? fullTest : test
-    testVersion(`Kafka ${version}`, async () => {
+    test(`Kafka ${version}`, async () => {
       await using server = await startKafka({ version })
       const cluster = await openCluster(server)
       try {
