@@ -87,12 +87,16 @@ const nothingExamined: ExaminedArchive = {
 }
 
 /** With so many of the topic's partitions left. */
-function startExtent({ filter }: RestorePlan, { legs }: PlannedTopic, left: number): RestoredExtent {
-  const isPart = left < legs.filter(({ start, end }) => start < end).length
+function startExtent({ filter }: RestorePlan, topic: PlannedTopic, left: number): RestoredExtent {
+  const isPart = left < legsWithRecords(topic).length
   return { ...nothingRestored, ...(filter && { isFiltered: true }), ...(isPart && { isPart: true }) }
 }
 
-/** Of one topic, to the record: segments that the end of a window goes through are read. */
+function legsWithRecords({ legs }: PlannedTopic): readonly PlannedLeg[] {
+  return legs.filter(({ start, end }) => start < end)
+}
+
+/** Of one topic, to the record: segments that the end of a window goes through are read, and the partitions that are filled elsewhere or already. */
 export async function readExtent(
   storage: Storage,
   plan: RestorePlan,
@@ -100,12 +104,17 @@ export async function readExtent(
   { verify, progress, timeWindow }: ArchiveQuestion,
   signal: AbortSignal,
 ): Promise<RestoredExtent> {
-  const legs = unfilledLegs(topic, verify ? undefined : progress)
-  const found = await runPool(legs, CONCURRENCY, async ({ leg }) => {
-    const { segments } = await gatherSegments(storage, topic.source, leg.source, signal)
-    return extentOf(storage, leg, segments, { window: timeWindow, isExact: true }, signal)
-  })
-  return found.reduce(joinExtents, startExtent(plan, topic, legs.length))
+  const own = unfilledLegs(topic, verify ? undefined : progress).map(({ leg }) => leg)
+  const others = legsWithRecords(topic).filter(leg => !own.includes(leg))
+  const extentsOf = (legs: readonly PlannedLeg[]) =>
+    runPool(legs, CONCURRENCY, async leg => {
+      const { segments } = await gatherSegments(storage, topic.source, leg.source, signal)
+      return extentOf(storage, leg, segments, { window: timeWindow, isExact: true }, signal)
+    })
+  const extent = (await extentsOf(own)).reduce(joinExtents, startExtent(plan, topic, own.length))
+  if (others.length === 0) return extent
+  const { newest } = (await extentsOf(others)).reduce(joinExtents, extent)
+  return { ...extent, newestOfAll: newest }
 }
 
 /** Indexes are read while the store is listed. Both have ended when this ends. */

@@ -136,15 +136,15 @@ export function judgeTimes(topic: PlannedTopic, settings: Settings, { oldest, ne
   )
 }
 
-/** What retention would delete from the target: everything is a blocker, a part is a warning, and what is restored may be a part. */
+/** What retention would delete from the target: all of a topic is a blocker, a part is a warning. */
 export function judgeAge(topic: PlannedTopic, setting: Setting, moment: Moment, remedy: string): Finding[] {
-  const { oldest, newest, largestBytes: largest, isFiltered, isPart, nowMs } = moment
+  const { oldest, newest, newestOfAll = newest, largestBytes: largest, isFiltered, nowMs } = moment
   if (!(setting('cleanup.policy') ?? 'delete').includes('delete')) return []
   const retentionMs = toBigInt(setting('retention.ms'), DEFAULT_RETENTION_MS)
   const isOver = (time: bigint | null) => time !== null && retentionMs >= 0n && BigInt(nowMs) - time > retentionMs
   const daysOf = (time: bigint | null) => (BigInt(nowMs) - (time ?? 0n)) / DAY_MS
-  if (isOver(newest) && !isPart) {
-    const problem = `its newest record is ${daysOf(newest)} days old; its retention of ${retentionMs} ms would delete all of it at once`
+  if (isOver(newestOfAll)) {
+    const problem = `its newest record is ${daysOf(newestOfAll)} days old; its retention of ${retentionMs} ms would delete all of it at once`
     return [topicError(topic.name, problem, remedy)]
   }
   if (isFiltered && isOver(oldest)) {

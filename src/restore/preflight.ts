@@ -27,6 +27,7 @@ import type { PlannedTopic, RestorePlan } from './plan.ts'
 import type { RestoreProgress } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { nothingRestored, type RestoredExtent } from './restored-extent.ts'
+import { isFilledStream } from './shard-plan.ts'
 import { FORMAT_SETTING, isHeldBack } from './topic-settings.ts'
 
 export interface Preflight {
@@ -77,7 +78,12 @@ export async function examineTarget(
   const stores = await findTargetStores(cluster, open, { topics, bounds, configs }, signal)
   const judge = (topic: PlannedTopic, extent: RestoredExtent): Finding[] => {
     const there = shown.get(topic.name)
-    if (isFilledTopic(topic, known.progress) || known.hidden.has(topic.name)) return []
+    if (known.hidden.has(topic.name)) return []
+    if (isFilledTopic(topic, known.progress)) {
+      return awaitsRetention(topic, configs, options, known.progress)
+        ? judgeNewAge(topic, options, { ...known, extent }, valuesOf(configs.get(topic.name) ?? new Map()))
+        : []
+    }
     const internal = judgeInternal(topic)
     if (internal.length > 0) return internal
     if (!there) {
@@ -100,7 +106,12 @@ export async function examineTarget(
     ]
   }
   const findings: Finding[] = []
-  for (const topic of plan.topics) findings.push(...(await judgeExactly(topic, judge, known, signal)))
+  for (const topic of plan.topics) {
+    const found = awaitsRetention(topic, configs, options, known.progress)
+      ? judge(topic, await known.readExtent(topic, signal))
+      : await judgeExactly(topic, judge, known, signal)
+    findings.push(...found)
+  }
   const ends = new Map([...bounds].map(([key, { highWatermark }]) => [key, highWatermark]))
   return { findings, existing, ends }
 }
@@ -109,14 +120,18 @@ export async function examineTarget(
 async function judgeExactly(
   topic: PlannedTopic,
   judge: (topic: PlannedTopic, extent: RestoredExtent) => Finding[],
-  { extents, readExtent }: Circumstances,
+  { extents, readExtent, nowMs }: Circumstances,
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const extent = extents.get(topic.name) ?? nothingRestored
   const findings = judge(topic, extent)
-  const { newestLeast } = extent
-  if (newestLeast === undefined) return findings
-  const isSame = isDeepStrictEqual(findings, judge(topic, { ...extent, newest: newestLeast }))
+  const { newestLeast, isPart } = extent
+  const others = [
+    ...(newestLeast === undefined ? [] : [{ ...extent, newest: newestLeast }]),
+    // Other partitions may have newer records.
+    ...(isPart ? [{ ...extent, newestOfAll: BigInt(nowMs) }] : []),
+  ]
+  const isSame = others.every(other => isDeepStrictEqual(findings, judge(topic, other)))
   return isSame ? findings : judge(topic, await readExtent(topic, signal))
 }
 
@@ -126,6 +141,18 @@ type TopicCircumstances = Circumstances & { extent: RestoredExtent }
 function isFilledTopic({ name, streams }: PlannedTopic, progress: RestoreProgress | undefined): boolean {
   const noted = streams.map(({ partition }) => progress?.streams.get(partitionKey({ topic: name, partition })))
   return progress !== undefined && noted.every(one => one?.isFilled)
+}
+
+/** It has its records, and not yet the retention that could delete all of them at once: time may have passed since they were written. */
+function awaitsRetention(
+  { name, streams }: PlannedTopic,
+  configs: ReadonlyMap<string, EffectiveConfigs>,
+  { retention }: RestoreOptions,
+  progress: RestoreProgress | undefined,
+): boolean {
+  const noted = streams.map(({ partition }) => progress?.streams.get(partitionKey({ topic: name, partition })))
+  const isOpen = noted.every(isFilledStream) && noted.some(one => !one?.isDone)
+  return retention === 'fail' && isOpen && isBeingFilled(configs.get(name) ?? new Map())
 }
 
 /** One that an earlier run has created, and not noted before it died, is like a new one. */
@@ -165,18 +192,37 @@ function valuesOf(configs: EffectiveConfigs): Map<string, string> {
 /** Of one that the restore makes: the settings that it gets in the end, or has where it is there already. */
 function judgeNew(
   topic: PlannedTopic,
-  { retention }: RestoreOptions,
-  { defaults, nowMs, largestSegments, extent }: TopicCircumstances,
+  options: RestoreOptions,
+  known: TopicCircumstances,
   current: ReadonlyMap<string, string> = new Map(),
 ): Finding[] {
-  const final = { ...topic.whileFilling, ...Object.fromEntries(current), ...topic.afterwards }
-  const setting = (name: string) => final[name] ?? defaultOf(defaults, name)
-  const remedy = 'set restore.retention: hold (keeps everything) or apply (lets them go)'
+  const setting = finalSettings(topic, known, current)
   return [
-    ...judgeFormat(topic.name, setting(FORMAT_SETTING), defaults),
-    ...judgeSize(topic, setting, largestSegments.get(topic.name)),
-    ...(retention === 'fail' ? judgeAge(topic, setting, { ...extent, nowMs }, remedy) : []),
+    ...judgeFormat(topic.name, setting(FORMAT_SETTING), known.defaults),
+    ...judgeSize(topic, setting, known.largestSegments.get(topic.name)),
+    ...judgeNewAge(topic, options, known, current),
   ]
+}
+
+function judgeNewAge(
+  topic: PlannedTopic,
+  { retention }: RestoreOptions,
+  known: TopicCircumstances,
+  current: ReadonlyMap<string, string>,
+): Finding[] {
+  if (retention !== 'fail') return []
+  const remedy = 'set restore.retention: hold (keeps everything) or apply (lets them go)'
+  const moment = { ...known.extent, nowMs: known.nowMs }
+  return judgeAge(topic, finalSettings(topic, known, current), moment, remedy)
+}
+
+function finalSettings(
+  topic: PlannedTopic,
+  { defaults }: Pick<TopicCircumstances, 'defaults'>,
+  current: ReadonlyMap<string, string>,
+): (name: string) => string | undefined {
+  const final = { ...topic.whileFilling, ...Object.fromEntries(current), ...topic.afterwards }
+  return name => final[name] ?? defaultOf(defaults, name)
 }
 
 function judgeContent(

@@ -1,3 +1,4 @@
+import { describeFinding } from '../observe/finding.ts'
 import { fill, note } from './fill.ts'
 import { type FoundRestore, findRestore, planWithIds } from './find-restore.ts'
 import { openStreams } from './open-streams.ts'
@@ -49,15 +50,16 @@ export async function restoreShard(
   refuseUnprepared(found.plan, found.progress, sharing, found.restoreId)
   // `planWithIds` compares them with those of the preparation.
   const options = await withRestoredIds(wanted, found, parts.schemas, parts.storage, signal)
-  const { own, streams, times } = await fillOwn(found, planWithIds(found, options), options, run, parts, signal)
+  const filled = await fillOwn(found, planWithIds(found, options), options, run, parts, signal)
+  const { own, streams, times } = filled
   const survey = {
     plan: own,
     progress: found.progress,
     preflight: { existing: namesOf(own), findings: [], ends: new Map() },
   }
   const topics = reportTopics(survey, streams, topic => times.durationOf(topic))
-  const warnings = idWarnings(topics, own)
-  for (const message of warnings) parts.onProgress({ type: 'warning', message })
+  const unknown = idWarnings(topics, own)
+  for (const message of unknown) parts.onProgress({ type: 'warning', message })
   return {
     restoreId: found.restoreId,
     backupId: own.backupId,
@@ -69,7 +71,7 @@ export async function restoreShard(
     topics,
     totals: sumTopics(topics),
     gaps: reportGaps(own.topics.map(withOwnLegs)),
-    warnings: [...warnings, ...filterWarnings(own.filter)],
+    warnings: [...filled.warnings, ...unknown, ...filterWarnings(own.filter)],
     ...(own.filter && { filter: { ...own.filter.counts } }),
   }
 }
@@ -115,15 +117,18 @@ async function fillOwn(
   { shard }: ShardRun,
   parts: RestoreParts,
   signal: AbortSignal,
-): Promise<{ own: RestorePlan; streams: Stream[]; times: TopicTimes }> {
+): Promise<{ own: RestorePlan; streams: Stream[]; times: TopicTimes; warnings: string[] }> {
   const { progress, restoreId } = found
   const times = new TopicTimes(parts.clock.monotonic)
   const own = progress ? planOwn(whole, progress, shard.index) : { ...whole, topics: [] }
   const isOpen = ({ name, streams }: RestorePlan['topics'][number]) =>
     streams.some(({ partition }) => !isFilledStream(progress?.streams.get(streamKey({ topic: name, partition }))))
-  if (!own.topics.some(isOpen)) return { own, streams: [], times }
+  if (!own.topics.some(isOpen)) return { own, streams: [], times, warnings: [] }
   const survey = await surveyRecords(found, own, options, parts, signal)
   refuseBlocked(survey.preflight.findings)
+  // Some may be new since the preparation, such as the age of records.
+  const warnings = survey.preflight.findings.map(describeFinding)
+  for (const message of warnings) parts.onProgress({ type: 'warning', message })
   const missing = own.topics.find(({ name }) => !survey.preflight.existing.has(name))
   // A shard creates no topics: the preparation decides what they look like.
   if (missing) throw unprepared(restoreId, `topic ${missing.name} was deleted since it was prepared`, shard.count)
@@ -135,7 +140,7 @@ async function fillOwn(
   }
   await fill(options, { restoreId, mark }, open, { ...parts, onProgress }, signal)
   await note(parts, restoreId, mark, open, signal, { isFilled: false, isDone: false, isFilledByShard: true })
-  return { own: survey.plan, streams, times }
+  return { own: survey.plan, streams, times, warnings }
 }
 
 function namesOf({ topics }: RestorePlan): Set<string> {

@@ -20,6 +20,8 @@ export interface RestoredExtent {
   isFiltered?: boolean
   /** Other partitions of the topic are filled by other shards, or were by earlier runs. */
   isPart?: boolean
+  /** Of all partitions of the topic, where that was read. */
+  newestOfAll?: bigint | null
 }
 
 export const nothingRestored: RestoredExtent = { oldest: null, newest: null, largestBytes: 0 }

@@ -37,6 +37,55 @@ describe('a topic of which one partition is older than its retention', () => {
     }))
 })
 
+describe('a topic that becomes older than its retention while it is restored', () => {
+  const orders = () => [fakeTopic('orders', [aged(6n), aged(5n)], { configs })]
+  const DELETED = {
+    code: 'RESTORE_REFUSED',
+    message: /orders: its newest record is 8 days old; .* would delete all of it at once/,
+  }
+  const hold = { retention: 'hold' } as const
+
+  test('is refused by each shard, whose own partitions are not all of it', () =>
+    withFakeTarget(orders(), async target => {
+      await target.prepare(2, fail)
+      target.fake.clock.pass(Number(3n * DAY_MS))
+      for (const one of ['0/2', '1/2']) await assert.rejects(target.shard(one, fail), DELETED)
+      for (const one of ['0/2', '1/2']) assert.equal((await target.shard(one, hold)).totals.records, 4)
+      assert.equal((await target.finish(hold)).isDone, true)
+    }))
+
+  test('is refused by a run that continues with its last partition', () =>
+    withFakeTarget(orders(), async target => {
+      const job = { ...fail, memoryBudgetBytes: 1 }
+      let produced = 0
+      target.before = ({ key }) => (key === API.produce && ++produced > 1 ? 'hang-up' : undefined)
+      await assert.rejects(target.restore(job))
+      target.before = () => undefined
+      target.fake.clock.pass(Number(3n * DAY_MS))
+      await assert.rejects(target.restore(job), DELETED)
+      assert.equal((await target.restore({ ...job, ...hold })).isDone, true)
+    }))
+
+  test('does not get its retention when its shards are done and only finished later', () =>
+    withFakeTarget(orders(), async target => {
+      await target.prepare(2, fail)
+      for (const one of ['0/2', '1/2']) await target.shard(one, fail)
+      target.fake.clock.pass(Number(3n * DAY_MS))
+      await assert.rejects(target.finish(fail), DELETED)
+      assert.equal(target.topic('orders')?.configs['retention.ms'], '-1')
+      assert.equal((await target.finish({ retention: 'apply' })).isDone, true)
+      assert.equal(target.topic('orders')?.configs['retention.ms'], `${7n * DAY_MS}`)
+    }))
+})
+
+test('a shard warns of records that retention will delete soon', () =>
+  withFakeTarget([fakeTopic('orders', [aged(1n), aged(6n)], { configs })], async target => {
+    assert.deepEqual((await target.prepare(2, fail)).warnings, [])
+    target.fake.clock.pass(Number(3n * DAY_MS))
+    const { warnings } = await target.shard('1/2', fail)
+    assert.match(warnings.join(), /its oldest record is 9 days old; .* will delete the older ones soon/)
+  }))
+
 test('a topic that is older than its retention is refused before its shards begin', () =>
   withFakeTarget([fakeTopic('orders', [aged(29n), aged(30n)], { configs })], async target => {
     const message = /its newest record is 29 days old; .* would delete all of it at once/
