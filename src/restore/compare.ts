@@ -228,6 +228,10 @@ export function joinComparisons(
   }
 }
 
+export function hasDifferences({ topics }: CompareReport, isWanted: (target: string) => boolean): boolean {
+  return sumUp(topics.filter(({ target }) => isWanted(target))).differences > 0
+}
+
 function sumUp(topics: CompareReport['topics']): CompareReport['totals'] {
   const all = topics.flatMap(({ partitions }) => partitions)
   const sum = (pick: (one: PartitionComparison) => number) => all.reduce((total, one) => total + pick(one), 0)

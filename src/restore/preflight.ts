@@ -7,28 +7,19 @@ import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.
 import { type Finding, topicError } from '../observe/finding.ts'
 import { areRegistryKeys, isRegistryTopicName } from '../registry/own-topic.ts'
 import { type ExtraPartition, judgeExtra, judgeReplicas, listExtra } from './existing-partitions.ts'
-import { defaultOf } from './inherited-settings.ts'
+import { awaitsRetention, isBeingFilled, judgeExisting, judgeNew, judgeNewAge, valuesOf } from './judge-settings.ts'
 import {
-  judgeAge,
-  judgeCreated,
-  judgeDifferences,
-  judgeFormat,
   judgeInternal,
   judgeLostProgress,
   judgeMissing,
   judgePartitions,
   judgePlacement,
   judgeReplacement,
-  judgeSettings,
-  judgeSize,
-  judgeTimes,
 } from './judge-topic.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import type { RestoreProgress } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { nothingRestored, type RestoredExtent } from './restored-extent.ts'
-import { isFilledStream } from './shard-plan.ts'
-import { FORMAT_SETTING, isHeldBack } from './topic-settings.ts'
 
 export interface Preflight {
   findings: Finding[]
@@ -64,8 +55,8 @@ export async function examineTarget(
 ): Promise<Preflight> {
   const { topics, brokers } = known.target
   const shown = new Map(topics.map(topic => [topic.name, topic]))
-  const existing = new Set(plan.topics.map(({ name }) => name).filter(name => shown.has(name)))
-  const open = plan.topics.filter(({ name }) => existing.has(name) && !known.hidden.has(name))
+  const there = plan.topics.filter(({ name }) => shown.has(name))
+  const open = there.filter(({ name }) => !known.hidden.has(name))
   const wanted = open
     .flatMap(({ name, streams }) => streams.map(({ partition }) => ({ topic: name, partition })))
     .filter(({ topic, partition }) => shown.get(topic)?.partitions.some(one => one.partition === partition))
@@ -73,20 +64,17 @@ export async function examineTarget(
     open.map(topic => [topic.name, listExtra(topic, shown.get(topic.name)?.partitions ?? [], known.progress)]),
   )
   const bounds = await fetchBounds(cluster, [...wanted, ...[...extra.values()].flat()], signal)
-  const names = open.map(({ name }) => name)
-  const configs = await readTopicConfigs(cluster, names, signal)
+  const configs = await readTopicConfigs(cluster, namesOf(open), signal)
   const stores = await findTargetStores(cluster, open, { topics, bounds, configs }, signal)
   const judge = (topic: PlannedTopic, extent: RestoredExtent): Finding[] => {
-    const there = shown.get(topic.name)
     if (known.hidden.has(topic.name)) return []
-    if (isFilledTopic(topic, known.progress)) {
-      return awaitsRetention(topic, configs, options, known.progress)
-        ? judgeNewAge(topic, options, { ...known, extent }, valuesOf(configs.get(topic.name) ?? new Map()))
-        : []
-    }
+    const effective = configs.get(topic.name) ?? new Map()
+    const isFilled = isFilledTopic(topic, known.progress)
+    if (isFilled) return isLate(topic) ? judgeNewAge(topic, options, { ...known, extent }, valuesOf(effective)) : []
     const internal = judgeInternal(topic)
     if (internal.length > 0) return internal
-    if (!there) {
+    const found = shown.get(topic.name)
+    if (!found) {
       return [
         ...judgeTwoWays(topic, options),
         ...judgePlacement(topic, topic.partitions),
@@ -94,135 +82,62 @@ export async function examineTarget(
         ...judgeNew(topic, options, { ...known, extent }),
       ]
     }
-    const effective = configs.get(topic.name) ?? new Map()
     const isFull = listForeign(topic, known.progress, bounds).length > 0
     if (isFull && stores.has(topic.name)) return [refuseStore(topic)]
     return [
       ...judgeTwoWays(topic, options),
-      ...judgePartitions(topic, there.partitions, valuesOf(effective)),
-      ...judgeReplicas(topic, there.partitions, options),
+      ...judgePartitions(topic, found.partitions, valuesOf(effective)),
+      ...judgeReplicas(topic, found.partitions, options),
       ...judgeExisting(topic, effective, options, { ...known, extent }),
       ...judgeContent(topic, effective, options, known.progress, { bounds, extra: extra.get(topic.name) ?? [] }),
     ]
   }
-  const findings: Finding[] = []
-  for (const topic of plan.topics) {
-    const found = awaitsRetention(topic, configs, options, known.progress)
-      ? judge(topic, await known.readExtent(topic, signal))
-      : await judgeExactly(topic, judge, known, signal)
-    findings.push(...found)
-  }
-  const ends = new Map([...bounds].map(([key, { highWatermark }]) => [key, highWatermark]))
-  return { findings, existing, ends }
+  const isLate = (topic: PlannedTopic) => awaitsRetention(topic, configs.get(topic.name), options, known.progress)
+  const findings = await judgeExactly(plan.topics, { judge, isLate }, known, signal)
+  return { findings, existing: new Set(namesOf(there)), ends: endsOf(bounds) }
+}
+
+function endsOf(bounds: ReadonlyMap<string, PartitionBounds>): Map<string, bigint> {
+  return new Map([...bounds].map(([key, { highWatermark }]) => [key, highWatermark]))
+}
+
+function namesOf(topics: readonly PlannedTopic[]): string[] {
+  return topics.map(({ name }) => name)
 }
 
 /** The times of a topic are read in the backup only where what is found depends on them: that may be most of its segments. */
 async function judgeExactly(
-  topic: PlannedTopic,
-  judge: (topic: PlannedTopic, extent: RestoredExtent) => Finding[],
+  topics: readonly PlannedTopic[],
+  { judge, isLate }: { judge: JudgeTopic; isLate: (topic: PlannedTopic) => boolean },
   { extents, readExtent, nowMs }: Circumstances,
   signal: AbortSignal,
 ): Promise<Finding[]> {
-  const extent = extents.get(topic.name) ?? nothingRestored
-  const findings = judge(topic, extent)
+  const findings: Finding[] = []
+  for (const topic of topics) {
+    const extent = extents.get(topic.name) ?? nothingRestored
+    const found = judge(topic, extent)
+    const isSure = extentsLike(extent, nowMs).every(other => isDeepStrictEqual(found, judge(topic, other)))
+    findings.push(...(isSure && !isLate(topic) ? found : judge(topic, await readExtent(topic, signal))))
+  }
+  return findings
+}
+
+type JudgeTopic = (topic: PlannedTopic, extent: RestoredExtent) => Finding[]
+
+/** What it may be, too, as far as is known without reading more. */
+function extentsLike(extent: RestoredExtent, nowMs: number): RestoredExtent[] {
   const { newestLeast, isPart } = extent
-  const others = [
+  return [
     ...(newestLeast === undefined ? [] : [{ ...extent, newest: newestLeast }]),
     // Other partitions may have newer records.
     ...(isPart ? [{ ...extent, newestOfAll: BigInt(nowMs) }] : []),
   ]
-  const isSame = others.every(other => isDeepStrictEqual(findings, judge(topic, other)))
-  return isSame ? findings : judge(topic, await readExtent(topic, signal))
 }
-
-type TopicCircumstances = Circumstances & { extent: RestoredExtent }
 
 /** It has all its records, and maybe its settings and its users already. */
 function isFilledTopic({ name, streams }: PlannedTopic, progress: RestoreProgress | undefined): boolean {
   const noted = streams.map(({ partition }) => progress?.streams.get(partitionKey({ topic: name, partition })))
   return progress !== undefined && noted.every(one => one?.isFilled)
-}
-
-/** It has its records, and not yet the retention that could delete all of them at once: time may have passed since they were written. */
-function awaitsRetention(
-  { name, streams }: PlannedTopic,
-  configs: ReadonlyMap<string, EffectiveConfigs>,
-  { retention }: RestoreOptions,
-  progress: RestoreProgress | undefined,
-): boolean {
-  const noted = streams.map(({ partition }) => progress?.streams.get(partitionKey({ topic: name, partition })))
-  const isOpen = noted.every(isFilledStream) && noted.some(one => !one?.isDone)
-  return retention === 'fail' && isOpen && isBeingFilled(configs.get(name) ?? new Map())
-}
-
-/** One that an earlier run has created, and not noted before it died, is like a new one. */
-function judgeExisting(
-  topic: PlannedTopic,
-  configs: EffectiveConfigs,
-  options: RestoreOptions,
-  known: TopicCircumstances,
-): Finding[] {
-  const settings = valuesOf(configs)
-  if (isBeingFilled(configs)) {
-    return [...judgeNew(topic, options, known, settings), ...judgeCreated(topic, settings, options)]
-  }
-  const moment = { ...known.extent, nowMs: known.nowMs }
-  const remedy = 'raise its retention, or set restore.retention: apply (lets them go)'
-  const setting = (name: string) => settings.get(name)
-  return [
-    ...judgeSettings(topic, settings),
-    ...judgeFormat(topic.name, settings.get(FORMAT_SETTING), known.defaults),
-    ...judgeDifferences(topic, settings, options),
-    ...judgeSize(topic, setting, known.largestSegments.get(topic.name)),
-    ...judgeTimes(topic, settings, moment),
-    ...(options.retention === 'apply' ? [] : judgeAge(topic, setting, moment, remedy)),
-  ]
-}
-
-/** It has the settings that a restore gives to a topic while it fills it. */
-function isBeingFilled(configs: EffectiveConfigs): boolean {
-  const own = new Map([...configs].filter(([, { source }]) => source === 'topic'))
-  return isHeldBack(Object.fromEntries(valuesOf(own)))
-}
-
-function valuesOf(configs: EffectiveConfigs): Map<string, string> {
-  return new Map([...configs].map(([name, { value }]) => [name, value ?? '']))
-}
-
-/** Of one that the restore makes: the settings that it gets in the end, or has where it is there already. */
-function judgeNew(
-  topic: PlannedTopic,
-  options: RestoreOptions,
-  known: TopicCircumstances,
-  current: ReadonlyMap<string, string> = new Map(),
-): Finding[] {
-  const setting = finalSettings(topic, known, current)
-  return [
-    ...judgeFormat(topic.name, setting(FORMAT_SETTING), known.defaults),
-    ...judgeSize(topic, setting, known.largestSegments.get(topic.name)),
-    ...judgeNewAge(topic, options, known, current),
-  ]
-}
-
-function judgeNewAge(
-  topic: PlannedTopic,
-  { retention }: RestoreOptions,
-  known: TopicCircumstances,
-  current: ReadonlyMap<string, string>,
-): Finding[] {
-  if (retention !== 'fail') return []
-  const remedy = 'set restore.retention: hold (keeps everything) or apply (lets them go)'
-  const moment = { ...known.extent, nowMs: known.nowMs }
-  return judgeAge(topic, finalSettings(topic, known, current), moment, remedy)
-}
-
-function finalSettings(
-  topic: PlannedTopic,
-  { defaults }: Pick<TopicCircumstances, 'defaults'>,
-  current: ReadonlyMap<string, string>,
-): (name: string) => string | undefined {
-  const final = { ...topic.whileFilling, ...Object.fromEntries(current), ...topic.afterwards }
-  return name => final[name] ?? defaultOf(defaults, name)
 }
 
 function judgeContent(

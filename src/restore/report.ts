@@ -1,3 +1,4 @@
+import { describeFinding } from '../observe/finding.ts'
 import type { GapReason } from '../observe/progress.ts'
 import { type Part, parts } from '../registry/ids/schema-id.ts'
 import type { CompareReport } from './compare.ts'
@@ -148,6 +149,11 @@ function sumCounts(all: readonly IdCounts[]): IdCounts {
   const total = noCounts()
   for (const one of all) addCounts(total, one)
   return total
+}
+
+/** Of what was found before the first record was written, and stops nothing. */
+export function preflightWarnings({ findings }: Pick<RecordsSurvey['preflight'], 'findings'>): string[] {
+  return findings.map(describeFinding)
 }
 
 /** Pure. Records that consumers may not be able to decode with the target's registry, and keys that no sample has foreseen. */

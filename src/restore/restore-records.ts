@@ -1,14 +1,21 @@
-import { describeFinding } from '../observe/finding.ts'
 import type { OnProgress, ProgressEvent } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type CompareReport, compareRestore, joinComparisons } from './compare.ts'
+import { type CompareReport, compareRestore, hasDifferences, joinComparisons } from './compare.ts'
 import { type FillParts, fill, note, type Writing } from './fill.ts'
 import { locateSurveyed } from './locate-restore.ts'
 import { openStreams } from './open-streams.ts'
 import type { PlannedTopic } from './plan.ts'
 import { applySettings, type OnTopicsCreated } from './prepare-topics.ts'
 import { type RestoreProgress, streamKey } from './progress.ts'
-import { filterWarnings, idWarnings, type RestoreReport, reportGaps, reportTopics, sumTopics } from './report.ts'
+import {
+  filterWarnings,
+  idWarnings,
+  preflightWarnings,
+  type RestoreReport,
+  reportGaps,
+  reportTopics,
+  sumTopics,
+} from './report.ts'
 import type { Stream } from './stream.ts'
 import type { RecordsSurvey } from './survey-records.ts'
 
@@ -33,7 +40,7 @@ export async function restoreRecords(
   const { plan, preflight, isComplete: wasComplete } = survey
   // The topics of a complete restore are in use by now, so that only newer generations of the backup are reported.
   const done = plan.notice === undefined ? [] : [plan.notice]
-  const warnings = wasComplete ? done : [...plan.warnings, ...preflight.findings.map(describeFinding)]
+  const warnings = wasComplete ? done : [...plan.warnings, ...preflightWarnings(preflight)]
   for (const message of warnings) parts.onProgress({ type: 'warning', message })
   const times = new TopicTimes(parts.clock.monotonic)
   const onProgress: OnProgress = event => {
@@ -89,10 +96,13 @@ async function writeRecords(survey: RecordsSurvey, parts: RecordParts, signal: A
   // Before settings are applied: they let retention and compaction remove records.
   const verified = await verify(survey, parts, signal, { compared, ends: endsOf(survey.progress) })
   const written = { streams, ...(writing && { writing }), ...verified }
-  if (verified.verification?.ok === false) return { ...written, isDone: false }
+  const undone = listUndone(survey)
+  // What differs in a topic that is complete and in use stays so, and is reported.
+  const isOpen = (target: string) => undone.some(({ name }) => name === target)
+  if (verified.verification && hasDifferences(verified.verification, isOpen)) return { ...written, isDone: false }
   // From here on the topics may have settings, and writers, that a replay could not continue with.
   const made = new Set(streams.filter(({ progress }) => progress.isMade).map(({ topic }) => topic))
-  const refused = await applySettings(parts.cluster, listUndone(survey), made, signal)
+  const refused = await applySettings(parts.cluster, undone, made, signal)
   for (const message of refused) parts.onProgress({ type: 'warning', message })
   await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: true })
   return { ...written, isDone: true, refused }

@@ -1,11 +1,18 @@
-import { describeFinding } from '../observe/finding.ts'
 import { fill, note } from './fill.ts'
 import { type FoundRestore, findRestore, planWithIds } from './find-restore.ts'
 import { openStreams } from './open-streams.ts'
 import type { RestorePlan } from './plan.ts'
 import { streamKey } from './progress.ts'
 import { refuseBlocked } from './refusal.ts'
-import { filterWarnings, idWarnings, type RestoreReport, reportGaps, reportTopics, sumTopics } from './report.ts'
+import {
+  filterWarnings,
+  idWarnings,
+  preflightWarnings,
+  type RestoreReport,
+  reportGaps,
+  reportTopics,
+  sumTopics,
+} from './report.ts'
 import type { RestoreParts } from './restore-backup.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { TopicTimes } from './restore-records.ts'
@@ -127,7 +134,7 @@ async function fillOwn(
   const survey = await surveyRecords(found, own, options, parts, signal)
   refuseBlocked(survey.preflight.findings)
   // Some may be new since the preparation, such as the age of records.
-  const warnings = survey.preflight.findings.map(describeFinding)
+  const warnings = preflightWarnings(survey.preflight)
   for (const message of warnings) parts.onProgress({ type: 'warning', message })
   const missing = own.topics.find(({ name }) => !survey.preflight.existing.has(name))
   // A shard creates no topics: the preparation decides what they look like.

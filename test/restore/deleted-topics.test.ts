@@ -165,6 +165,22 @@ describe('a complete restore, one of whose topics was deleted', () => {
       }))
   }
 
+  test('is completed although retention has removed records of the others, which are reported', () =>
+    withFakeTarget(two(), async target => {
+      await target.restore()
+      const partition = target.topic('audit')?.partitions[0]
+      assert.ok(partition)
+      Object.assign(partition, { batches: [], logStart: partition.highWatermark })
+      target.fake.state.topics = target.fake.state.topics.filter(({ name }) => name !== 'orders')
+      const { isDone, verification } = await target.restore({ verify: true })
+      assert.equal(isDone, true)
+      const differing = verification?.topics.filter(({ partitions }) =>
+        partitions.some(one => one.differences.length > 0),
+      )
+      assert.deepEqual([verification?.ok, differing?.map(one => one.target)], [false, ['audit']])
+      assert.equal((await target.restore()).wasComplete, true)
+    }))
+
   test('does not take them for unfinished after a run that failed', () =>
     withFakeTarget(two(), async target => {
       await target.restore()
