@@ -50,7 +50,7 @@ export async function readRegistryOfRestore(
   if (began === undefined || snapshot?.addedAt === undefined || snapshot.addedAt === began) return snapshot
   const gone = `the restore began with the schemas that were read at ${began}, which the backup ${manifest.backup_id} does not have any more`
   throw new KafkaBackupError('RESTORE_REFUSED', gone, {
-    help: 'To begin again with the schemas that it has, delete the topics of the restore on the target.',
+    help: 'A complete restore needs no other run. To begin an unfinished one again with the schemas that the backup has, delete its topics on the target.',
   })
 }
 
