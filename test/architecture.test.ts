@@ -62,6 +62,7 @@ const allowed: Record<string, string[]> = {
     'config',
   ],
   library: [
+    'lib',
     'errors',
     'archive',
     'backup',
