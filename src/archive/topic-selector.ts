@@ -1,4 +1,5 @@
 import { compileGlob, isPattern } from '../lib/glob.ts'
+import { parseTime } from '../lib/point-in-time.ts'
 import { exactLabelOf, numberOf } from './incarnation.ts'
 import type { ManifestTopic } from './manifest.ts'
 
@@ -11,19 +12,22 @@ interface TopicSelector {
   text: string
   name: string
   /** Undefined for the newest. */
-  which: { id: string; number?: number } | { at: number } | undefined
+  which: { id: string; number?: number } | { at: bigint } | { wrong: string } | undefined
 }
 
 /** Of a topic ID as Kafka prints it: base64 without padding. */
 const PRINTED_ID = /^[A-Za-z0-9_-]{22}$/
-/** The colon is in no topic ID, and `Date.parse` alone takes some of those for times. */
-const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:/
+/** The colon is in no topic ID. */
+const TIME = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:/
 
 export function parseSelector(text: string): TopicSelector {
   const at = text.indexOf('@')
   if (at < 0) return { text, name: text, which: undefined }
   const [name, which] = [text.slice(0, at), text.slice(at + 1)]
-  if (TIME.test(which)) return { text, name, which: { at: Date.parse(which) } }
+  if (TIME.test(which)) {
+    const time = parseTime(which)
+    return { text, name, which: typeof time === 'bigint' ? { at: time } : { wrong: `the time ${which} ${time.wrong}` } }
+  }
   const [, id = which, number] = /^(.*?)(?:\.(\d+))?$/.exec(which) ?? []
   return { text, name, which: { id, ...(number !== undefined && { number: Number(number) }) } }
 }
@@ -38,13 +42,14 @@ export function selectBy({ name, which }: TopicSelector, topics: readonly Manife
 
 /** Pure. What is wrong with a selector that names one topic, in words; undefined where it means exactly one. */
 export function findFault(selector: TopicSelector, topics: readonly ManifestTopic[]): string | undefined {
-  const { text, name } = selector
+  const { text, name, which } = selector
+  if (which && 'wrong' in which) return `${text}: ${which.wrong}`
   const found = [...Map.groupBy(selectBy(selector, topics), one => one.name).values()]
   const several = found.find(({ length }) => length > 1)
   if (several) return `${text} means several incarnations: ${describeAll(several, topics)}`
   if (found.length > 0 || isPattern(name)) return undefined
   const held = topics.filter(one => one.name === name)
-  if (held.length === 0 || selector.which === undefined) return `the backup holds no topic ${name}`
+  if (held.length === 0 || which === undefined) return `the backup holds no topic ${name}`
   return `the backup holds no incarnation ${text}; it holds ${describeAll(held, topics)}`
 }
 
@@ -62,6 +67,7 @@ export function describeIncarnation(topic: ManifestTopic, topics: readonly Manif
 function pick(which: TopicSelector['which'], incarnations: readonly ManifestTopic[]): ManifestTopic[] {
   if (which === undefined) return incarnations.filter(({ state }) => state !== 'replaced')
   if ('id' in which) return incarnations.filter(topic => isMeant(topic, which))
+  if ('wrong' in which) return []
   const { at } = which
   const found = incarnations.find(topic => topic.state !== 'replaced' || Date.parse(replacedAtOf(topic) ?? '') > at)
   return found ? [found] : []

@@ -1,5 +1,5 @@
+import { parseTime } from '../lib/point-in-time.ts'
 import type { TextRule } from './leaf.ts'
-import { parseTime } from './scalar-leaves.ts'
 import { topicPattern } from './text-leaves.ts'
 
 /** One topic by its name; where several may be meant, `topicPattern` is the rule. */

@@ -1,5 +1,6 @@
 import { compileGlobs, isPattern } from '../lib/glob.ts'
 import { numberOf } from '../lib/json.ts'
+import { parseTime } from '../lib/point-in-time.ts'
 import { all, any, checkRules, empty, type FieldRule, forbidden, has, is, not, off } from './field-rules.ts'
 import {
   nameOf,
@@ -9,7 +10,6 @@ import {
   storedTopicPattern,
 } from './kafka-text-rules.ts'
 import { isMap, type Problem, valueAt } from './problem.ts'
-import { parseTime } from './scalar-leaves.ts'
 
 type Fields = Record<string, unknown>
 

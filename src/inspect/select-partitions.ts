@@ -3,6 +3,7 @@ import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/mani
 import { findFault, parseSelector, selectBy } from '../archive/topic-selector.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { compileGlob } from '../lib/glob.ts'
+import { largest } from '../lib/largest.ts'
 
 /** Which partitions of a backup are read. */
 export interface TopicChoice {
@@ -32,7 +33,8 @@ export function selectPartitions(manifest: Manifest, choice: TopicChoice): Chose
   const all = found.flatMap(topic => topic.partitions.map(partition => ({ topic, partition, label: labelOf(topic) })))
   const chosen = all.filter(one => wanted === undefined || one.partition.partition === wanted)
   if (chosen.length > 0 || wanted === undefined) return chosen
-  const help = `It has ${all.length} partitions, from ${all[0]?.partition.partition} to ${all.at(-1)?.partition.partition}.`
+  const highest = largest(all.map(({ partition: { partition } }) => partition))
+  const help = `The highest partition that the backup has of it is ${highest}.`
   const details = { topic: text, partition: wanted }
   throw new KafkaBackupError('TOPIC_NOT_FOUND', `${place}: topic ${text} has no partition ${wanted}`, { details, help })
 }

@@ -143,7 +143,7 @@ async function choiceOf({ generation, asOf }: StateChoice): Promise<GenerationCh
     throw new KafkaBackupError('USAGE', `there is no generation ${generation}`)
   }
   if (asOf === undefined) return { generation }
-  const { parseTime } = await import('../config/scalar-leaves.ts')
+  const { parseTime } = await import('../lib/point-in-time.ts')
   const asOfMs = parseTime(asOf instanceof Date ? asOf.getTime() : asOf)
   if (typeof asOfMs === 'bigint') return { asOfMs }
   throw new KafkaBackupError('USAGE', `asOf ${asOfMs.wrong}`)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { parseTime } from '../../src/config/scalar-leaves.ts'
+import { parseTime } from '../../src/lib/point-in-time.ts'
 import { errorsOf, minimalRestore, parseRestore } from './job-texts.ts'
 
 const at = Date.UTC(2026, 0, 31, 8)

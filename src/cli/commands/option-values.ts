@@ -1,5 +1,5 @@
-import { parseTime } from '../../config/scalar-leaves.ts'
 import { usageError } from '../../errors.ts'
+import { parseTime } from '../../lib/point-in-time.ts'
 import { parseDurationMs } from '../../lib/units.ts'
 
 /** The values of options that several commands have; each is a usage error that names its option if the text is something else. */
