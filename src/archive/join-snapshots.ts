@@ -1,4 +1,5 @@
 import { type RegistrySnapshot, type SchemaVersion, splitSubject } from './registry-model.ts'
+import type { RegistrySubject } from './registry-section.ts'
 
 /**
  * Pure. The schemas of two snapshots of a registry, one after the other. The later one alone where it has all of the earlier one; else the
@@ -21,11 +22,24 @@ export function joinSnapshots(earlier: RegistrySnapshot, later: RegistrySnapshot
   }
 }
 
-function nameOf({ subject, version }: SchemaVersion): string {
+/** What tells schemas apart; the hash of a text does as well as the text. */
+type Told = Pick<SchemaVersion, 'subject' | 'version' | 'id' | 'schema'>
+
+/** Pure. The same of two manifests, without reading their schemas. */
+export function areContradicting(earlier: readonly RegistrySubject[], later: readonly RegistrySubject[]): boolean {
+  return contradict(earlier.flatMap(toldOf), later.flatMap(toldOf))
+}
+
+function toldOf({ name: subject, versions }: RegistrySubject): Told[] {
+  return versions.map(({ version, id, blake3 }) => ({ subject, version, id, schema: blake3 }))
+}
+
+function nameOf({ subject, version }: Pick<Told, 'subject' | 'version'>): string {
   return JSON.stringify([subject, version])
 }
 
-function contradict(earlier: readonly SchemaVersion[], later: readonly SchemaVersion[]): boolean {
+/** Whether the same version or ID is another schema. */
+function contradict(earlier: readonly Told[], later: readonly Told[]): boolean {
   const contents = new Map(earlier.map(one => [nameOf(one), contentOf(one)]))
   const texts = Map.groupBy(earlier, idOf)
   return later.some(one => {
@@ -34,12 +48,12 @@ function contradict(earlier: readonly SchemaVersion[], later: readonly SchemaVer
   })
 }
 
-function contentOf({ id, schema }: SchemaVersion): string {
+function contentOf({ id, schema }: Told): string {
   return JSON.stringify([id, schema])
 }
 
 /** An ID means a schema within its context only. */
-function idOf({ subject, id }: SchemaVersion): string {
+function idOf({ subject, id }: Told): string {
   return JSON.stringify([splitSubject(subject).context, id])
 }
 

@@ -135,7 +135,8 @@ export class SchemaDecoder {
 
   #learn(versions: readonly SchemaVersion[]): void {
     for (const one of versions) {
-      this.#byPlace.set(versionKey(one.subject, one.version), one)
+      const place = versionKey(one.subject, one.version)
+      if (!this.#byPlace.has(place)) this.#byPlace.set(place, one)
       const key = `${splitSubject(one.subject).context}/${one.id}`
       if (!this.#byId.has(key)) this.#byId.set(key, one)
       const guid = one.guid?.replaceAll('-', '').toLowerCase()

@@ -1,3 +1,4 @@
+import { areContradicting } from '../archive/join-snapshots.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { readSubject } from '../archive/read-registry.ts'
 import { findNextSnapshot } from '../archive/registry-at.ts'
@@ -11,7 +12,8 @@ const SUBJECTS_AT_ONCE = 8
 
 /**
  * Schemas of a generation, read when they are needed: a registry has thousands, and records of a topic use few. A schema that was
- * registered after they were backed up is taken from the next generation that has it, as a restore does.
+ * registered after they were backed up is taken from the next generation that has it, as a restore does, unless the registry was
+ * replaced in between.
  */
 export class StoredSchemas {
   /** What is wrong with the first schema that could not be read. */
@@ -70,7 +72,10 @@ export class StoredSchemas {
   }
 
   #next(signal: AbortSignal): Promise<StoredSchemas | undefined> {
-    this.#later ??= this.#findLater(signal).then(manifest => manifest && new StoredSchemas(this.#storage, manifest))
+    this.#later ??= this.#findLater(signal).then(manifest => {
+      const isOther = areContradicting([...this.#subjects.values()], manifest?.schema_registry?.subjects ?? [])
+      return manifest && !isOther ? new StoredSchemas(this.#storage, manifest) : undefined
+    })
     return this.#later
   }
 
