@@ -13,7 +13,7 @@ import {
 import { fitsPath } from './json-path.ts'
 import type { FoundRecord } from './read-records.ts'
 import type { Decoded, SchemaDecoder } from './schema-decoder.ts'
-import { type Showing, showBytes, showPart, textOfPart } from './show-record.ts'
+import { type Showing, showPart, textOfPart } from './show-record.ts'
 import { type Needle, type PartFrames, Sieve, type Verdict } from './sieve.ts'
 
 /** What is asked of a record. All must hold. */
@@ -31,7 +31,7 @@ export interface Conditions {
 
 export interface HeaderCondition {
   name: string
-  /** The stored bytes as text, or as hexadecimal digits. */
+  /** The stored bytes as text, or as hexadecimal digits in either case. */
   value?: string | undefined
 }
 
@@ -176,9 +176,11 @@ export function keyForms(
   return { forms: [textOfPart(shown), ...(typeof shown.value === 'string' ? [shown.value] : [])], reason: shown.reason }
 }
 
-/** The stored bytes as text, or as hexadecimal digits. */
+/** The stored bytes as text, or as hexadecimal digits in either case, whether or not they are text. */
 function isHeaderValue(bytes: Buffer | null, value: string): boolean {
-  return bytes !== null && (bytes.toString('utf8') === value || textOfPart(showBytes(bytes)) === value)
+  if (bytes === null) return false
+  if (bytes.toString('utf8') === value) return true
+  return value.length === 2 * bytes.length && bytes.toString('hex') === value.toLowerCase()
 }
 
 /** Also of a value whose schema is not known. */
@@ -199,8 +201,8 @@ function parsed(bytes: Buffer): { value: unknown } | undefined {
 
 /** Text that JSON writes as it is, unless it escapes something. */
 const PLAIN_TEXT = /^[\p{L}\p{N} _:/@+.-]+$/u
-/** How bytes that are not text are shown. */
-const HEX = /^[0-9a-f]*$/
+/** What may stand for bytes: keys that are not text are shown so, and headers can be asked for so. */
+const HEX = /^[0-9a-f]*$/i
 
 function needlesOf({ key, keyPrefix, text, paths = [], headers }: Conditions, keyAs: Showing): Needle[] {
   const needle = (part: Part | undefined, content: string, isJson = false): Needle => ({

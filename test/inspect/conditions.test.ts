@@ -177,6 +177,13 @@ describe('records are found', () => {
     assert.ok(await matches({ paths }, Buffer.concat([frame(99), json])))
     assert.ok(await matches({ headers: [{ name: 'h', value: '00ff12' }] }, json, [['h', Buffer.from([0, 255, 18])]]))
     assert.ok(await matches({ headers: [{ name: 'h', value: 'a\ufffd' }] }, json, [['h', Buffer.from([0x61, 0xff])]]))
+    // As hexadecimal digits, whether or not the bytes are text.
+    for (const stored of ['41424344', '010203', 'ff00', '00ff12', 'abcdef'])
+      for (const value of [stored, stored.toUpperCase()])
+        assert.ok(await matches({ headers: [{ name: 'h', value }] }, json, [['h', Buffer.from(stored, 'hex')]]), value)
+    for (const value of ['4142434', '414243', '']) {
+      assert.ok(!(await matches({ headers: [{ name: 'h', value }] }, json, [['h', Buffer.from('ABCD')]])), value)
+    }
   })
 
   test('in every frame of a batch, and by names of headers that are not text', async () => {

@@ -80,6 +80,8 @@ describe('a filter of a restore', () => {
     ]
     assert.deepEqual((await selected({ headers: [{ name: 'h', value: '2' }] }, samples)).offsets, [0])
     assert.deepEqual((await selected({ headers: [{ name: 'h' }] }, samples)).offsets, [0, 1])
+    for (const value of ['4A4b', '4a4B', 'JK'])
+      assert.deepEqual((await selected({ headers: [{ name: 'h', value }] }, [{ headers: [['h', 'JK']] }])).offsets, [0])
   })
 
   test('wants all conditions on fields, which a tombstone does not have', async () => {
