@@ -35,7 +35,7 @@ class SchemaFiles {
   readonly #texts = new Map<number, string[]>()
 
   of({ id }: UsedSchema, writer: WriterSchema): SchemaFile | undefined {
-    if (!this.#known.has(writer)) this.#known.set(writer, this.#make(id, inlineSchema(writer)))
+    if (!this.#known.has(writer)) this.#known.set(writer, this.#make(id, unwrap(inlineSchema(writer))))
     return this.#known.get(writer)
   }
 
@@ -48,6 +48,16 @@ class SchemaFiles {
     const number = texts.indexOf(text) + 1
     return { suffix: `.schema-${id}${number === 1 ? '' : `-${number}`}.avro`, writer }
   }
+}
+
+/** A schema may be an object that has another one as its type, which most readers refuse. */
+function unwrap(schema: unknown): unknown {
+  const isWrapped = typeof schema === 'object' && schema !== null && 'type' in schema && isObject(schema.type)
+  return isWrapped ? unwrap(schema.type) : schema
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function schemaChoice(topic: string, { id, subject, version }: UsedSchema, { suffix, writer }: SchemaFile): FileChoice {

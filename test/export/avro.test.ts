@@ -114,6 +114,7 @@ describe('an Avro file', () => {
   test('is one for each schema, and one of bytes for all other values', async () => {
     const text: SampleSchema = { id: 6, subject: 'text', type: 'AVRO', schema: '"string"' }
     const raw: SampleSchema = { id: 7, subject: 'raw', type: 'AVRO', schema: '{"type":"bytes"}' }
+    const nested: SampleSchema = { id: 10, subject: 'nested', type: 'AVRO', schema: '{"type":{"type":"bytes"}}' }
     const union: SampleSchema = { id: 8, subject: 'union', type: 'AVRO', schema: '["null","long"]' }
     const json: SampleSchema = { id: 9, subject: 'json', type: 'JSON', schema: '{}' }
     const samples = [
@@ -124,12 +125,15 @@ describe('an Avro file', () => {
       { value: null },
       { value: 'plain' },
       { value: framed(99, 'x') },
+      { value: framed(10, 'abcd') },
+      { value: framed(10, 'ef') },
     ]
-    const files = await filesOf(samples, [text, raw, union, json])
+    const files = await filesOf(samples, [text, raw, union, json, nested])
     const values = (suffix: string) => files.get(suffix)?.records.map(({ value }) => value)
     assert.deepEqual(values('.schema-6.avro'), ['hi'])
     assert.deepEqual(values('.schema-7.avro'), [Buffer.from('abc')])
     assert.deepEqual(values('.schema-8.avro'), [null])
+    assert.deepEqual(values('.schema-10.avro'), [Buffer.from('abcd'), Buffer.from('ef')])
     const bytes = files.get('.bytes.avro')?.records.map(plain) ?? []
     assert.deepEqual(
       bytes.map(one => [one.offset, one.value_text, one.value_schema_id]),
@@ -142,10 +146,10 @@ describe('an Avro file', () => {
     )
     assert.deepEqual(
       bytes.map(one => one.value),
-      samples.slice(3).map(({ value }) => (value === null ? null : { bytes: Buffer.from(value) })),
+      samples.slice(3, 7).map(({ value }) => (value === null ? null : { bytes: Buffer.from(value) })),
     )
     assert.match(JSON.stringify(bytes[3]?.value_not_decoded), /no schema ID 99/)
-    assert.deepEqual([...files.keys()].length, 4)
+    assert.deepEqual([...files.keys()].length, 5)
   })
 
   test('has values of one schema only, also where two contexts have the same ID and records name GUIDs', async () => {

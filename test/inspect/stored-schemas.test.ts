@@ -36,6 +36,7 @@ async function decoderBetween(first: RegistrySnapshot, next: RegistrySnapshot) {
     )
   await backUp(first)
   const { schema_registry } = (await newestState(storage, manifest.backup_id, never)).manifest ?? assert.fail()
+  assert.ok(schema_registry)
   const carried = { generation: 2, schema_registry, carried_sections: ['schema_registry' as const] }
   const { format: _, format_version: __, ...second } = { ...manifest, ...carried }
   await commitGeneration(storage, { manifest: second, freshSegments: new Map(), attempt: 1 }, never)
