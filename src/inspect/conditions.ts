@@ -183,12 +183,18 @@ function isHeaderValue(bytes: Buffer | null, value: string): boolean {
   return value.length === 2 * bytes.length && bytes.toString('hex') === value.toLowerCase()
 }
 
-/** Also of a value whose schema is not known. */
+/**
+ * Also of a value whose schema is not known, if it is an object or an array: digits may be a JSON number or, for example, an Avro integer, and nothing
+ * tells which.
+ */
 export function jsonOf(decoded: Decoded): { value: unknown } | undefined {
   if (decoded.kind === 'decoded') return { value: decoded.value }
   if (decoded.kind === 'null') return undefined
   const { bytes } = decoded
-  return parsed(bytes) ?? (bytes[0] === 0 ? parsed(bytes.subarray(ID_FRAME_BYTES)) : undefined)
+  const isFramed = bytes[0] === 0
+  const json = parsed(isFramed ? bytes.subarray(ID_FRAME_BYTES) : bytes)
+  const isScalar = typeof json?.value !== 'object' || json.value === null
+  return isScalar && (isFramed || decoded.kind === 'raw') ? undefined : json
 }
 
 function parsed(bytes: Buffer): { value: unknown } | undefined {

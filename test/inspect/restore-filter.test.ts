@@ -124,6 +124,21 @@ describe('a filter of a restore', () => {
     assert.deepEqual([taken.offsets, taken.counts], [[0, 1], { examined: 2, selected: 2, notDecoded: 1 }])
   })
 
+  test('stops at a value of digits behind a schema that the backup does not have, unlike an object there', async () => {
+    // An Avro int and a JSON number may be the same bytes.
+    for (const value of ['\0\0\0\0\u00091', '\0\0\0\0\u000921', '\0\0\0\0\u0009"ab"', '\0\0\0\0\u0009true']) {
+      await assert.rejects(selected(where('id=5'), [{ value }]), { message: /offset 0 is meant: .*schema ID 9/ })
+    }
+    const named: Sample = { value: '1', headers: [['__value_schema_id', '\0\0\0\0\u0009']] }
+    await assert.rejects(selected(where('id=5'), [named]), { message: /offset 0 is meant: .*schema ID 9/ })
+    const samples = ['\0\0\0\0\u0009{"id":5}', '\0\0\0\0\u0009[5]', '\0\0\0\0\u0009{"id":6}', '1', '"a"']
+    const { offsets, counts } = await selected(
+      where('id=5'),
+      samples.map(value => ({ value })),
+    )
+    assert.deepEqual([offsets, counts.notDecoded], [[0], 0])
+  })
+
   test('stops at a key whose schema the backup does not have', async () => {
     const samples = [{ key: '\0\0\0\0\u0009framed', value: null }]
     await assert.rejects(selected({ keys: ['framed'] }, samples), {
