@@ -1,5 +1,4 @@
 import type { AbortedTransaction, Segment } from '../archive/manifest.ts'
-import type { BatchList } from '../batch/batch-list.ts'
 import type { SourceBatch } from '../batch/compression.ts'
 import type { BatchHeader, Codec } from '../batch/header.ts'
 import { type BatchLimits, hasBound, needsRebuild, type TimeWindow } from '../batch/needs.ts'
@@ -8,11 +7,12 @@ import { Rebuilder, type RebuildOptions, rebuildBatches } from '../batch/rebuild
 import type { EncodedRecord } from '../batch/record-cursor.ts'
 import type { EditRecord } from '../batch/record-editor.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
-import { mapAhead, readAhead } from '../lib/read-ahead.ts'
-import { freeMemory, giveBackMemory } from '../lib/recycled-memory.ts'
+import { readAhead } from '../lib/read-ahead.ts'
+import { giveBackMemory } from '../lib/recycled-memory.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { IdCounts } from './id-counts.ts'
 import { asOutgoing, asStored, type Conversion, flatten, type Outgoing, type OutgoingBlock } from './outgoing-batch.ts'
+import { type Group, patchChunks, readChunks } from './patch-chunks.ts'
 import type { PatchedBatch } from './patch-ids.ts'
 import { openPatching, type Patching } from './patch-threads.ts'
 import { examinePieces, indexAborted, openAhead, type Piece, readPieces } from './pieces.ts'
@@ -49,9 +49,6 @@ export interface OutgoingOptions {
 /** Below this size a separate request costs more than decoding the batch; recompressing costs most. */
 const SMALL_BYTES = 32 << 10
 const SMALL_PACKED_BYTES = 4 << 10
-
-/** So many batches of a partition are on their way to the ids of the target while another one is sent. */
-const PATCHES_AT_ONCE = 2
 
 /**
  * The records of a partition that a reader of committed data would see, from the archive, as batches: as they were stored
@@ -138,51 +135,22 @@ function* convertPiece(piece: Piece, options: OutgoingOptions): Generator<Outgoi
   }
 }
 
-/** A block for each batch that is patched: the next ones are patched meanwhile. */
+/** A block for each chunk that is patched: the next ones are patched meanwhile. */
 async function* patchGroups(
   pieces: AsyncIterable<Piece>,
   options: OutgoingOptions,
   patching: Patching,
 ): AsyncGenerator<OutgoingBlock> {
-  for await (const group of patched(readGroups(pieces, options), options, patching)) {
-    yield convert(group, options)
-    if (options.givesBack) giveBack(group)
+  const chunks = readChunks(pieces, piece => planGroups(piece, options))
+  for await (const { groups, failure, release } of patchChunks(chunks, options, patching)) {
+    yield convertChunk(groups, failure, options)
+    if (options.givesBack) release()
   }
 }
 
-/** Batches that become one, or one that stays as it is. */
-interface Group {
-  piece: Piece
-  batches: BatchList
-  storedBytes: number
-  /** The only one, if it can be sent as it is but for the ids in its records. */
-  kept?: SourceBatch
-  patched?: PatchedBatch
-  /** Of the last one in a piece: the bytes of the piece. */
-  endOf?: Buffer
-}
-
-/** All batches of the group, and those before it, are needed no more. */
-function giveBack({ batches, patched, endOf }: Group): void {
-  if (patched?.isChanged && patched.batch.bytes !== batches.bytes) freeMemory(patched.batch.bytes)
-  if (endOf) giveBackMemory(endOf)
-}
-
-async function* readGroups(pieces: AsyncIterable<Piece>, options: OutgoingOptions): AsyncGenerator<Group> {
-  for await (const piece of pieces) {
-    const groups = [...planGroups(piece, options)]
-    if (groups.length === 0 && options.givesBack) giveBackMemory(piece.batches.bytes)
-    for (const group of groups) yield group === groups.at(-1) ? { ...group, endOf: piece.batches.bytes } : group
-  }
-}
-
-/** The same in the same order, each with its records patched where that is all that has to be done. */
-function patched(groups: AsyncIterable<Group>, options: OutgoingOptions, patching: Patching): AsyncIterable<Group> {
-  const { ids, codec = 'keep' } = options
-  return mapAhead(groups, PATCHES_AT_ONCE, async group => {
-    if (!ids || !group.kept) return group
-    return { ...group, patched: await patching.patch(group.kept, ids, codec) }
-  })
+function* convertChunk(groups: readonly Group[], failure: unknown, options: OutgoingOptions): Generator<Outgoing> {
+  for (const group of groups) yield* convert(group, options)
+  if (failure !== undefined) throw failure
 }
 
 function* convert(group: Group, options: OutgoingOptions): Generator<Outgoing> {

@@ -7,13 +7,21 @@ import type { IdMap } from '../registry/ids/id-map.ts'
 import type { KnownSchemas } from '../registry/ids/known-schemas.ts'
 import type { TopicRewrite } from './part-rewriter.ts'
 import type { PatchedBatch } from './patch-ids.ts'
-import type { PatchAnswer, PatchMessage } from './patch-worker.ts'
+import type { PatchAnswer, PatchMessage, PatchResult } from './patch-worker.ts'
 import type { IdRewriter } from './rewrite-ids.ts'
 
+/** What becomes of batches. Those from the first on that could not be patched are not among them. */
+export interface PatchedBatches {
+  batches: readonly PatchedBatch[]
+  failure?: unknown
+  /** For when none of the batches is needed any more: their memory is used again. */
+  release(): void
+}
+
 interface Waiting {
-  source: SourceBatch
+  sources: readonly SourceBatch[]
   memory: SharedArrayBuffer
-  resolve(patched: PatchedBatch): void
+  resolve(patched: PatchedBatches): void
   reject(error: unknown): void
 }
 
@@ -23,7 +31,7 @@ const workerFile = new URL(`./patch-worker${extname(import.meta.filename)}`, imp
 /** A thread makes few objects that last; where there is room for more, they wait longer for the collector. */
 const YOUNG_MB = 2
 
-/** One thread that patches batches, one after the other. It keeps the process alive while it has something to do. */
+/** One thread that patches batches, some at a time. It keeps the process alive while it has something to do. */
 export class PatchThread {
   readonly #worker = new Worker(workerFile, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
   readonly #waiting = new Map<number, Waiting>()
@@ -40,20 +48,20 @@ export class PatchThread {
     this.#worker.on('exit', () => this.#fail(undefined))
   }
 
-  /** How many batches wait for it. */
+  /** How many tasks wait for it. */
   get load(): number {
     return this.#waiting.size
   }
 
-  patch(source: SourceBatch, ids: IdRewriter, codec: Codec | 'keep'): Promise<PatchedBatch> {
+  patch(sources: readonly SourceBatch[], ids: IdRewriter, codec: Codec | 'keep'): Promise<PatchedBatches> {
     if (this.#failure) return Promise.reject(this.#failure)
-    const { promise, resolve, reject } = Promise.withResolvers<PatchedBatch>()
+    const { promise, resolve, reject } = Promise.withResolvers<PatchedBatches>()
     const rewrite = this.#rewriteOf(ids.rewrite)
     const task = this.#tasks++
-    const bytes = sharedCopyOf(source)
+    const { memory, ends } = shareCopies(sources)
     if (this.#waiting.size === 0) this.#worker.ref()
-    this.#waiting.set(task, { source, memory: bytes.buffer, resolve, reject })
-    this.#send({ type: 'batch', task, bytes, codec, rewrite, name: ids.name })
+    this.#waiting.set(task, { sources, memory, resolve, reject })
+    this.#send({ type: 'batches', task, memory, ends, codec, rewrite, name: ids.name })
     return promise
   }
 
@@ -101,14 +109,12 @@ export class PatchThread {
     this.#waiting.delete(answer.task)
     if (this.#waiting.size === 0) this.#worker.unref()
     if (!waiting) return
-    keepShared(waiting.memory)
-    if ('error' in answer) {
-      const { code, message, help, details } = answer.error
-      waiting.reject(new KafkaBackupError(code, message, { help, details }))
-    } else {
-      const { counts, bytes } = answer
-      waiting.resolve({ batch: bytes ? asBatch(bytes) : waiting.source, isChanged: bytes !== undefined, counts })
-    }
+    const { sources, memory, resolve } = waiting
+    const { results, error } = answer
+    const batches = results.map((result, i) => asPatched(result, memory, sources[i]))
+    const failure =
+      error && new KafkaBackupError(error.code, error.message, { help: error.help, details: error.details })
+    resolve({ batches, ...(failure && { failure }), release: () => keepShared(memory) })
   }
 
   #fail(cause: unknown): void {
@@ -118,18 +124,36 @@ export class PatchThread {
   }
 }
 
-/** Of a usual batch. Larger memory is not kept for the next one. */
-const SHARED_BYTES = 256 << 10
-const MAX_KEPT = 32
-/** Memory for batches on their way to a thread, of all threads. The collectors would count memory that is sent, on both sides. */
+function asPatched(
+  { counts, bytes, place }: PatchResult,
+  memory: SharedArrayBuffer,
+  source: SourceBatch | undefined,
+): PatchedBatch {
+  const patched = place ? new Uint8Array(memory, place.start, place.end - place.start) : bytes
+  if (patched) return { batch: asBatch(patched), isChanged: true, counts }
+  if (source) return { batch: source, isChanged: false, counts }
+  throw new KafkaBackupError('INTERNAL', 'a thread has patched more batches than it got')
+}
+
+/** For some usual batches, as they are and as they will be. Larger memory is not kept for the next ones. */
+const SHARED_BYTES = 1 << 20
+const MAX_KEPT = 12
+/** Memory for batches on their way to a thread and back, of all threads. The collectors would count memory that is sent, on both sides. */
 const shared: SharedArrayBuffer[] = []
 
-/** The piece that the batch lies in is still needed here. */
-function sharedCopyOf({ bytes, header: { position, sizeBytes } }: SourceBatch): Uint8Array<SharedArrayBuffer> {
-  const known = sizeBytes <= SHARED_BYTES ? shared.pop() : undefined
-  const copy = new Uint8Array(known ?? new SharedArrayBuffer(Math.max(sizeBytes, SHARED_BYTES)), 0, sizeBytes)
-  bytes.copy(copy, 0, position, position + sizeBytes)
-  return copy
+/** One behind the other, with room for what becomes of them behind the last. The pieces that they lie in are still needed here. */
+function shareCopies(sources: readonly SourceBatch[]): { memory: SharedArrayBuffer; ends: number[] } {
+  const bytes = sources.reduce((sum, { header }) => sum + header.sizeBytes, 0)
+  const size = Math.max(SHARED_BYTES, 3 * bytes)
+  const memory = (size === SHARED_BYTES ? shared.pop() : undefined) ?? new SharedArrayBuffer(size)
+  const copy = new Uint8Array(memory)
+  const ends: number[] = []
+  let end = 0
+  for (const { bytes, header } of sources) {
+    end += bytes.copy(copy, end, header.position, header.position + header.sizeBytes)
+    ends.push(end)
+  }
+  return { memory, ends }
 }
 
 function keepShared(memory: SharedArrayBuffer): void {

@@ -1,9 +1,8 @@
 import { availableParallelism } from 'node:os'
 import type { SourceBatch } from '../batch/compression.ts'
-import { knownCodec } from '../batch/compression.ts'
-import type { Codec } from '../batch/header.ts'
+import { type Codec, codecOf } from '../batch/header.ts'
 import { type PatchedBatch, patchIds } from './patch-ids.ts'
-import { PatchThread } from './patch-thread.ts'
+import { type PatchedBatches, PatchThread } from './patch-thread.ts'
 import type { IdRewriter } from './rewrite-ids.ts'
 
 /** What reads and sends needs little of a core; beyond four a broker is what one waits for. */
@@ -30,14 +29,27 @@ export function openPatching(): Patching {
 }
 
 export interface Patching {
-  patch(source: SourceBatch, ids: IdRewriter, codec: Codec | 'keep'): Promise<PatchedBatch>
+  /** In their order. It fails only where a thread has ended. */
+  patch(sources: readonly SourceBatch[], ids: IdRewriter, codec: Codec | 'keep'): Promise<PatchedBatches>
   close(): void
 }
 
 /** Packed ones on a thread; of others less is to be done than copying them there. */
-async function patch(source: SourceBatch, ids: IdRewriter, codec: Codec | 'keep'): Promise<PatchedBatch> {
-  const isPacked = knownCodec(source.header) !== 'none' || (codec !== 'keep' && codec !== 'none')
-  return isPacked ? leastBusy().patch(source, ids, codec) : patchIds(source, ids, codec)
+async function patch(sources: readonly SourceBatch[], ids: IdRewriter, codec: Codec | 'keep'): Promise<PatchedBatches> {
+  const packs = codec !== 'keep' && codec !== 'none'
+  const arePacked = packs || sources.some(({ header }) => codecOf(header.attributes) !== 'none')
+  return arePacked ? leastBusy().patch(sources, ids, codec) : patchHere(sources, ids, codec)
+}
+
+function patchHere(sources: readonly SourceBatch[], ids: IdRewriter, codec: Codec | 'keep'): PatchedBatches {
+  const batches: PatchedBatch[] = []
+  const release = () => undefined
+  try {
+    for (const source of sources) batches.push(patchIds(source, ids, codec))
+    return { batches, release }
+  } catch (failure) {
+    return { batches, failure, release }
+  }
 }
 
 function leastBusy(): PatchThread {

@@ -23,22 +23,33 @@ export type PatchMessage =
       schemas: number | undefined
       settings: Omit<TopicRewrite, 'idMap' | 'schemas'>
     }
-  | ({ type: 'batch' } & PatchTask)
+  | ({ type: 'batches' } & PatchTask)
   | { type: 'close' }
 
 interface PatchTask {
   task: number
-  /** A whole batch in shared memory, which is the thread's until it answers. */
-  bytes: Uint8Array<SharedArrayBuffer>
+  /** Whole batches, one behind the other, and room behind the last. It is the thread's until it answers. */
+  memory: SharedArrayBuffer
+  /** Of the batches. */
+  ends: readonly number[]
   codec: Codec | 'keep'
   rewrite: number
   name: string
 }
 
-/** Without bytes where nothing was changed. */
-export type PatchAnswer =
-  | { task: number; counts: IdCounts; bytes?: Uint8Array }
-  | { task: number; error: { code: ErrorCode; message: string; help: string; details: ErrorDetails } }
+/** One for each batch up to the first that could not be patched. */
+export interface PatchAnswer {
+  task: number
+  results: PatchResult[]
+  error?: { code: ErrorCode; message: string; help: string; details: ErrorDetails }
+}
+
+/** Where the patched batch lies in the memory, or the batch itself where it has no room there; neither where nothing was changed. */
+export interface PatchResult {
+  counts: IdCounts
+  place?: { start: number; end: number }
+  bytes?: Uint8Array
+}
 
 const idMaps = new Map<number, IdMap>()
 const schemas = new Map<number, KnownSchemas>()
@@ -56,7 +67,7 @@ parentPort?.on('message', (message: PatchMessage) => {
     case 'rewrite':
       prepare(message)
       break
-    case 'batch':
+    case 'batches':
       answer(message)
       break
     case 'close':
@@ -73,31 +84,39 @@ function prepare({ rewrite, map, schemas: known, settings }: Extract<PatchMessag
   if (idMap && own) rewrites.set(rewrite, { ...settings, idMap, schemas: own })
 }
 
-function answer(wanted: PatchTask): void {
-  const { task } = wanted
+function answer({ task, ...wanted }: PatchTask): void {
+  const results: PatchResult[] = []
   try {
-    const { batch, counts, isChanged } = patch(wanted)
-    if (!isChanged) {
-      send({ task, counts })
-      return
-    }
-    // What was changed where it lies is shared, and used again.
-    const { buffer } = batch.bytes
-    const bytes = buffer instanceof ArrayBuffer ? batch.bytes : Uint8Array.from(batch.bytes)
-    send({ task, counts, bytes }, bytes.buffer as ArrayBuffer)
+    patchAll(wanted, results)
+    send({ task, results })
   } catch (cause) {
     const { code, message, help, details } = toKafkaBackupError(cause)
-    send({ task, error: { code, message, help, details } })
+    send({ task, results, error: { code, message, help, details } })
   }
 }
 
-function patch({ bytes, codec, rewrite, name }: PatchTask) {
+function patchAll({ memory, ends, codec, rewrite, name }: Omit<PatchTask, 'task'>, results: PatchResult[]): void {
   const topic = rewrites.get(rewrite)
   if (!topic) throw new KafkaBackupError('INTERNAL', `the ids for a batch of ${name} are not known`)
-  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return patchIds({ bytes: whole, header: readHeader(whole, 0) }, new IdRewriter(topic, name), codec)
+  const ids = new IdRewriter(topic, name)
+  let start = 0
+  let free = ends.at(-1) ?? 0
+  for (const end of ends) {
+    const whole = Buffer.from(memory, start, end - start)
+    const { batch, counts, isChanged } = patchIds({ bytes: whole, header: readHeader(whole, 0) }, ids, codec)
+    if (!isChanged) results.push({ counts })
+    else if (batch.bytes === whole) results.push({ counts, place: { start, end } })
+    else {
+      const { bytes } = batch
+      const hasRoom = free + bytes.length <= memory.byteLength
+      if (hasRoom) bytes.copy(new Uint8Array(memory), free)
+      results.push({ counts, ...(hasRoom ? { place: { start: free, end: free + bytes.length } } : { bytes }) })
+      if (hasRoom) free += bytes.length
+    }
+    start = end
+  }
 }
 
-function send(message: PatchAnswer, ...transferred: ArrayBuffer[]): void {
-  parentPort?.postMessage(message, transferred)
+function send(answer: PatchAnswer): void {
+  parentPort?.postMessage(answer)
 }
