@@ -25,7 +25,7 @@ export function joinSnapshots(earlier: RegistrySnapshot, later: RegistrySnapshot
 /** What tells schemas apart; the hash of a text does as well as the text. */
 type Told = Pick<SchemaVersion, 'subject' | 'version' | 'id' | 'schema'>
 
-/** Pure. The same of two manifests, without reading their schemas. */
+/** Pure. The same for two manifests, without reading their schemas. */
 export function areContradicting(earlier: readonly RegistrySubject[], later: readonly RegistrySubject[]): boolean {
   return contradict(earlier.flatMap(toldOf), later.flatMap(toldOf))
 }
