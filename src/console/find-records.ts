@@ -1,5 +1,5 @@
 import type { ManifestPartition } from '../archive/manifest.ts'
-import { type Conditions, RecordMatcher } from '../inspect/conditions.ts'
+import { type Conditions, type MatchLimits, RecordMatcher } from '../inspect/conditions.ts'
 import {
   type BatchWatch,
   type Extent,
@@ -40,6 +40,8 @@ export interface FoundRecords {
   isStopped: boolean
   searched: number
   bytes: number
+  /** Records with a key or value beyond what a search of the console decodes. They were compared as they are stored, and not by their fields. */
+  tooLarge: number
   damage?: string | undefined
 }
 
@@ -52,6 +54,9 @@ const defaultBudget: ReadBudget = { maxBytes: 1 << 30, maxMs: 8000 }
 
 /** How long one request works before others have their turn. */
 const TURN_MS = 20
+
+/** Of one record, as much is decoded as on its own page. Its text is searched without being in memory as a whole. */
+const matchLimits: MatchLimits = { maxDecodedBytes: recordLimits.maxDecodedBytes, maxTextChars: 16 << 20 }
 
 /** The shown text of all records. */
 const MAX_SHOWN_CHARS = 2 << 20
@@ -80,13 +85,15 @@ class Scan {
   readonly #matcher: RecordMatcher
   readonly #budget: ReadBudget
   readonly #deadline: number
-  readonly #result: FoundRecords = { records: [], isStopped: false, searched: 0, bytes: 0 }
+  readonly #result: FoundRecords = { records: [], isStopped: false, searched: 0, bytes: 0, tooLarge: 0 }
   /** Where reading would continue, and where it began. */
   #reached = { partition: 0, offset: 0n }
   #begin: { partition: number; offset: bigint } | undefined
   /** Until then, others wait. */
   #turnEndMs: number
   #chars = 0
+  /** A record may be read twice. */
+  readonly #tooLarge = new Set<string>()
   /** Whether the budget ends the reading. */
   #isBound = true
 
@@ -97,7 +104,7 @@ class Scan {
     this.#signal = signal
     this.#storage = backup.location.storage
     this.#decoder = new SchemaDecoder(new StoredSchemas(this.#storage, backup.manifest))
-    this.#matcher = new RecordMatcher(query, 'auto', this.#decoder)
+    this.#matcher = new RecordMatcher(query, 'auto', this.#decoder, matchLimits)
     this.#budget = budget
     this.#turnEndMs = clock.monotonic() + TURN_MS
     this.#deadline = this.#turnEndMs - TURN_MS + budget.maxMs
@@ -112,6 +119,7 @@ class Scan {
       result.isStopped = true
       result.next = { ...this.#reached }
     }
+    result.tooLarge = this.#tooLarge.size
     result.damage = this.#decoder.damage
     return result
   }
@@ -224,7 +232,10 @@ class Scan {
 
   async #isWanted(record: FoundRecord): Promise<boolean> {
     if (this.#isTurnOver()) await this.#takeTurns()
-    return this.#matcher.matches(record, this.#signal)
+    const { tooLarge } = this.#matcher
+    const isWanted = await this.#matcher.matches(record, this.#signal)
+    if (this.#matcher.tooLarge > tooLarge) this.#tooLarge.add(`${record.partition}/${record.offset}`)
+    return isWanted
   }
 
   /** True where no more are wanted. */

@@ -39,6 +39,8 @@ export interface Tally {
   topics: Map<string, { searched: number; matched: number }>
   /** Values that name a schema of which nothing could be decoded; their bytes were searched. */
   notDecoded: number
+  /** Those of them that are too long as text. */
+  tooLarge: number
   /** Of record batches. */
   bytes: number
   /** What is wrong with schemas that could not be read. */
@@ -48,7 +50,7 @@ export interface Tally {
 }
 
 export function newTally(): Tally {
-  return { topics: new Map(), notDecoded: 0, bytes: 0, isCut: false }
+  return { topics: new Map(), notDecoded: 0, tooLarge: 0, bytes: 0, isCut: false }
 }
 
 export function totalsOf({ topics }: Tally): { searched: number; matched: number } {
@@ -81,6 +83,7 @@ export async function* catRecords(
   let left = query.limit ?? Number.POSITIVE_INFINITY
   const note = () => {
     tally.notDecoded = matcher.notDecoded
+    tally.tooLarge = matcher.tooLarge
     tally.damage = decoder.damage
   }
   try {

@@ -1,19 +1,20 @@
 import type { BatchHeader } from '../batch/header.ts'
 import { usageError } from '../errors.ts'
-import { parseJson } from '../lib/json.ts'
 import { NUMBER, type PathCondition } from '../lib/path-condition.ts'
 import {
   hasSchemaGuid,
-  ID_FRAME_BYTES,
+  KEY_HEADER,
   LONG_BYTES,
   type Part,
   readSchemaId,
   VALUE_HEADER,
 } from '../registry/ids/schema-id.ts'
+import { hasDecodedText, jsonOf, keyForms } from './condition-forms.ts'
+import { MAX_SEARCHED_CHARS } from './condition-text.ts'
 import { fitsPath } from './json-path.ts'
 import type { FoundRecord } from './read-records.ts'
 import type { Decoded, SchemaDecoder } from './schema-decoder.ts'
-import { type Showing, showPart, textOfPart } from './show-record.ts'
+import type { Showing } from './show-record.ts'
 import { type Needle, type PartFrames, Sieve, type Verdict } from './sieve.ts'
 
 /** What is asked of a record. All must hold. */
@@ -43,10 +44,22 @@ export function parseHeaderCondition(text: string): HeaderCondition {
   return at < 0 ? { name: text } : { name: text.slice(0, at), value: text.slice(at + 1) }
 }
 
+/** What one record may take to be compared. */
+export interface MatchLimits {
+  /** Of a key or value that is decoded, which takes up to fifty times the memory of its bytes. */
+  maxDecodedBytes: number
+  /** Of a decoded value as text. */
+  maxTextChars: number
+}
+
+const fullLimits: MatchLimits = { maxDecodedBytes: Number.POSITIVE_INFINITY, maxTextChars: MAX_SEARCHED_CHARS }
+
 /** Says whether a record meets conditions, and sorts out batches in which none can. */
 export class RecordMatcher {
-  /** Values that name a schema and could not be decoded. Their bytes were searched. */
+  /** Values that name a schema and could not be decoded, or are too long as text. Their bytes were searched. */
   notDecoded = 0
+  /** Records with a key or value beyond the limits. Its bytes were compared, and no field of it. */
+  tooLarge = 0
   readonly #conditions: Conditions
   readonly #keyAs: Showing
   readonly #decoder: SchemaDecoder
@@ -54,12 +67,14 @@ export class RecordMatcher {
   readonly #needles: readonly Needle[]
   readonly #sieve: Sieve
   readonly #decoded: readonly Part[]
+  readonly #limits: MatchLimits
 
-  constructor(conditions: Conditions, keyAs: Showing, decoder: SchemaDecoder) {
+  constructor(conditions: Conditions, keyAs: Showing, decoder: SchemaDecoder, limits = fullLimits) {
     const { key, keyPrefix, text, paths = [] } = conditions
     this.#conditions = conditions
     this.#keyAs = keyAs
     this.#decoder = decoder
+    this.#limits = limits
     this.#text = text === undefined ? undefined : Buffer.from(text, 'utf8')
     const asksKey = key !== undefined || keyPrefix !== undefined
     const asksValue = text !== undefined || paths.length > 0
@@ -125,10 +140,14 @@ export class RecordMatcher {
     if (key === undefined && keyPrefix === undefined) return true
     if (record.key === null) return false
     const bytes = record.key
-    const { forms } = keyForms(record, this.#keyAs, this.#decoder)
+    const maxChars = Math.max(key?.length ?? 0, keyPrefix?.length ?? 0)
+    const isLarge = this.#keyAs === 'auto' && this.#isLarge(record, 'key')
+    const { forms } = isLarge ? { forms: [] } : keyForms(record, this.#keyAs, this.#decoder, maxChars)
     const isKey = (text: string) => bytes.equals(Buffer.from(text, 'utf8')) || forms.includes(text)
     const begins = (text: string) => startsWith(bytes, text) || forms.some(form => form.startsWith(text))
-    return (key === undefined || isKey(key)) && (keyPrefix === undefined || begins(keyPrefix))
+    const hasKey = (key === undefined || isKey(key)) && (keyPrefix === undefined || begins(keyPrefix))
+    if (isLarge && !hasKey) this.tooLarge++
+    return hasKey
   }
 
   #hasValue(record: FoundRecord): boolean {
@@ -137,19 +156,41 @@ export class RecordMatcher {
     if (this.#text === undefined && paths.length === 0) return true
     if (value === null) return false
     const hasText = this.#text === undefined || value.includes(this.#text)
+    if (value.length > this.#limits.maxDecodedBytes) return this.#hasLargeValue(record, hasText)
     const decoded = this.#decoder.decode(record, 'value')
     if (decoded.kind === 'raw') this.notDecoded++
-    if (!hasText && !hasDecodedText(decoded, this.#conditions.text ?? '')) return false
+    if (!hasText && !this.#hasDecodedText(decoded)) return false
     if (paths.length === 0) return true
     const json = jsonOf(decoded)
     return json !== undefined && paths.every(one => fitsPath(one, json.value))
   }
-}
 
-/** JSON is searched as it is stored, like all other text. */
-export function hasDecodedText(decoded: Decoded, text: string): boolean {
-  if (decoded.kind !== 'decoded' || decoded.schema.type === 'JSON') return false
-  return textOfPart({ encoding: 'json', value: decoded.value }).includes(text)
+  #hasDecodedText(decoded: Decoded): boolean {
+    const answer = hasDecodedText(decoded, this.#conditions.text ?? '', this.#limits.maxTextChars)
+    if (answer === 'unclear') {
+      this.notDecoded++
+      this.tooLarge++
+    }
+    return answer === 'yes'
+  }
+
+  /** It may be JSON, so every condition on a field counts it. */
+  #hasLargeValue(record: FoundRecord, hasText: boolean): boolean {
+    if (!hasText && !this.#isLarge(record, 'value')) return false
+    if (hasText && (this.#conditions.paths ?? []).length === 0) return true
+    this.tooLarge++
+    return false
+  }
+
+  /** Beyond the limit, and a schema may give it another form: what names one begins with the byte 0 or 1. */
+  #isLarge(record: FoundRecord, part: Part): boolean {
+    const bytes = record[part]
+    if (bytes === null || bytes.length <= this.#limits.maxDecodedBytes) return false
+    const header = part === 'key' ? KEY_HEADER : VALUE_HEADER
+    if (record.headers.some(([name]) => name === header)) return true
+    const id = readSchemaId(bytes, 0, bytes.length)
+    return (bytes[0] ?? 2) <= 1 && !(part === 'value' && id > 0 && this.#decoder.formOf(id) === 'json')
+  }
 }
 
 /** `indexOf` with a text would search all of the key, and ends the process at half of a surrogate pair. */
@@ -166,43 +207,11 @@ export function hasHeaders({ headers }: Contents, wanted: readonly HeaderConditi
   )
 }
 
-/** The texts that a key can be asked for with; the reason where a schema that it names does not decode it. */
-export function keyForms(
-  record: Contents,
-  keyAs: Showing,
-  decoder: SchemaDecoder,
-): { forms: string[]; reason?: string | undefined } {
-  const shown = showPart(record, 'key', keyAs, decoder)
-  return { forms: [textOfPart(shown), ...(typeof shown.value === 'string' ? [shown.value] : [])], reason: shown.reason }
-}
-
 /** The stored bytes as text, or as hexadecimal digits in either case, whether or not they are text. */
 function isHeaderValue(bytes: Buffer | null, value: string): boolean {
   if (bytes === null) return false
   if (bytes.toString('utf8') === value) return true
   return value.length === 2 * bytes.length && bytes.toString('hex') === value.toLowerCase()
-}
-
-/**
- * Also of a value whose schema is not known, if it is an object or an array: digits may be a JSON number or, for example, an Avro integer, and nothing
- * tells which.
- */
-export function jsonOf(decoded: Decoded): { value: unknown } | undefined {
-  if (decoded.kind === 'decoded') return { value: decoded.value }
-  if (decoded.kind === 'null') return undefined
-  const { bytes } = decoded
-  const isFramed = bytes[0] === 0
-  const json = parsed(isFramed ? bytes.subarray(ID_FRAME_BYTES) : bytes)
-  const isScalar = typeof json?.value !== 'object' || json.value === null
-  return isScalar && (isFramed || decoded.kind === 'raw') ? undefined : json
-}
-
-function parsed(bytes: Buffer): { value: unknown } | undefined {
-  try {
-    return { value: parseJson(bytes.toString('utf8')) }
-  } catch {
-    return undefined
-  }
 }
 
 /** Text that JSON writes as it is, unless it escapes something. */

@@ -8,7 +8,8 @@ import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { PathCondition } from '../lib/path-condition.ts'
 import type { FilterCounts, OpenFilter, RecordFilter, RecordPlace } from '../restore/record-filter.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type HeaderCondition, hasDecodedText, hasHeaders, jsonOf, keyForms } from './conditions.ts'
+import { hasDecodedText, jsonOf, keyForms } from './condition-forms.ts'
+import { type HeaderCondition, hasHeaders } from './conditions.ts'
 import { fitsPath } from './json-path.ts'
 import type { SchemaDecoder } from './schema-decoder.ts'
 
@@ -91,6 +92,7 @@ class ConditionFilter implements OpenFilter {
   readonly schemas: OpenFilter['schemas']
   readonly #conditions: FilterConditions
   readonly #keys: ReadonlySet<string>
+  readonly #maxKeyChars: number
   readonly #decoderOf: (topic: string) => SchemaDecoder
   readonly #parts = new RecordParts()
   /** By partition: several readers may go through one, and of a restore that continues each from another offset on. */
@@ -104,6 +106,10 @@ class ConditionFilter implements OpenFilter {
     this.schemas = schemas
     this.#conditions = conditions
     this.#keys = new Set(conditions.keys)
+    this.#maxKeyChars = [...conditions.keys, ...conditions.keyPrefixes].reduce(
+      (max, { length }) => Math.max(max, length),
+      0,
+    )
     this.#decoderOf = decoderOf
   }
 
@@ -136,7 +142,7 @@ class ConditionFilter implements OpenFilter {
     const { keyPrefixes } = this.#conditions
     if (this.#keys.size + keyPrefixes.length === 0) return 'yes'
     if (record.key === null) return 'no'
-    const { forms, reason } = keyForms(record, 'auto', decoder)
+    const { forms, reason } = keyForms(record, 'auto', decoder, this.#maxKeyChars)
     const texts = [...forms, record.key.toString('utf8')]
     if (texts.some(form => this.#keys.has(form) || keyPrefixes.some(prefix => form.startsWith(prefix)))) return 'yes'
     return reason === undefined ? 'no' : { unclear: `its key cannot be decoded: ${reason}` }
@@ -208,8 +214,10 @@ function judgeTexts(record: KafkaRecord, texts: readonly string[], decoder: Sche
   const missing = texts.filter(text => !value.includes(Buffer.from(text, 'utf8')))
   if (missing.length === 0) return 'yes'
   const decoded = decoder.decode(record, 'value')
-  if (missing.every(text => hasDecodedText(decoded, text))) return 'yes'
-  return decoded.kind === 'raw' ? { unclear: `its value cannot be decoded: ${decoded.reason}` } : 'no'
+  if (decoded.kind === 'raw') return { unclear: `its value cannot be decoded: ${decoded.reason}` }
+  const answers = missing.map(text => hasDecodedText(decoded, text))
+  if (answers.includes('no')) return 'no'
+  return answers.includes('unclear') ? { unclear: 'its decoded value is too long to be searched' } : 'yes'
 }
 
 /** A tombstone has no field. */

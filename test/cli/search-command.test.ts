@@ -141,6 +141,8 @@ describe('search', () => {
     const raw = await withTally({ notDecoded: 5 })
     assert.equal(raw.code, 6)
     assert.match(raw.err, /none of 7 records meets the conditions; 5 values could not be decoded/)
+    const large = await withTally({ notDecoded: 5, tooLarge: 2 })
+    assert.match(large.err, /5 values could not be .* were searched as stored \(2 of them too long as text\)/)
   })
 
   test('refuses a context that the backup does not have', async () => {

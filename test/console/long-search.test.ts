@@ -62,3 +62,22 @@ for (const query of ['text=zzz', 'text=a', 'until=2020-01-01', 'where=a%3D1', 'k
     assert.deepEqual([found.length, new Set(found).size], query === 'text=a' ? [36, 36] : [0, 0])
   })
 }
+
+test('a search reports records with values that are too large to be decoded for it, each once', async () => {
+  const large = Buffer.from(`{"a":1,"b":"${'x'.repeat(4 << 20)}"}`)
+  const values = [Buffer.from('{"a":1}'), large, Buffer.from('{"a":2}'), large]
+  const batches = values.map((value, at) => batchOf(BigInt(at), [{ value }]))
+  const search = async (query: string, clock: Clock) => {
+    const parts = await partsOf(batches, clock)
+    const { records, tooLarge } = await findRecords(
+      parts,
+      readRecordQuery(parts.found, new URLSearchParams(query)),
+      never,
+    )
+    return [records.map(({ offset }) => offset), tooLarge]
+  }
+  assert.deepEqual(await search('where=a%3D1', systemClock), [[0n], 2])
+  assert.deepEqual(await search('text=%22a%22:1', systemClock), [[0n, 1n, 3n], 0])
+  for (const clock of [systemClock, hastyClock()])
+    assert.deepEqual(await search('where=a%3D1&partition=0&before=9', clock), [[0n], 2])
+})

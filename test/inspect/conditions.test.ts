@@ -259,4 +259,57 @@ describe('records are found', () => {
     assert.equal(other.mayMatch(body, header), false)
     assert.equal(other.notDecoded, 1)
   })
+
+  describe('within limits', () => {
+    const limits = { maxDecodedBytes: 16, maxTextChars: 2 << 20 }
+    const judge = async (
+      changes: Partial<Conditions>,
+      record: { key?: Buffer; value: Buffer; headers?: [string, Buffer][] },
+    ) => {
+      const matcher = new RecordMatcher({ headers: [], ...changes }, 'auto', new SchemaDecoder(schemas), limits)
+      const place = { topic: 't', partition: 0, transaction: 'plain' as const, offset: 0n, timestamp: 0n }
+      const isFound = await matcher.matches({ ...place, key: null, headers: [], ...record }, never)
+      return [isFound, matcher.tooLarge, matcher.notDecoded]
+    }
+    const paths = [parsePathCondition('a=1')]
+    const [small, large] = [Buffer.from('{"a":1}'), Buffer.from(`{"a":1,"b":"${'x'.repeat(9)}"}`)]
+    const name = [20, ...Buffer.from('Ada Adaeze')]
+    const text = Buffer.alloc(17, 'x')
+
+    test('fields of larger values are not compared, which is counted', async () => {
+      assert.deepEqual(await judge({ paths }, { value: small }), [true, 0, 0])
+      assert.deepEqual(await judge({ paths }, { value: large }), [false, 1, 0])
+      assert.deepEqual(await judge({ paths, text: 'no' }, { value: large }), [false, 0, 0])
+      assert.deepEqual(await judge({ paths, headers: [{ name: 'h' }] }, { value: large }), [false, 0, 0])
+    })
+
+    test('larger values are searched as they are stored, and counted if a schema may give them another form', async () => {
+      assert.deepEqual(await judge({ text: '"a":1' }, { value: large }), [true, 0, 0])
+      assert.deepEqual(await judge({ text: 'no' }, { value: large }), [false, 0, 0])
+      assert.deepEqual(await judge({ text: 'no' }, { value: frame(1, 84, ...name) }), [false, 1, 0])
+      assert.deepEqual(await judge({ text: 'no' }, { value: frame(3, ...large) }), [false, 0, 0])
+      const headers: [string, Buffer][] = [['__value_schema_id', frame(1)]]
+      assert.deepEqual(await judge({ text: 'no' }, { value: large, headers }), [false, 1, 0])
+    })
+
+    test('larger keys likewise', async () => {
+      const [key, framed] = [text, frame(2, 24, ...Buffer.from('Ada Lovelace'))]
+      assert.deepEqual(await judge({ keyPrefix: 'xx' }, { key, value: small }), [true, 0, 0])
+      assert.deepEqual(await judge({ keyPrefix: 'xy' }, { key, value: small }), [false, 0, 0])
+      assert.deepEqual(await judge({ key: 'Ada Lovelace' }, { key: framed, value: small }), [false, 1, 0])
+      assert.deepEqual(await judge({ key: framed.toString('utf8') }, { key: framed, value: small }), [true, 0, 0])
+    })
+
+    test('a value of a few bytes may be too long as text, and counts as searched as it is stored', async () => {
+      const fields = [{ name: 'n'.repeat(1000), type: 'null' }]
+      const schema = JSON.stringify({ type: 'array', items: { type: 'record', name: 'R', fields } })
+      versions.push(versionOf('lists-value', 1, 4, { schema }))
+      const value = frame(4, 0xa0, 0x9c, 0x01, 0) // 10,000 items
+      assert.deepEqual(await judge({ text: 'needle' }, { value }), [false, 1, 1])
+      assert.deepEqual(await judge({ text: 'nnn":null},{"n' }, { value }), [true, 0, 0])
+      // Not formatted for more than is asked for.
+      assert.deepEqual(await judge({ key: '[{"nn' }, { key: value, value: small }), [false, 0, 0])
+      assert.deepEqual(await judge({ keyPrefix: '[{"nn' }, { key: value, value: small }), [true, 0, 0])
+    })
+  })
 })

@@ -6,6 +6,7 @@ import { decodeRecords } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { parsePathCondition } from '../../src/inspect/json-path.ts'
 import { type FilterConditions, restoreFilter } from '../../src/inspect/restore-filter.ts'
+import { SchemaDecoder } from '../../src/inspect/schema-decoder.ts'
 import { manifest } from '../cli/fake-actions.ts'
 import { temporaryFolder } from '../export/shown-records.ts'
 import { encodeBatch } from '../fakes/batches.ts'
@@ -104,6 +105,17 @@ describe('a filter of a restore', () => {
       message: /offset 0 is meant: its value cannot be decoded: .*schema ID 9/,
     })
     assert.deepEqual((await selected({ texts: ['two'], notDecoded: 'skip' }, samples)).counts.notDecoded, 1)
+  })
+
+  test('stops at a value that is too long as text to be searched completely', async t => {
+    const schema = { id: 9, subject: 's', version: 1, type: 'AVRO' as const }
+    const encoded = { payload: Buffer.alloc(0), writer: { text: '', references: [] } }
+    const value = Array(520).fill({ ['n'.repeat(1 << 20)]: null })
+    t.mock.method(SchemaDecoder.prototype, 'decode', () => ({ kind: 'decoded', schema, value, encoded }))
+    await assert.rejects(selected({ texts: ['other'] }, [{ value: 'v' }]), {
+      message: /offset 0 is meant: its decoded value is too long to be searched/,
+    })
+    assert.deepEqual((await selected({ texts: ['n":null},{"n'] }, [{ value: 'v' }])).offsets, [0])
   })
 
   test('stops at a value that it cannot decode, unless the record is out in any case', async () => {

@@ -106,8 +106,9 @@ function formatSummary(tally: Tally, ms: number): string {
 }
 
 /** Their fields are not known, so they may be what is searched for. */
-function formatNotDecoded({ notDecoded }: Tally): string {
+function formatNotDecoded({ notDecoded, tooLarge }: Tally): string {
   if (notDecoded === 0) return ''
   const values = plural(notDecoded, 'value')
-  return `; ${values} could not be decoded with a schema and ${notDecoded === 1 ? 'was' : 'were'} searched as stored`
+  const large = tooLarge === 0 ? '' : ` (${formatCount(tooLarge)} of them too long as text)`
+  return `; ${values} could not be decoded with a schema and ${notDecoded === 1 ? 'was' : 'were'} searched as stored${large}`
 }
