@@ -57,8 +57,8 @@ export function knownProto(name: string): string | undefined {
   return text === undefined ? undefined : `syntax = "proto3"; ${text}`
 }
 
-/** Adds a file of `google/protobuf`, if it is one. */
-export function addCommon(root: protobuf.Root, name: string): void {
-  if (name === 'google/protobuf/descriptor.proto') root.addJSON(descriptor.nested)
-  else root.addJSON(protobuf.common.get(name)?.nested ?? {})
+/** What a file of `google/protobuf` declares, if it is one. */
+export function commonProto(name: string): Record<string, protobuf.AnyNestedObject> | undefined {
+  if (name === 'google/protobuf/descriptor.proto') return descriptor.nested
+  return protobuf.common.get(name)?.nested
 }

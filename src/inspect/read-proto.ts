@@ -178,7 +178,8 @@ const scalarTypes: Readonly<Record<string, number>> = {
 }
 
 function wireTypeOf({ resolvedType, type }: ValueField): number {
-  return resolvedType instanceof protobuf.Enum ? wire.varint : (scalarTypes[type] ?? wire.bytes)
+  if (resolvedType) return resolvedType instanceof protobuf.Enum ? wire.varint : wire.bytes
+  return scalarTypes[type] ?? wire.bytes
 }
 
 function wrongType({ name, type }: ValueField, wireType: number): RangeError {
