@@ -39,7 +39,9 @@ export interface Tally {
   topics: Map<string, { searched: number; matched: number }>
   /** Values that name a schema of which nothing could be decoded; their bytes were searched. */
   notDecoded: number
-  /** Those of them that are too long as text. */
+  /** Keys likewise, where keys are asked for. */
+  keysNotDecoded: number
+  /** Those of the values that are too long as text. */
   tooLarge: number
   /** Of record batches. */
   bytes: number
@@ -50,7 +52,7 @@ export interface Tally {
 }
 
 export function newTally(): Tally {
-  return { topics: new Map(), notDecoded: 0, tooLarge: 0, bytes: 0, isCut: false }
+  return { topics: new Map(), notDecoded: 0, keysNotDecoded: 0, tooLarge: 0, bytes: 0, isCut: false }
 }
 
 export function totalsOf({ topics }: Tally): { searched: number; matched: number } {
@@ -83,6 +85,7 @@ export async function* catRecords(
   let left = query.limit ?? Number.POSITIVE_INFINITY
   const note = () => {
     tally.notDecoded = matcher.notDecoded
+    tally.keysNotDecoded = matcher.keysNotDecoded
     tally.tooLarge = matcher.tooLarge
     tally.damage = decoder.damage
   }

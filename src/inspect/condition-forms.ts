@@ -5,6 +5,11 @@ import { type Answer, findInJson, MAX_SEARCHED_CHARS } from './condition-text.ts
 import type { Decoded, SchemaDecoder } from './schema-decoder.ts'
 import { type Showing, type ShownPart, showPart, textOfPart } from './show-record.ts'
 
+export interface KeyForms {
+  forms: string[]
+  reason?: string | undefined
+}
+
 /**
  * The texts that a key can be asked for with; the reason where a schema that it names does not decode it. Of a longer JSON text, at least the first
  * `maxChars` and one more: as many as are asked for.
@@ -14,7 +19,7 @@ export function keyForms(
   keyAs: Showing,
   decoder: SchemaDecoder,
   maxChars: number,
-): { forms: string[]; reason?: string | undefined } {
+): KeyForms {
   const shown = showPart(record, 'key', keyAs, decoder)
   const form = startOfPart(shown, maxChars)
   return { forms: [form, ...(typeof shown.value === 'string' ? [shown.value] : [])], reason: shown.reason }

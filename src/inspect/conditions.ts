@@ -9,7 +9,7 @@ import {
   readSchemaId,
   VALUE_HEADER,
 } from '../registry/ids/schema-id.ts'
-import { hasDecodedText, jsonOf, keyForms } from './condition-forms.ts'
+import { hasDecodedText, jsonOf, type KeyForms, keyForms } from './condition-forms.ts'
 import { MAX_SEARCHED_CHARS } from './condition-text.ts'
 import { fitsPath } from './json-path.ts'
 import type { FoundRecord } from './read-records.ts'
@@ -58,6 +58,8 @@ const fullLimits: MatchLimits = { maxDecodedBytes: Number.POSITIVE_INFINITY, max
 export class RecordMatcher {
   /** Values that name a schema and could not be decoded, or are too long as text. Their bytes were searched. */
   notDecoded = 0
+  /** Keys that name a schema and could not be decoded. Their bytes were compared. */
+  keysNotDecoded = 0
   /** Records with a key or value beyond the limits. Its bytes were compared, and no field of it. */
   tooLarge = 0
   readonly #conditions: Conditions
@@ -108,6 +110,7 @@ export class RecordMatcher {
       if (form === 'unknown') unknown += frames
     }
     if (part === 'value') this.notDecoded += unknown
+    else this.keysNotDecoded += unknown
     return false
   }
 
@@ -142,7 +145,9 @@ export class RecordMatcher {
     const bytes = record.key
     const maxChars = Math.max(key?.length ?? 0, keyPrefix?.length ?? 0)
     const isLarge = this.#keyAs === 'auto' && this.#isLarge(record, 'key')
-    const { forms } = isLarge ? { forms: [] } : keyForms(record, this.#keyAs, this.#decoder, maxChars)
+    const shown: KeyForms = isLarge ? { forms: [] } : keyForms(record, this.#keyAs, this.#decoder, maxChars)
+    const { forms, reason } = shown
+    if (reason !== undefined) this.keysNotDecoded++
     const isKey = (text: string) => bytes.equals(Buffer.from(text, 'utf8')) || forms.includes(text)
     const begins = (text: string) => startsWith(bytes, text) || forms.some(form => form.startsWith(text))
     const hasKey = (key === undefined || isKey(key)) && (keyPrefix === undefined || begins(keyPrefix))

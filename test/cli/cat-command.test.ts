@@ -168,6 +168,29 @@ PARTITION  OFFSET        TIME                      KEY               VALUE
     assert.equal((await run(['--quiet'], [])).err, '')
   })
 
+  test('names keys that could not be decoded, and ends with the code of damage if schemas are damaged', async () => {
+    const withTally = async (changes: object, ...argv: string[]) => {
+      const catAt: Actions['catAt'] = async (...[, , { tally }, , work]) => {
+        Object.assign(tally ?? {}, { topics: new Map([['t', { searched: 7, matched: 0 }]]), ...changes })
+        return work(stream([]))
+      }
+      const io = new FakeIo()
+      const place = ['--path', '/backups', '--backup-id', 'b', '--topic', 't', '--key', '42', ...argv]
+      return { code: await main(['cat', ...place], io, fakeActions({ catAt })), err: io.stderr.text }
+    }
+    const unknown = await withTally({ keysNotDecoded: 2 })
+    assert.equal(unknown.code, 0)
+    assert.match(unknown.err, /cat: none of 7 records matches; 2 keys could not be decoded with a schema/)
+    const some = await withTally({ keysNotDecoded: 1, topics: new Map([['t', { searched: 7, matched: 1 }]]) })
+    assert.match(some.err, /cat: 1 of 7 records matches; 1 key could not be decoded with a schema/)
+    const damaged = await withTally({ keysNotDecoded: 2, damage: 'v1.json is missing' }, '--quiet')
+    assert.equal(damaged.code, 3)
+    assert.match(
+      damaged.err,
+      /keys, values or headers whose schemas cannot be read were taken as .*: v1\.json is missing/,
+    )
+  })
+
   test('prints what it found before damage', async () => {
     async function* damagedLater(): AsyncGenerator<ShownRecord> {
       yield shown()

@@ -52,7 +52,7 @@ describe('search', () => {
     const { bytes, ...counts } = JSON.parse(json)
     assert.ok(bytes > 0)
     const topics = [{ topic: 'golden', found: 2, searched: 18 }]
-    assert.deepEqual(counts, { found: 2, searched: 18, not_decoded: 0, topics, warnings: [] })
+    assert.deepEqual(counts, { found: 2, searched: 18, not_decoded: 0, keys_not_decoded: 0, topics, warnings: [] })
   })
 
   test('warns of damage that was read around on standard error, and in JSON', async () => {
@@ -142,7 +142,27 @@ describe('search', () => {
     assert.equal(raw.code, 6)
     assert.match(raw.err, /none of 7 records meets the conditions; 5 values could not be decoded/)
     const large = await withTally({ notDecoded: 5, tooLarge: 2 })
-    assert.match(large.err, /5 values could not be .* were searched as stored \(2 of them too long as text\)/)
+    assert.match(large.err, /5 values could not be .* were searched as stored \(2 values too long as text\)/)
+  })
+
+  test('names keys that could not be decoded, also where records are counted', async () => {
+    const withKeys = (changes: object, ...argv: string[]) =>
+      searchWith(
+        async (_storage, _backupId, { tally }, _signal, work) => {
+          Object.assign(tally ?? {}, { topics: new Map([['t', { searched: 7, matched: 0 }]]), ...changes })
+          return work(ReadableStream.from([]) as unknown as AsyncIterable<never>)
+        },
+        ...['--key', '42', '--count', ...argv],
+      )
+    const one = await withKeys({ keysNotDecoded: 1 })
+    assert.match(
+      one.err,
+      /found 0 of 7 records .*; 1 key could not be decoded with a schema and was searched as stored/,
+    )
+    const both = await withKeys({ keysNotDecoded: 2, notDecoded: 1 }, '--format', 'json', '--require-match')
+    assert.match(both.err, /; 2 keys and 1 value could not be decoded with a schema and were searched as stored/)
+    const { keys_not_decoded, not_decoded } = JSON.parse(both.out.slice(0, both.out.indexOf('\n}') + 2))
+    assert.deepEqual([keys_not_decoded, not_decoded, both.code], [2, 1, 6])
   })
 
   test('refuses a context that the backup does not have', async () => {

@@ -260,6 +260,31 @@ describe('records are found', () => {
     assert.equal(other.notDecoded, 1)
   })
 
+  test('and keys that a schema does not explain are counted, in batches that are not opened, too', async () => {
+    const key = frame(9, 84, 65)
+    const bytes = encodeBatch({ records: [{ key, value: null }, { key }, { key: Buffer.from('k') }] })
+    const header = readHeader(bytes, 0)
+    const [record] = decodeRecords(bytes, header)
+    assert(record)
+    const whole = { topic: 't', partition: 0, transaction: 'plain' as const, ...record }
+    for (const asked of [{ key: '42' }, { keyPrefix: 'cu' }]) {
+      const decoder = new SchemaDecoder(schemas)
+      const matcher = new RecordMatcher({ headers: [], ...asked }, 'auto', decoder)
+      assert.equal(matcher.mayMatch(openBody(bytes, header), header), true)
+      assert.equal(await matcher.matches(whole, never), false)
+      assert.deepEqual([matcher.keysNotDecoded, matcher.notDecoded], [1, 0])
+    }
+    const decoder = new SchemaDecoder(schemas)
+    const matcher = new RecordMatcher({ headers: [], key: 'customer' }, 'auto', decoder)
+    await decoder.prepare(record, ['key'], never)
+    assert.equal(matcher.mayMatch(openBody(bytes, header), header), false)
+    assert.deepEqual([matcher.keysNotDecoded, matcher.notDecoded], [2, 0])
+    // As bytes, they need no schema.
+    const hex = new RecordMatcher({ headers: [], key: 'aa' }, 'hex', decoder)
+    await hex.matches(whole, never)
+    assert.equal(hex.keysNotDecoded, 0)
+  })
+
   describe('within limits', () => {
     const limits = { maxDecodedBytes: 16, maxTextChars: 2 << 20 }
     const judge = async (

@@ -1,8 +1,9 @@
-import { usageError } from '../../errors.ts'
-import { newTally, totalsOf } from '../../inspect/cat.ts'
+import { KafkaBackupError, usageError } from '../../errors.ts'
+import { newTally, type Tally, totalsOf } from '../../inspect/cat.ts'
 import { parsePrintFormat, type ShownRecord } from '../../inspect/print-format.ts'
 import { recordDocument, textOfPart, timeOf } from '../../inspect/show-record.ts'
 import { formatJson } from '../../lib/json.ts'
+import { formatCount } from '../../lib/units.ts'
 import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { plural, printable } from '../text.ts'
@@ -19,17 +20,42 @@ export async function run(session: Session): Promise<number> {
     const tally = newTally()
     const print = (records: AsyncIterable<ShownRecord>) => session.printAll(format(records))
     await actions.catAt(storage, backupId, { query, tally, onProgress, ...choice }, signal, print)
-    const { matched, searched } = totalsOf(tally)
-    // So that an empty output is not taken for a failure.
-    if (matched === 0 && !session.options.quiet) session.tell(() => [formatNone(searched)])
+    if (!session.options.quiet) reportMatches(session, tally)
+    refuseDamagedSchemas(tally)
     return 0
   })
 }
 
-function formatNone(searched: number): string {
-  return searched === 0
-    ? 'cat: there are no records in this range'
-    : `cat: none of ${plural(searched, 'record')} matches`
+/** So that an empty output is not taken for a failure, and a record that may be meant not for one that is not there. */
+function reportMatches(session: Session, tally: Tally): void {
+  const { matched, searched } = totalsOf(tally)
+  const unclear = formatNotDecoded(tally)
+  if (matched > 0 && unclear === '') return
+  const text = `cat: ${formatMatches(matched, searched)}${unclear}`
+  if (!session.tell(() => [text]) && unclear !== '') session.log.write('warn', text)
+}
+
+function formatMatches(matched: number, searched: number): string {
+  if (searched === 0) return 'there are no records in this range'
+  return `${matched === 0 ? 'none' : formatCount(matched)} of ${plural(searched, 'record')} matches`
+}
+
+/** Their fields are not known, so they may be what is searched for. */
+export function formatNotDecoded({ notDecoded, keysNotDecoded, tooLarge }: Tally): string {
+  const keys = keysNotDecoded === 0 ? [] : [plural(keysNotDecoded, 'key')]
+  const values = notDecoded === 0 ? [] : [plural(notDecoded, 'value')]
+  const what = [...keys, ...values].join(' and ')
+  if (what === '') return ''
+  const were = notDecoded + keysNotDecoded === 1 ? 'was' : 'were'
+  const large = tooLarge === 0 ? '' : ` (${plural(tooLarge, 'value')} too long as text)`
+  return `; ${what} could not be decoded with a schema and ${were} searched as stored${large}`
+}
+
+/** After everything is printed: a condition may have missed what could not be decoded. */
+export function refuseDamagedSchemas({ damage }: Tally): void {
+  if (damage === undefined) return
+  const message = `keys, values or headers whose schemas cannot be read were taken as they are stored: ${damage}`
+  throw new KafkaBackupError('ARCHIVE_DAMAGED', message)
 }
 
 type Format = (records: AsyncIterable<ShownRecord>) => AsyncIterable<Buffer>

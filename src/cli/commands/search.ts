@@ -8,7 +8,7 @@ import type { Session } from '../session.ts'
 import { formatTable } from '../table.ts'
 import { plural } from '../text.ts'
 import { withBackup } from './backups-at.ts'
-import { formatOf } from './cat.ts'
+import { formatNotDecoded, formatOf, refuseDamagedSchemas } from './cat.ts'
 import { choiceOf } from './generation-choice.ts'
 import { readQuery } from './record-query.ts'
 
@@ -26,7 +26,7 @@ export async function run(session: Session): Promise<number> {
   const tell = (end: string) => {
     const summary = `search: ${formatSummary(tally, clock.monotonic() - startedAt)}${end}`
     if (options.quiet || session.tell(() => [summary])) return
-    session.log.write(tally.notDecoded > 0 ? 'warn' : 'info', summary)
+    session.log.write(tally.notDecoded + tally.keysNotDecoded > 0 ? 'warn' : 'info', summary)
   }
   try {
     await withBackup(session, (storage, backupId) => {
@@ -58,10 +58,7 @@ export async function run(session: Session): Promise<number> {
 
 function judge(tally: Tally, requireMatch: boolean): number {
   const { matched, searched } = totalsOf(tally)
-  if (tally.damage !== undefined) {
-    const message = `values or headers whose schemas cannot be read were taken as they are stored: ${tally.damage}`
-    throw new KafkaBackupError('ARCHIVE_DAMAGED', message)
-  }
+  refuseDamagedSchemas(tally)
   if (matched > 0 || !requireMatch) return 0
   const message = `none of ${plural(searched, 'record')} meets the conditions${formatNotDecoded(tally)}`
   throw new KafkaBackupError('NO_MATCH', message)
@@ -94,8 +91,8 @@ type Row = readonly [string, { searched: number; matched: number }]
 function countsDocument(tally: Tally): object {
   const topics = [...tally.topics].map(([topic, { matched, searched }]) => ({ topic, found: matched, searched }))
   const { matched, searched } = totalsOf(tally)
-  const { notDecoded: not_decoded, bytes } = tally
-  return { found: matched, searched, not_decoded, bytes, topics }
+  const { notDecoded: not_decoded, keysNotDecoded: keys_not_decoded, bytes } = tally
+  return { found: matched, searched, not_decoded, keys_not_decoded, bytes, topics }
 }
 
 function formatSummary(tally: Tally, ms: number): string {
@@ -103,12 +100,4 @@ function formatSummary(tally: Tally, ms: number): string {
   const found = `found ${formatCount(matched)} of ${plural(searched, 'record')}`
   const extent = `in ${plural(tally.topics.size, 'topic')}, ${formatBytes(tally.bytes)} read in ${formatDuration(ms)}`
   return `${found} ${extent}${formatNotDecoded(tally)}`
-}
-
-/** Their fields are not known, so they may be what is searched for. */
-function formatNotDecoded({ notDecoded, tooLarge }: Tally): string {
-  if (notDecoded === 0) return ''
-  const values = plural(notDecoded, 'value')
-  const large = tooLarge === 0 ? '' : ` (${formatCount(tooLarge)} of them too long as text)`
-  return `; ${values} could not be decoded with a schema and ${notDecoded === 1 ? 'was' : 'were'} searched as stored${large}`
 }
