@@ -62,6 +62,7 @@ describe('a condition on a JSON path', () => {
     assert.ok(at('x=100000000000000000000000', { x: 1e23 }))
     assert.ok(at('x=1e30', { x: 10n ** 30n }))
     assert.ok(at('$type=Order', { $type: 'Order' }) && at('$oid', { $oid: '1' }) && at('$.a', { a: 1 }))
+    assert.ok(!at('p>5', { p: '10.5' }) && at('p>5', { p: 10.5 }))
     assert.ok(!at('p<5', { p: Number.NaN }) && !at('p=5', { p: '5.0' }))
   })
 
