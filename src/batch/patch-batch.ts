@@ -3,7 +3,9 @@ import type { SourceBatch } from './compression.ts'
 import { compressQuickly, knownCodec, openBody, openBodyBriefly } from './compression.ts'
 import { computeCrc } from './crc.ts'
 import { type BatchHeader, type Codec, codecNames, HEADER_BYTES, isControl } from './header.ts'
+import { PatchedBeginning } from './patched-beginning.ts'
 import { type EncodedRecord, RecordCursor } from './record-cursor.ts'
+import { ZstdEditor } from './zstd-editor.ts'
 import { ZstdWriter } from './zstd-writer.ts'
 
 /** Changes bytes of the record where they lie, never their number, and says whether it has. */
@@ -26,15 +28,19 @@ export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: Pat
   const wanted = codec === 'keep' ? own : codec
   const kept = openBodyBriefly(bytes, header)
   const body = kept ?? openBody(bytes, header)
+  const staysZstd = kept !== undefined && own === 'zstd' && wanted === 'zstd'
+  if (staysZstd) beginning.note(body)
   try {
-    if (!patchRecords(body, header, patch)) return undefined
+    const end = patchRecords(body, header, patch)
+    if (end === 0) return undefined
     const whole = bytes.subarray(header.position, header.position + header.sizeBytes)
     if (own === 'none' && wanted === 'none') {
       setCrc(whole)
       return { bytes, header }
     }
     const attributes = (header.attributes & ~0x07) | codecNames.indexOf(wanted)
-    const patched = replaceBody(whole, attributes, wanted, body)
+    const edited = staysZstd ? editor.edit(whole.subarray(HEADER_BYTES), beginning.editOf(body, end), body) : undefined
+    const patched = edited ? withBody(whole, attributes, edited) : replaceBody(whole, attributes, wanted, body)
     return { bytes: patched, header: { ...header, attributes, position: 0, sizeBytes: patched.length } }
   } finally {
     if (!kept) release(own, body)
@@ -43,13 +49,16 @@ export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: Pat
 
 /** Of this thread: a batch is patched in one go. */
 const writer = new ZstdWriter()
+const editor = new ZstdEditor()
+const beginning = new PatchedBeginning()
 
-function patchRecords(body: Buffer, header: BatchHeader, patch: PatchRecord): boolean {
+/** Returns where the first record ends that was changed; 0 where none was. */
+function patchRecords(body: Buffer, header: BatchHeader, patch: PatchRecord): number {
   const cursor = new RecordCursor()
   cursor.openBody(body, header)
-  let isChanged = false
-  while (cursor.next()) if (applyPatch(cursor, patch)) isChanged = true
-  return isChanged
+  let end = 0
+  while (cursor.next()) if (applyPatch(cursor, patch) && end === 0) end = cursor.tailEnd
+  return end
 }
 
 /** Bytes that are beyond their bounds mean records that are not what their batch says. All else comes out as it is. */
@@ -70,6 +79,7 @@ function replaceBody(batch: Buffer, attributes: number, codec: Codec, plain: Buf
   return replaced
 }
 
+/** The batch with other records, which are packed as the attributes say. */
 function withBody(batch: Buffer, attributes: number, body: Buffer): Buffer {
   // Separate memory, which can be transferred to another thread.
   const replaced = Buffer.allocUnsafeSlow(HEADER_BYTES + body.length)

@@ -4,6 +4,12 @@ const MAX_BLOCK_BYTES = 128 << 10
 const RAW = 0
 const RLE = 1
 const COMPRESSED = 2
+export const ZSTD_BLOCK = {
+  headerBytes: BLOCK_HEADER_BYTES,
+  maxBytes: MAX_BLOCK_BYTES,
+  raw: RAW,
+  compressed: COMPRESSED,
+} as const
 
 export interface ZstdFrame {
   /** What the decoder must remember of the plain bytes. */
@@ -52,7 +58,15 @@ function skippableBytes(bytes: Buffer): number | undefined {
   return SKIPPABLE_HEADER_BYTES + bytes.readUInt32LE(4)
 }
 
-function readFirst(bytes: Buffer): { frame: ZstdFrame; end: number } | undefined {
+interface FirstFrame {
+  frame: ZstdFrame
+  end: number
+  blocksAt: number
+  count: number
+  hasChecksum: boolean
+}
+
+function readFirst(bytes: Buffer): FirstFrame | undefined {
   if (bytes.length < 6 || bytes.readUInt32LE(0) !== MAGIC) return undefined
   const descriptor = bytes.readUInt8(4)
   const isSingleSegment = (descriptor & 0x20) !== 0
@@ -67,7 +81,8 @@ function readFirst(bytes: Buffer): { frame: ZstdFrame; end: number } | undefined
   // A single segment is its own window: all that it holds.
   const windowBytes = isSingleSegment ? plainSizeAt(bytes, 5, sizeBytes) : windowOf(bytes.readUInt8(5))
   const frame = { windowBytes, maxPlainBytes: blocks.count * Math.min(MAX_BLOCK_BYTES, windowBytes) }
-  return { frame, end: blocks.end + ((descriptor & 0x04) !== 0 ? 4 : 0) }
+  const hasChecksum = (descriptor & 0x04) !== 0
+  return { frame, end: blocks.end + (hasChecksum ? 4 : 0), blocksAt: start, count: blocks.count, hasChecksum }
 }
 
 function windowOf(descriptor: number): number {
@@ -78,6 +93,27 @@ function windowOf(descriptor: number): number {
 function plainSizeAt(bytes: Buffer, position: number, sizeBytes: number): number {
   if (sizeBytes === 8) return Number(bytes.readBigUInt64LE(position))
   return bytes.readUIntLE(position, sizeBytes) + (sizeBytes === 2 ? 256 : 0)
+}
+
+/** The first block of a frame. */
+export interface ZstdBlock {
+  headerAt: number
+  /** Of its content. */
+  start: number
+  end: number
+  type: number
+  /** Of all blocks of the frame. */
+  count: number
+}
+
+/** Undefined where `readZstdFrame` is, and where the frame ends with a checksum of what it holds. */
+export function firstZstdBlock(bytes: Buffer): ZstdBlock | undefined {
+  const first = readFirst(bytes)
+  if (first?.end !== bytes.length || first.hasChecksum) return undefined
+  const { blocksAt: headerAt, count } = first
+  const header = bytes.readUIntLE(headerAt, BLOCK_HEADER_BYTES)
+  const start = headerAt + BLOCK_HEADER_BYTES
+  return { headerAt, start, end: start + (header >> 3), type: (header >> 1) & 0x03, count }
 }
 
 function walkBlocks(bytes: Buffer, start: number): { count: number; end: number } | undefined {
