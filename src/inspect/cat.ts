@@ -1,7 +1,8 @@
 import type { Manifest, ManifestPartition } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
-import { parts } from '../registry/ids/schema-id.ts'
+import { type Part, parts } from '../registry/ids/schema-id.ts'
 import type { Storage } from '../storage/storage.ts'
+import { isLongJson } from './condition-text.ts'
 import { type Conditions, RecordMatcher } from './conditions.ts'
 import type { ShownRecord } from './print-format.ts'
 import {
@@ -16,7 +17,7 @@ import {
 } from './read-records.ts'
 import { SchemaDecoder } from './schema-decoder.ts'
 import { selectPartitions, type TopicChoice } from './select-partitions.ts'
-import { type Showing, showHeaders, showPart } from './show-record.ts'
+import { type Showing, type ShownPart, showBytes, showHeaders, showPart } from './show-record.ts'
 import { openSiftAhead } from './sift-ahead.ts'
 import { StoredSchemas } from './stored-schemas.ts'
 
@@ -75,7 +76,7 @@ export async function* catRecords(
   const { keyAs, valueAs, showsHeaders = true } = query
   const matcher = new RecordMatcher(query, keyAs, decoder)
   const show = (record: FoundRecord): ShownRecord => {
-    const [key, value] = [showPart(record, 'key', keyAs, decoder), showPart(record, 'value', valueAs, decoder)]
+    const [key, value] = [showShort(record, 'key', keyAs, decoder), showShort(record, 'value', valueAs, decoder)]
     return { record, key, value, headers: showsHeaders ? showHeaders(record, decoder) : [] }
   }
   const decoded = parts.filter(part => (part === 'key' ? keyAs : valueAs) === 'auto')
@@ -110,6 +111,18 @@ export async function* catRecords(
   } finally {
     ahead?.close()
   }
+}
+
+/** A key and a value of so many characters are one string in a line of JSON. */
+const MAX_SHOWN_CHARS = 255 << 20
+
+/** As it is stored where the text of a decoded key or value is longer: a few bytes may have a text that no string can hold. */
+function showShort(record: FoundRecord, part: Part, showing: Showing, decoder: SchemaDecoder): ShownPart {
+  const shown = showPart(record, part, showing, decoder)
+  const bytes = record[part]
+  const mayBeLong = shown.encoding === 'json' && shown.schema?.type !== 'JSON'
+  if (bytes === null || !mayBeLong || !isLongJson(shown.value, MAX_SHOWN_CHARS)) return shown
+  return { ...showBytes(bytes), reason: `it is longer than ${MAX_SHOWN_CHARS >> 20} MiB as text` }
 }
 
 function watchOf(

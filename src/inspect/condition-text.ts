@@ -19,6 +19,15 @@ export function findInJson(value: unknown, text: string, maxChars = MAX_SEARCHED
   return search.end()
 }
 
+/** Whether `formatJson` would return more than so many characters, without keeping them. */
+export function isLongJson(value: unknown, maxChars: number): boolean {
+  if (charsLeft(value, maxChars) >= 0) return false
+  // JSON on one line has no line break.
+  const search = new WindowSearch('\n', maxChars)
+  search.addValue(value)
+  return search.end() === 'unclear'
+}
+
 /** Digits of a bigint that was read from JSON, at most. */
 const BIGINT_CHARS = 1000
 const SCALAR_CHARS = 25

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { openSelected } from '../../src/archive/select-generation.ts'
 import { type CatQuery, catRecords, newTally } from '../../src/inspect/cat.ts'
 import { parsePrintFormat } from '../../src/inspect/print-format.ts'
+import { SchemaDecoder } from '../../src/inspect/schema-decoder.ts'
 import { recordDocument } from '../../src/inspect/show-record.ts'
 import { catAt } from '../../src/jobs/inspect.ts'
 import { formatJson } from '../../src/lib/json.ts'
@@ -31,6 +32,20 @@ async function cat(
 async function places(changes: Changes, storage?: Storage): Promise<string[]> {
   return (await cat(changes, storage)).map(({ record }) => `${record.partition}/${record.offset}`)
 }
+
+test('a value that is longer as text than a string can be is shown as it is stored', async t => {
+  const schema = { id: 9, subject: 's', version: 1, type: 'AVRO' as const }
+  const encoded = { payload: Buffer.alloc(0), writer: { text: '', references: [] } }
+  const value = Array(600).fill({ ['n'.repeat(1 << 20)]: null })
+  t.mock.method(SchemaDecoder.prototype, 'decode', (_: unknown, part: string) =>
+    part === 'key' ? { kind: 'null' } : { kind: 'decoded', schema, value, encoded },
+  )
+  const [shown] = await cat({ limit: 1 })
+  assert.ok(shown)
+  assert.deepEqual([shown.value.encoding, shown.value.schema], ['text', undefined])
+  assert.equal(shown.value.reason, 'it is longer than 255 MiB as text')
+  assert.ok(formatJson(recordDocument(shown.record, shown)).length < 1000)
+})
 
 describe('records of a backup are selected', () => {
   test('by partition and offset, the end excluded', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { findInJson } from '../../src/inspect/condition-text.ts'
+import { findInJson, isLongJson } from '../../src/inspect/condition-text.ts'
 import { formatJson, parseExactJson } from '../../src/lib/json.ts'
 
 /** Longer than what is formatted as one string. */
@@ -44,5 +44,14 @@ describe('a text is found in decoded values', () => {
     assert.equal(findInJson(value, 'null},{', 1 << 20), 'yes')
     assert.equal(findInJson(value, 'needle', 1 << 28), 'no')
     assert.equal(findInJson({ a: 'x'.repeat(2 << 20) }, 'needle', 1 << 20), 'unclear')
+  })
+
+  test('and the length of the text is known without it', () => {
+    const value = Array(1000).fill({ ['n'.repeat(1000)]: 'x\u0001' })
+    const { length } = formatJson(value)
+    assert.deepEqual(
+      [length - (1 << 17), length, length * 20].map(max => isLongJson(value, max)),
+      [true, false, false],
+    )
   })
 })
