@@ -112,7 +112,11 @@ describe('reading back in several requests', () => {
 })
 
 describe('the page of records', () => {
-  const used = useConsole({}, storage => addHoles(storage))
+  const used = useConsole({}, async storage => {
+    await addHoles(storage)
+    const value = Buffer.from(`{"a":1,"b":"${'x'.repeat(4 << 20)}"}`)
+    await addBackup(storage, LARGE, 'large', [[batchOf(0n, [{ value }])]])
+  })
   /** Every request has used up its time at once. */
   const late: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + 20_000 * calls++ }
   let calls = 0
@@ -139,6 +143,12 @@ describe('the page of records', () => {
     assert.match(await page(HOLES, 'holes', 'partition=0&key=none&before=9', systemClock), /from=9">Newer/)
   })
 
+  test('says how many records were too large to be decoded for a search', async () => {
+    const text = await page(LARGE, 'large', 'where=a%3D1', systemClock)
+    assert.match(text, /1 record too large to be decoded here may match, too; kafka-backup search decodes them\./)
+    assert.doesNotMatch(await page(LARGE, 'large', 'text=b', systemClock), /too large/)
+  })
+
   test('continues a search over all partitions with the offset that every one begins at', async () => {
     const text = await page(SHOP, 'orders', 'key=order-&prefix=1&from=10', late)
     assert.match(text, /resume=0&amp;at=\d+&amp;from=10" rel="next">Continue/)
@@ -148,18 +158,24 @@ describe('the page of records', () => {
 const HOLES = 'holes'
 
 /** A log whose records are far apart, as after compaction. */
-async function addHoles(storage: Storage): Promise<void> {
+function addHoles(storage: Storage): Promise<void> {
   const offsets = Array.from({ length: 120 }, (_, at) => BigInt(at * at))
   const batches = offsets.map(offset => batchOf(offset, [{ value: Buffer.from(`at ${offset}`) }]))
+  return addBackup(storage, HOLES, 'holes', [batches.slice(0, 60), batches.slice(60)])
+}
+
+const LARGE = 'large'
+
+async function addBackup(storage: Storage, backupId: string, topic: string, segmented: Buffer[][]): Promise<void> {
   let partition = emptyPartition(0, 0n)
   const segments: Segment[] = []
-  for (const some of [batches.slice(0, 60), batches.slice(60)]) {
-    const key = segmentKey({ backupId: HOLES, topic: 'holes', partition: 0 }, partition.end_offset, 'run1', true)
+  for (const some of segmented) {
+    const key = segmentKey({ backupId, topic, partition: 0 }, partition.end_offset, 'run1', true)
     const segment = await storeSegment(storage, key, some, true)
     segments.push(segment)
     partition = withSegment(partition, segment, 0, [])
   }
-  const manifest = draftManifest([topicOf('holes', [partition])], { backup_id: HOLES })
-  const freshSegments = new Map([[freshKey({ id: 'id-holes' }, 0), segments]])
+  const manifest = draftManifest([topicOf(topic, [partition])], { backup_id: backupId })
+  const freshSegments = new Map([[freshKey({ id: `id-${topic}` }, 0), segments]])
   await commitGeneration(storage, { manifest, freshSegments, attempt: 1 }, never)
 }

@@ -48,13 +48,17 @@ ${showMore(backup, found, { query, result }, request.query, single)}`
   return showPage({ title: 'Records', body, backup, tab: 'Overview', trail })
 }
 
-function showOutcome(query: RecordQuery, { records, searched, bytes, isStopped, next, damage }: FoundRecords): Html {
+function showOutcome(
+  query: RecordQuery,
+  { records, searched, bytes, isStopped, next, tooLarge, damage }: FoundRecords,
+): Html {
   const isSearch = hasConditions(query)
   const order = query.before === undefined ? 'oldest first' : 'newest first'
   const what = isSearch
     ? `Found ${plural(records.length, 'record')}, ${formatCount(searched)} searched, ${formatBytes(bytes)} read`
     : `${plural(records.length, 'record')}, ${order}`
   return html`<p role="status">${what}.${isStopped && html` <strong>The search stopped at the limit of one request${next ? '; continue it below' : ''}.</strong>`}</p>
+${tooLarge > 0 && html`<p class="notice warn">${plural(tooLarge, 'record')} too large to be decoded here may match, too; kafka-backup search decodes them.</p>`}
 ${damage !== undefined && html`<p class="notice bad">Schemas cannot be read: ${damage}</p>`}`
 }
 
