@@ -1,6 +1,6 @@
 import protobuf from 'protobufjs'
 import { commonProto, knownProto } from './known-protos.ts'
-import { publicImportsOf, withoutCustomOptions } from './proto-text.ts'
+import { leanProto, publicImportsOf } from './proto-text.ts'
 
 /** A file of a registry, under the name that others import it by. */
 export interface ProtoFile {
@@ -52,14 +52,29 @@ export function parseProtos(text: string, given: readonly ProtoFile[]): ParsedPr
 
 function parseProto({ name, text }: ProtoFile): ParsedProto {
   const root = new FileRoot()
-  const plain = withoutCustomOptions(text)
-  const { package: packageName, imports = [], weakImports = [] } = protobuf.parse(plain, root, options)
+  const lean = leanProto(text)
+  const { package: packageName, imports = [], weakImports = [] } = parseQuickly(lean, root)
   return {
     name,
     root,
     place: packageName ? root.define(packageName) : root,
     imports: [...imports, ...weakImports],
-    publicImports: publicImportsOf(plain),
+    publicImports: publicImportsOf(lean),
+  }
+}
+
+/**
+ * To find a number that a message has twice, the library lists all fields of the message again for each that it adds. Meanwhile messages
+ * have no numbers that it could find: `linkProtos` compares them once.
+ */
+function parseQuickly(text: string, root: protobuf.Root): protobuf.IParserResult {
+  const none = {}
+  const noNumbers = { configurable: true, get: () => none, set: () => {} }
+  Object.defineProperty(protobuf.Type.prototype, '_fieldsById', noNumbers)
+  try {
+    return protobuf.parse(text, root, options)
+  } finally {
+    Reflect.deleteProperty(protobuf.Type.prototype, '_fieldsById')
   }
 }
 

@@ -2,6 +2,9 @@ import protobuf from 'protobufjs'
 import type { ParsedProto } from './proto-files.ts'
 import { ProtoNames } from './proto-names.ts'
 
+/** With the names of packages and messages around it. An extension has them in its own name, so a schema could take all memory. */
+const MAX_NAME = 1_000
+
 /**
  * Gives each field the type that its name means, and each message its extensions. The library could do it, but does not keep to the
  * scopes of Protobuf, and generates code from the schema. Throws an Error if a name means nothing.
@@ -17,10 +20,12 @@ export function linkProtos(files: readonly ParsedProto[]): void {
   for (const { root } of files) visit(root, checkNumbers)
 }
 
-function visit(from: protobuf.NamespaceBase, act: (object: protobuf.ReflectionObject) => void): void {
+function visit(from: protobuf.NamespaceBase, act: (object: protobuf.ReflectionObject) => void, length = 0): void {
   for (const object of from.nestedArray) {
+    const nameLength = length + object.name.length + 1
+    if (nameLength > MAX_NAME) throw new Error(`it has a name of more than ${MAX_NAME} characters`)
     act(object)
-    if (object instanceof protobuf.Namespace) visit(object, act)
+    if (object instanceof protobuf.Namespace) visit(object, act, nameLength)
   }
 }
 

@@ -1,37 +1,63 @@
-/** Strings, comments, and what begins, ends or separates options. What is not closed lasts to the end, so that it is read once. */
+/**
+ * Strings, comments, statements that say nothing about bytes, and what begins, ends or separates others. What is not closed lasts to
+ * the end, so that it is read once. An enum needs `allow_alias` to be parsed.
+ */
 const token =
-  /"(?:[^"\\]|\\[\s\S]?)*(?:"|$)|'(?:[^'\\]|\\[\s\S]?)*(?:'|$)|\/\/[^\n]*|\/\*(?:[\s\S]*?\*\/|[\s\S]*$)|\boption\s*\(|[[\]{};]/g
+  /"(?:[^"\\]|\\[\s\S]?)*(?:"|$)|'(?:[^'\\]|\\[\s\S]?)*(?:'|$)|\/\/[^\n]*|\/\*(?:[\s\S]*?\*\/|[\s\S]*$)|\b(?:option(?!\s+allow_alias\s*=\s*true\s*;)|reserved|extensions)(?![\w.])|[[\]{};]/g
+
+/** As the parser accepts it: it would search the other text for the end of another one. */
+const closedString = /^(["'])(?:[^\\]|\\.)*\1$/
 
 /**
- * Without custom options, which say nothing about bytes: the parser does not know all forms of their values, such as the lists that
- * Confluent's converters write. `[...]` is an option in every place; of statements those with a name in parentheses are.
+ * The text without comments, options and ranges of numbers, on the same lines. They say nothing about bytes, the parser does not know
+ * all forms of options, such as the lists that Confluent's converters write, and it compares each with all others. Throws an Error
+ * if one of them does not end.
  */
-export function withoutCustomOptions(text: string): string {
-  if (!/\(\s*[\w.]+\s*\)/.test(text)) return text
+export function leanProto(text: string): string {
   let kept = ''
   let from = 0
-  let depth = 0
-  let end = ''
-  for (const { 0: found, index } of text.matchAll(token)) {
-    const isOpening = found === '[' || found === '{'
-    if (end === '' && (found === '[' || found.startsWith('option'))) {
-      kept += text.slice(from, index)
-      end = found === '[' ? ']' : ';'
-      depth = 0
-    } else if (end !== '' && depth === 0 && found === end) {
-      from = index + 1
-      end = ''
-    } else if (end !== '' && isOpening) depth++
-    else if (end !== '' && (found === ']' || found === '}')) depth--
+  for (const [start, end] of needlessParts(text)) {
+    kept += text.slice(from, start) + text.slice(start, end).replace(/[^\n]+/g, ' ')
+    from = end
   }
-  return end === '' ? kept + text.slice(from) : text
+  return kept + text.slice(from)
+}
+
+/** `[...]` is an option in every place. A word may also be the name of a field or type, unless it begins a statement. */
+function* needlessParts(text: string): Generator<[start: number, end: number]> {
+  let isStatement = true
+  let last = 0
+  let start = 0
+  let closing = ''
+  let depth = 0
+  for (const { 0: found, index } of text.matchAll(token)) {
+    isStatement &&= text.slice(last, index).trim() === ''
+    last = index + found.length
+    if (found.startsWith('/')) {
+      if (closing === '') yield [index, last]
+      continue
+    }
+    if (/^["']/.test(found) && !closedString.test(found)) throw new Error('there is a string that does not end')
+    if (closing === '') {
+      const isWord = /^\w/.test(found)
+      if (found === '[' || (isWord && isStatement)) [start, closing, depth] = [index, isWord ? ';' : ']', 0]
+      isStatement = '{};'.includes(found)
+    } else if (depth === 0 && found === closing) {
+      yield [start, last]
+      isStatement = closing === ';'
+      closing = ''
+    } else if ('[{'.includes(found)) depth++
+    else if (']}'.includes(found)) depth--
+    if (depth < 0) break
+  }
+  if (closing !== '') throw new Error('there is an option that does not end')
 }
 
 const publicImport =
-  /"(?:[^"\\]|\\[\s\S]?)*(?:"|$)|'(?:[^'\\]|\\[\s\S]?)*(?:'|$)|\/\/[^\n]*|\/\*(?:[\s\S]*?\*\/|[\s\S]*$)|\bimport\s+public\s*(?:"([^"]*)"|'([^']*)')/g
+  /"(?:[^"\\]|\\[\s\S]?)*(?:"|$)|'(?:[^'\\]|\\[\s\S]?)*(?:'|$)|\bimport\s+public\s*(?:"([^"]*)"|'([^']*)')/g
 
-/** Names of the files that `import public` names: the parser does not distinguish them from others. */
-export function publicImportsOf(text: string): Set<string> {
-  const names = [...text.matchAll(publicImport)].map(([, double, single]) => double ?? single)
+/** Names of the files that `import public` names, in a text without comments: the parser does not distinguish them from others. */
+export function publicImportsOf(lean: string): Set<string> {
+  const names = [...lean.matchAll(publicImport)].map(([, double, single]) => double ?? single)
   return new Set(names.filter(name => name !== undefined))
 }
