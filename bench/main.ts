@@ -119,14 +119,13 @@ async function benchFarStore(parts: Parameters<typeof measureFarStore>[0]): Prom
   return measureFarStore(parts, topics, say)
 }
 
-/** The next ID of a target is one higher than those that it has: 101 is the letter e, and 1,301 has bytes that are in no text. */
-const idChanges = [
-  { topic: 'zstd', others: 100, ids: 'other schema IDs', limit: 1.5 },
-  { topic: 'zstd', others: 1300, ids: 'schema IDs of bytes that its batches lack' },
-  { topic: 'plain', others: 100, ids: 'other schema IDs', limit: 1.3 },
-]
-
 async function benchSchemas(restores: Restores): Promise<Row[]> {
+  // The next ID of a target is one higher than those that it has: 101 is the letter e, and 1,301 has bytes that are in no text.
+  const idChanges = [
+    { topic: 'zstd', others: 100, ids: 'other schema IDs', limit: 1.5 },
+    { topic: 'zstd', others: 1300, ids: 'schema IDs of bytes that its batches lack' },
+    { topic: 'plain', others: 100, ids: 'other schema IDs', limit: 1.3 },
+  ]
   const rows: Row[] = []
   for (const { topic, others, ...change } of idChanges) {
     say(`restore of the ${topic} topic with ${change.ids}`)
