@@ -41,6 +41,7 @@ export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: Pat
     const attributes = (header.attributes & ~0x07) | codecNames.indexOf(wanted)
     const edited = staysZstd ? editor.edit(whole.subarray(HEADER_BYTES), beginning.editOf(body, end), body) : undefined
     const patched = edited ? withBody(whole, attributes, edited) : replaceBody(whole, attributes, wanted, body)
+    if (edited) freeMemory(edited)
     return { bytes: patched, header: { ...header, attributes, position: 0, sizeBytes: patched.length } }
   } finally {
     if (!kept) release(own, body)

@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { type Codec, readHeader } from '../batch/header.ts'
 import { type ErrorCode, type ErrorDetails, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import { freeMemory } from '../lib/recycled-memory.ts'
 import { createIdMap, type GuidPair, type IdMap, type IdPair } from '../registry/ids/id-map.ts'
 import { indexSchemas, type KnownSchemas, type KnownVersion } from '../registry/ids/known-schemas.ts'
 import type { IdCounts } from './id-counts.ts'
@@ -108,10 +109,14 @@ function patchAll({ memory, ends, codec, rewrite, name }: Omit<PatchTask, 'task'
     else if (batch.bytes === whole) results.push({ counts, place: { start, end } })
     else {
       const { bytes } = batch
-      const hasRoom = free + bytes.length <= memory.byteLength
-      if (hasRoom) bytes.copy(new Uint8Array(memory), free)
-      results.push({ counts, ...(hasRoom ? { place: { start: free, end: free + bytes.length } } : { bytes }) })
-      if (hasRoom) free += bytes.length
+      const placed = free + bytes.length
+      if (placed > memory.byteLength) results.push({ counts, bytes })
+      else {
+        bytes.copy(new Uint8Array(memory), free)
+        results.push({ counts, place: { start: free, end: placed } })
+        freeMemory(bytes)
+        free = placed
+      }
     }
     start = end
   }
