@@ -4,7 +4,7 @@ import { encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
 import { fakeTopic } from '../fakes/fake-cluster.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
-import { withFakeTarget } from './fake-target.ts'
+import { type FakeTarget, withFakeTarget } from './fake-target.ts'
 
 const DAY_MS = 86_400_000n
 const now = BigInt(new JumpingClock().now())
@@ -12,6 +12,16 @@ const aged = (days: bigint) => [encodeRun(0n, 4, { baseTimestamp: now - days * D
 const configs = { 'retention.ms': `${7n * DAY_MS}` }
 const fail = { retention: 'fail' } as const
 const LATER = /its oldest record is 30 days old; its retention of 604800000 ms will delete the older ones soon/
+
+/** A run that ends then; it fills one partition at a time. */
+async function completeFirstPartition(target: FakeTarget) {
+  const job = { ...fail, memoryBudgetBytes: 1 }
+  let produced = 0
+  target.before = ({ key }) => (key === API.produce && ++produced > 1 ? 'hang-up' : undefined)
+  await assert.rejects(target.restore(job))
+  target.before = () => undefined
+  return job
+}
 
 describe('a topic of which one partition is older than its retention', () => {
   const orders = () => [fakeTopic('orders', [aged(1n), aged(30n)], { configs })]
@@ -25,12 +35,7 @@ describe('a topic of which one partition is older than its retention', () => {
 
   test('is completed by a run that finds the others filled', () =>
     withFakeTarget(orders(), async target => {
-      // One partition at a time, so that the first one is complete when the run ends.
-      const job = { ...fail, memoryBudgetBytes: 1 }
-      let produced = 0
-      target.before = ({ key }) => (key === API.produce && ++produced > 1 ? 'hang-up' : undefined)
-      await assert.rejects(target.restore(job))
-      target.before = () => undefined
+      const job = await completeFirstPartition(target)
       const { isDone, warnings } = await target.restore(job)
       assert.equal(isDone, true)
       assert.match(warnings.join(), LATER)
@@ -56,11 +61,7 @@ describe('a topic that becomes older than its retention while it is restored', (
 
   test('is refused by a run that continues with its last partition', () =>
     withFakeTarget(orders(), async target => {
-      const job = { ...fail, memoryBudgetBytes: 1 }
-      let produced = 0
-      target.before = ({ key }) => (key === API.produce && ++produced > 1 ? 'hang-up' : undefined)
-      await assert.rejects(target.restore(job))
-      target.before = () => undefined
+      const job = await completeFirstPartition(target)
       target.fake.clock.pass(Number(3n * DAY_MS))
       await assert.rejects(target.restore(job), DELETED)
       assert.equal((await target.restore({ ...job, ...hold })).isDone, true)
