@@ -25,7 +25,7 @@ export interface ExportReport {
   tombstones: number | null
   keys_not_decoded: number | null
   values_not_decoded: number | null
-  /** Values that name a schema that does not decode them: conditions were compared with their bytes. */
+  /** Keys and values that name a schema that does not decode them: conditions were compared with their bytes. */
   searched_as_stored: number
   stopped_at_limit: boolean
   /** Why keys and values were not decoded; at most 20 reasons. */
@@ -60,7 +60,7 @@ export function describeExport(
     ...facts,
     ...{ records, searched: totalsOf(searched).searched },
     ...known(exported, { tombstones, keys_not_decoded: keysNotDecoded, values_not_decoded: valuesNotDecoded }),
-    searched_as_stored: searched.notDecoded,
+    searched_as_stored: searched.keysNotDecoded + searched.notDecoded,
     stopped_at_limit: searched.isCut,
     reasons: [...exported.reasons].map(([reason, count]) => ({ reason, count })),
     warnings: [...avoidedWarnings(manifest), ...missingParts(manifest, names), ...warnOfLeftOver(left)],

@@ -95,7 +95,11 @@ function formatSummary(report: ExportReport): string {
       ? [`${plural(keys, 'key')} and ${plural(values, 'value')} not decoded, and exported as stored: ${first?.reason}`]
       : []),
     ...(first && keys + values === 0 ? [`of ${plural(first.count, 'record')}, ${first.reason}`] : []),
-    ...(stored > 0 ? [`conditions were compared with the stored bytes of ${plural(stored, 'value')}`] : []),
+    ...(stored > 0 ? [`conditions were compared with the stored bytes of ${formatStored(stored)}`] : []),
     ...(report.stopped_at_limit ? ['it stopped at --limit'] : []),
   ].join('; ')
+}
+
+function formatStored(count: number): string {
+  return count === 1 ? '1 key or value' : `${formatCount(count)} keys and values`
 }
