@@ -113,8 +113,9 @@ export async function readExtent(
     })
   const extent = (await extentsOf(own)).reduce(joinExtents, startExtent(plan, topic, own.length))
   if (others.length === 0) return extent
-  const { newest } = (await extentsOf(others)).reduce(joinExtents, extent)
-  return { ...extent, newestOfAll: newest }
+  const { oldest, newest } = (await extentsOf(others)).reduce(joinExtents, extent)
+  // A filter may have selected the oldest ones only.
+  return { ...extent, ...(extent.isFiltered && { oldest }), newestOfAll: newest }
 }
 
 /** Indexes are read while the store is listed. Both have ended when this ends. */

@@ -141,7 +141,7 @@ async function* patchGroups(
   options: OutgoingOptions,
   patching: Patching,
 ): AsyncGenerator<OutgoingBlock> {
-  const chunks = readChunks(pieces, piece => planGroups(piece, options))
+  const chunks = readChunks(pieces, piece => planGroups(piece, options), options.codec)
   for await (const { groups, failure, release } of patchChunks(chunks, options, patching)) {
     yield convertChunk(groups, failure, options)
     if (options.givesBack) release()

@@ -42,12 +42,15 @@ const CHUNK_BYTES = 256 << 10
 export async function* readChunks(
   pieces: AsyncIterable<Piece>,
   groupsOf: (piece: Piece) => Iterable<Group>,
+  codec: Codec | undefined,
 ): AsyncGenerator<Chunk> {
+  // What is unpacked may be many times larger, and waits in memory.
+  const chunkBytes = codec === 'none' ? 1 : CHUNK_BYTES
   for await (const piece of pieces) {
     let groups: Group[] = []
     let bytes = 0
     for (const group of groupsOf(piece)) {
-      if (bytes >= CHUNK_BYTES) {
+      if (bytes >= chunkBytes) {
         yield { groups }
         groups = []
         bytes = 0

@@ -48,6 +48,10 @@ export class PatchThread {
     this.#worker.on('exit', () => this.#fail(undefined))
   }
 
+  get hasEnded(): boolean {
+    return this.#failure !== undefined
+  }
+
   /** How many tasks wait for it. */
   get load(): number {
     return this.#waiting.size

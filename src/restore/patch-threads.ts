@@ -48,11 +48,14 @@ function patchHere(sources: readonly SourceBatch[], ids: IdRewriter, codec: Code
     for (const source of sources) batches.push(patchIds(source, ids, codec))
     return { batches, release }
   } catch (failure) {
+    // Of the batch that failed.
+    ids.takeCounts()
     return { batches, failure, release }
   }
 }
 
 function leastBusy(): PatchThread {
+  threads = threads.filter(({ hasEnded }) => !hasEnded)
   const [first] = threads.toSorted((a, b) => a.load - b.load)
   if (first && (first.load === 0 || threads.length >= MAX_THREADS)) return first
   const thread = new PatchThread()

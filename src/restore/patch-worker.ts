@@ -123,5 +123,6 @@ function patchAll({ memory, ends, codec, rewrite, name }: Omit<PatchTask, 'task'
 }
 
 function send(answer: PatchAnswer): void {
-  parentPort?.postMessage(answer)
+  const separate = answer.results.flatMap(({ bytes }) => (bytes ? [bytes.buffer as ArrayBuffer] : []))
+  parentPort?.postMessage(answer, separate)
 }

@@ -114,7 +114,8 @@ async function judgeExactly(
 ): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const topic of topics) {
-    const extent = extents.get(topic.name) ?? nothingRestored
+    // One that nothing is left to read of may have been filled by earlier runs.
+    const extent = extents.get(topic.name) ?? { ...nothingRestored, isPart: true }
     const found = judge(topic, extent)
     const isSure = extentsLike(extent, nowMs).every(other => isDeepStrictEqual(found, judge(topic, other)))
     findings.push(...(isSure && !isLate(topic) ? found : judge(topic, await readExtent(topic, signal))))
@@ -126,11 +127,12 @@ type JudgeTopic = (topic: PlannedTopic, extent: RestoredExtent) => Finding[]
 
 /** What it may be, too, as far as is known without reading more. */
 function extentsLike(extent: RestoredExtent, nowMs: number): RestoredExtent[] {
-  const { newestLeast, isPart } = extent
+  const { newest, newestLeast, isPart } = extent
   return [
     ...(newestLeast === undefined ? [] : [{ ...extent, newest: newestLeast }]),
-    // Other partitions may have newer records.
+    // Other partitions may have newer records, or the only ones.
     ...(isPart ? [{ ...extent, newestOfAll: BigInt(nowMs) }] : []),
+    ...(isPart && newest === null ? [{ ...extent, newestOfAll: 0n }] : []),
   ]
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { RestoreOptions } from '../../src/restore/restore-options.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
 import { fakeTopic } from '../fakes/fake-cluster.ts'
@@ -14,8 +15,8 @@ const fail = { retention: 'fail' } as const
 const LATER = /its oldest record is 30 days old; its retention of 604800000 ms will delete the older ones soon/
 
 /** A run that ends then; it fills one partition at a time. */
-async function completeFirstPartition(target: FakeTarget) {
-  const job = { ...fail, memoryBudgetBytes: 1 }
+async function completeFirstPartition(target: FakeTarget, changes: Partial<RestoreOptions> = {}) {
+  const job = { ...fail, memoryBudgetBytes: 1, ...changes }
   let produced = 0
   target.before = ({ key }) => (key === API.produce && ++produced > 1 ? 'hang-up' : undefined)
   await assert.rejects(target.restore(job))
@@ -66,6 +67,30 @@ describe('a topic that becomes older than its retention while it is restored', (
       await assert.rejects(target.restore(job), DELETED)
       assert.equal((await target.restore({ ...job, ...hold })).isDone, true)
     }))
+
+  test('is refused by a run that continues when only another topic is left to write', () =>
+    withFakeTarget(
+      [fakeTopic('audit', [aged(6n)], { configs }), fakeTopic('zoo', [aged(0n)], { configs })],
+      async target => {
+        const job = await completeFirstPartition(target)
+        target.fake.clock.pass(Number(3n * DAY_MS))
+        const message = /audit: its newest record is 9 days old; .* would delete all of it at once/
+        await assert.rejects(target.restore(job), { code: 'RESTORE_REFUSED', message })
+        assert.equal((await target.restore({ ...job, ...hold })).isDone, true)
+      },
+    ))
+
+  test('is refused by a run that continues when what is left has no record of the window', () =>
+    withFakeTarget(
+      [fakeTopic('orders', [aged(6n), aged(1n)], { configs }), fakeTopic('zoo', [aged(6n)])],
+      async target => {
+        const timeWindow = { end: now - 5n * DAY_MS }
+        const job = { ...(await completeFirstPartition(target, { timeWindow })), timeWindow }
+        target.fake.clock.pass(Number(3n * DAY_MS))
+        const message = /orders: its newest record is 9 days old; .* would delete all of it at once/
+        await assert.rejects(target.restore(job), { code: 'RESTORE_REFUSED', message })
+      },
+    ))
 
   test('does not get its retention when its shards are done and only finished later', () =>
     withFakeTarget(orders(), async target => {

@@ -225,7 +225,9 @@ describe('what goes out with other ids', () => {
     const texts = range(0, 200).map(() => range(0, 40).map(word).join(' '))
     const records = texts.map(text => ({ value: framed(5, text) }))
     const plain = Buffer.concat(records.map((record, i) => encodeRecord(record, i)))
-    const body = zstdCompressSync(plain, { params: { [constants.ZSTD_c_compressionLevel]: 19 } })
+    // A frame with a checksum is not edited.
+    const params = { [constants.ZSTD_c_compressionLevel]: 19, [constants.ZSTD_c_checksumFlag]: 1 }
+    const body = zstdCompressSync(plain, { params })
     const batch = encodeBatch({ codec: 'zstd', records, body })
     const found = await read([batch], { maxBytes: batch.length, batchBytes: batch.length })
     assert.deepEqual(
