@@ -17,7 +17,7 @@ import {
 } from './read-records.ts'
 import { SchemaDecoder } from './schema-decoder.ts'
 import { selectPartitions, type TopicChoice } from './select-partitions.ts'
-import { type Showing, type ShownPart, showBytes, showHeaders, showPart } from './show-record.ts'
+import { type Showing, type ShownHeader, type ShownPart, showBytes, showHeaders, showPart } from './show-record.ts'
 import { openSiftAhead } from './sift-ahead.ts'
 import { StoredSchemas } from './stored-schemas.ts'
 
@@ -77,7 +77,7 @@ export async function* catRecords(
   const matcher = new RecordMatcher(query, keyAs, decoder)
   const show = (record: FoundRecord): ShownRecord => {
     const [key, value] = [showShort(record, 'key', keyAs, decoder), showShort(record, 'value', valueAs, decoder)]
-    return { record, key, value, headers: showsHeaders ? showHeaders(record, decoder) : [] }
+    return { record, key, value, headers: showsHeaders ? showShortHeaders(record, decoder) : [] }
   }
   const decoded = parts.filter(part => (part === 'key' ? keyAs : valueAs) === 'auto')
   const partitions = selectPartitions(manifest, query)
@@ -113,8 +113,8 @@ export async function* catRecords(
   }
 }
 
-/** A key and a value of so many characters are one string in a line of JSON. */
-const MAX_SHOWN_CHARS = 255 << 20
+/** A key, a value and all headers of so many characters each are one string in a line of JSON. */
+const MAX_SHOWN_CHARS = 160 << 20
 
 /** As it is stored where the text of a decoded key or value is longer: a few bytes may have a text that no string can hold. */
 function showShort(record: FoundRecord, part: Part, showing: Showing, decoder: SchemaDecoder): ShownPart {
@@ -122,8 +122,23 @@ function showShort(record: FoundRecord, part: Part, showing: Showing, decoder: S
   const bytes = record[part]
   const mayBeLong = shown.encoding === 'json' && shown.schema?.type !== 'JSON'
   if (bytes === null || !mayBeLong || !isLongJson(shown.value, MAX_SHOWN_CHARS)) return shown
-  return { ...showBytes(bytes), reason: `it is longer than ${MAX_SHOWN_CHARS >> 20} MiB as text` }
+  return { ...showBytes(bytes), reason: tooLong }
 }
+
+/** Likewise, all of them together. */
+function showShortHeaders(record: FoundRecord, decoder: SchemaDecoder): ShownHeader[] {
+  const shown = showHeaders(record, decoder)
+  const values = shown.flatMap(({ part }) => (part.encoding === 'json' ? [part.value] : []))
+  if (values.length === 0 || !isLongJson(values, MAX_SHOWN_CHARS)) return shown
+  return shown.map((header, i) => {
+    const bytes = record.headers[i]?.[1]
+    return header.part.encoding === 'json' && bytes
+      ? { name: header.name, part: { ...showBytes(bytes), reason: tooLong } }
+      : header
+  })
+}
+
+const tooLong = `it is longer than ${MAX_SHOWN_CHARS >> 20} MiB as text`
 
 function watchOf(
   matcher: RecordMatcher,

@@ -1,9 +1,9 @@
 /**
  * Strings, comments, statements that say nothing about bytes, and what begins, ends or separates others. What is not closed lasts to
- * the end, so that it is read once. An enum needs `allow_alias` to be parsed.
+ * the end, so that it is read once. Values of enums and fields may be named like a statement, or have a type that is: then a `=` follows.
  */
 const token =
-  /"(?:[^"\\]|\\[\s\S]?)*(?:"|$)|'(?:[^'\\]|\\[\s\S]?)*(?:'|$)|\/\/[^\n]*|\/\*(?:[\s\S]*?\*\/|[\s\S]*$)|\b(?:option(?!\s+allow_alias\s*=\s*true\s*;)|reserved|extensions)(?![\w.])|[[\]{};]/g
+  /"(?:[^"\\]|\\[\s\S]?)*(?:"|$)|'(?:[^'\\]|\\[\s\S]?)*(?:'|$)|\/\/[^\n]*|\/\*(?:[\s\S]*?\*\/|[\s\S]*$)|\b(?:option|(?:reserved|extensions)(?!\s*=|\s+\w+\s*=))(?![\w.])|[[\]{};]/g
 
 /** As the parser accepts it: it would search the other text for the end of another one. */
 const closedString = /^(["'])(?:[^\\]|\\.)*\1$/
@@ -43,7 +43,7 @@ function* needlessParts(text: string): Generator<[start: number, end: number]> {
       if (found === '[' || (isWord && isStatement)) [start, closing, depth] = [index, isWord ? ';' : ']', 0]
       isStatement = '{};'.includes(found)
     } else if (depth === 0 && found === closing) {
-      yield [start, last]
+      if (closing === ']' || !allowsAlias(text.slice(start, last))) yield [start, last]
       isStatement = closing === ';'
       closing = ''
     } else if ('[{'.includes(found)) depth++
@@ -51,6 +51,12 @@ function* needlessParts(text: string): Generator<[start: number, end: number]> {
     if (depth < 0) break
   }
   if (closing !== '') throw new Error('there is an option that does not end')
+}
+
+/** An enum needs the option to be parsed. */
+function allowsAlias(statement: string): boolean {
+  const lean = statement.replace(/\/\/[^\n]*|\/\*[\s\S]*?\*\//g, ' ')
+  return /^option\s+allow_alias\s*=\s*true\s*;$/.test(lean)
 }
 
 const publicImport =

@@ -43,8 +43,22 @@ test('a value that is longer as text than a string can be is shown as it is stor
   const [shown] = await cat({ limit: 1 })
   assert.ok(shown)
   assert.deepEqual([shown.value.encoding, shown.value.schema], ['text', undefined])
-  assert.equal(shown.value.reason, 'it is longer than 255 MiB as text')
+  assert.equal(shown.value.reason, 'it is longer than 160 MiB as text')
   assert.ok(formatJson(recordDocument(shown.record, shown)).length < 1000)
+})
+
+test('headers that are longer together than a string can be are shown as they are stored', async t => {
+  const schema = { id: 9, subject: 's', version: 1, type: 'AVRO' as const }
+  const encoded = { payload: Buffer.alloc(0), writer: { text: '', references: [] } }
+  const value = Array(200).fill({ ['n'.repeat(1 << 20)]: null })
+  t.mock.method(SchemaDecoder.prototype, 'decodeHeader', (_: string, bytes: Buffer | null) =>
+    bytes === null ? { kind: 'null' } : { kind: 'decoded', schema, value, encoded },
+  )
+  const [shown] = await cat({ headers: [{ name: 'h' }], limit: 1 })
+  assert.ok(shown)
+  const reasons = shown.headers.map(({ part }) => part.reason)
+  assert.ok(reasons.includes('it is longer than 160 MiB as text'), String(reasons))
+  assert.ok(formatJson(recordDocument(shown.record, shown)).length < 1 << 20)
 })
 
 describe('records of a backup are selected', () => {

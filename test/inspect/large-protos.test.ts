@@ -71,6 +71,27 @@ describe('a schema without what its messages do not need', () => {
     assert.deepEqual(decode(text, '0a0178120179' + '1a020801' + '2200'), is)
   })
 
+  test('keeps values of enums, and fields of types, that are named like statements', () => {
+    const kinds = 'message M { Kind kind = 1; } enum Kind { fields = 0; extensions = 1; }'
+    assert.deepEqual(decode(kinds, '0801'), { kind: 'extensions' })
+    for (const type of ['reserved', 'extensions']) {
+      const text = `message M { oneof o { ${type} r = 1; } } message ${type} { string x = 1; }`
+      assert.deepEqual(decode(text, '0a030a0141'), { r: { x: 'A' } })
+    }
+  })
+
+  test('keeps the option of an enum that has two names for a number, with any comments in it', () => {
+    for (const option of [
+      'option allow_alias=true;',
+      'option /* x */ allow_alias = true;',
+      'option // x\n allow_alias = true // y\n ;',
+    ]) {
+      const text = `message M { E e = 1; } enum E { ${option} Z = 0; A = 1; B = 1; }`
+      assert.match(JSON.stringify(decode(text, '0801')), /"e":"[AB]"/)
+    }
+    assert.throws(() => decode('message M { E e = 1; } enum E { option a = true; Z = 0; B = 0; }', '0800'), /duplicate/)
+  })
+
   test('has no comments and options, wherever they are', () => {
     const text = `// option
       option /* ; */ java_package = "a;b" /* "; */; /* [ */ message M { /**/option (a) = 1; /*/ } */ int32/**/a = 1 // [
