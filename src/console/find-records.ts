@@ -42,8 +42,12 @@ export interface FoundRecords {
   bytes: number
   /** Records with a key or value beyond what a search of the console decodes. They were compared as they are stored, and not by their fields. */
   tooLarge: number
+  /** Keys or values that name a schema could not be decoded with one, and were compared as they are stored. */
+  hasUndecoded: boolean
   damage?: string | undefined
 }
+
+const nothingFound = { isStopped: false, searched: 0, bytes: 0, tooLarge: 0, hasUndecoded: false }
 
 /** What one request may read. */
 interface ReadBudget {
@@ -85,7 +89,7 @@ class Scan {
   readonly #matcher: RecordMatcher
   readonly #budget: ReadBudget
   readonly #deadline: number
-  readonly #result: FoundRecords = { records: [], isStopped: false, searched: 0, bytes: 0, tooLarge: 0 }
+  readonly #result: FoundRecords = { ...nothingFound, records: [] }
   /** Where reading would continue, and where it began. */
   #reached = { partition: 0, offset: 0n }
   #begin: { partition: number; offset: bigint } | undefined
@@ -120,6 +124,7 @@ class Scan {
       result.next = { ...this.#reached }
     }
     result.tooLarge = this.#tooLarge.size
+    result.hasUndecoded = this.#matcher.notDecoded + this.#matcher.keysNotDecoded > 0
     result.damage = this.#decoder.damage
     return result
   }
@@ -273,27 +278,4 @@ class Scan {
     const { partition, offset } = this.#begin ?? {}
     return partition !== this.#reached.partition || offset !== this.#reached.offset
   }
-}
-
-/** One record with its bytes; undefined where the backup has none at the offset. */
-export async function readOneRecord(
-  { location: { storage }, manifest }: OpenedBackup,
-  found: FoundTopic,
-  { partition, offset }: { partition: ManifestPartition; offset: bigint },
-  signal: AbortSignal,
-): Promise<{ record: FoundRecord; view: RecordView } | undefined> {
-  const extent: Extent = { offsets: { start: offset, end: offset + 1n }, times: {}, withAborted: true }
-  const watch: BatchWatch = {
-    mayMatch: () => true,
-    judge: () => true,
-    ahead: undefined,
-    onSearched: () => undefined,
-    onRead: () => undefined,
-  }
-  const source = await openPartition(storage, found.topic, partition, extent, watch, signal)
-  const decoder = new SchemaDecoder(new StoredSchemas(storage, manifest))
-  for await (const record of readForward(storage, source, extent, signal)) {
-    return { record, view: await viewRecord(record, decoder, recordLimits, signal) }
-  }
-  return undefined
 }

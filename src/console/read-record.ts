@@ -2,10 +2,10 @@ import { KafkaBackupError, usageError } from '../errors.ts'
 import { formatBytes } from '../lib/units.ts'
 import { type Answer, downloadAnswer } from './answer.ts'
 import type { OpenedBackup } from './archive-reader.ts'
-import { readOneRecord } from './find-records.ts'
 import { type FoundTopic, findPartition, findTopic } from './find-topic.ts'
 import type { RecordPlace } from './links.ts'
 import type { PageRequest } from './page-request.ts'
+import { readOneRecord } from './read-one-record.ts'
 import type { RecordView } from './record-view.ts'
 
 /** Bytes of a key or value that can be kept as a file. */

@@ -116,6 +116,8 @@ describe('the page of records', () => {
     await addHoles(storage)
     const value = Buffer.from(`{"a":1,"b":"${'x'.repeat(4 << 20)}"}`)
     await addBackup(storage, LARGE, 'large', [[batchOf(0n, [{ value }])]])
+    const unknown = Buffer.from('\0\0\0\0\u0007payload')
+    await addBackup(storage, UNKNOWN, 'unknown', [[batchOf(0n, [{ key: unknown, value: unknown }])]])
   })
   /** Every request has used up its time at once. */
   const late: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + 20_000 * calls++ }
@@ -145,8 +147,20 @@ describe('the page of records', () => {
 
   test('says how many records were too large to be decoded for a search', async () => {
     const text = await page(LARGE, 'large', 'where=a%3D1', systemClock)
-    assert.match(text, /1 record too large to be decoded here may match, too; kafka-backup search decodes them\./)
+    assert.match(
+      text,
+      /1 record too large to be decoded or searched here may match, too; kafka-backup search has higher limits\./,
+    )
     assert.doesNotMatch(await page(LARGE, 'large', 'text=b', systemClock), /too large/)
+  })
+
+  test('says that keys or values without a schema were compared as they are stored', async () => {
+    const notice = /Some keys or values name a schema that does not decode them, and were compared as they are stored\./
+    for (const query of ['where=a%3D1', 'key=42', 'text=none']) {
+      assert.match(await page(UNKNOWN, 'unknown', query, systemClock), notice, query)
+    }
+    assert.doesNotMatch(await page(UNKNOWN, 'unknown', '', systemClock), notice)
+    assert.doesNotMatch(await page(LARGE, 'large', 'text=b', systemClock), notice)
   })
 
   test('continues a search over all partitions with the offset that every one begins at', async () => {
@@ -165,6 +179,7 @@ function addHoles(storage: Storage): Promise<void> {
 }
 
 const LARGE = 'large'
+const UNKNOWN = 'unknown'
 
 async function addBackup(storage: Storage, backupId: string, topic: string, segmented: Buffer[][]): Promise<void> {
   let partition = emptyPartition(0, 0n)

@@ -50,7 +50,7 @@ ${showMore(backup, found, { query, result }, request.query, single)}`
 
 function showOutcome(
   query: RecordQuery,
-  { records, searched, bytes, isStopped, next, tooLarge, damage }: FoundRecords,
+  { records, searched, bytes, isStopped, next, tooLarge, hasUndecoded, damage }: FoundRecords,
 ): Html {
   const isSearch = hasConditions(query)
   const order = query.before === undefined ? 'oldest first' : 'newest first'
@@ -58,7 +58,8 @@ function showOutcome(
     ? `Found ${plural(records.length, 'record')}, ${formatCount(searched)} searched, ${formatBytes(bytes)} read`
     : `${plural(records.length, 'record')}, ${order}`
   return html`<p role="status">${what}.${isStopped && html` <strong>The search stopped at the limit of one request${next ? '; continue it below' : ''}.</strong>`}</p>
-${tooLarge > 0 && html`<p class="notice warn">${plural(tooLarge, 'record')} too large to be decoded here may match, too; kafka-backup search decodes them.</p>`}
+${tooLarge > 0 && html`<p class="notice warn">${plural(tooLarge, 'record')} too large to be decoded or searched here may match, too; kafka-backup search has higher limits.</p>`}
+${isSearch && hasUndecoded && html`<p class="notice warn">Some keys or values name a schema that does not decode them, and were compared as they are stored.</p>`}
 ${damage !== undefined && html`<p class="notice bad">Schemas cannot be read: ${damage}</p>`}`
 }
 
