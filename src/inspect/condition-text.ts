@@ -113,5 +113,7 @@ class WindowSearch {
     if (this.#window.includes(this.#text)) this.#answer = 'yes'
     else if (this.#searched > this.#maxChars) this.#answer = 'unclear'
     else this.#window = this.#text.length > 1 ? this.#window.slice(1 - this.#text.length) : ''
+    // What is kept is searched again, and counted then.
+    if (!this.#answer) this.#searched -= this.#window.length
   }
 }

@@ -46,6 +46,11 @@ describe('a text is found in decoded values', () => {
     assert.equal(findInJson({ a: 'x'.repeat(2 << 20) }, 'needle', 1 << 20), 'unclear')
   })
 
+  test('and a long needle leaves as much of the text to be searched as a short one', () => {
+    const value = { a: Array(20).fill('x'.repeat(65_000)) }
+    for (const length of [1, 60_000]) assert.equal(findInJson(value, 'y'.repeat(length), 2_000_000), 'no')
+  })
+
   test('and the length of the text is known without it', () => {
     const value = Array(1000).fill({ ['n'.repeat(1000)]: 'x\u0001' })
     const { length } = formatJson(value)
