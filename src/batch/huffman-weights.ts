@@ -5,7 +5,6 @@ const MAX_SYMBOL = 15
 const MAX_WEIGHTS = 255
 
 interface FseTable {
-  accuracy: number
   symbols: Uint8Array
   bits: Uint8Array
   bases: Uint8Array
@@ -99,5 +98,5 @@ function buildTable(accuracy: number, counts: readonly number[]): FseTable | und
     bits[state] = own
     bases[state] = (order << own) - size
   }
-  return { accuracy, symbols, bits, bases }
+  return { symbols, bits, bases }
 }

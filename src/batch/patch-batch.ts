@@ -28,7 +28,7 @@ export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: Pat
   const wanted = codec === 'keep' ? own : codec
   const kept = openBodyBriefly(bytes, header)
   const body = kept ?? openBody(bytes, header)
-  const staysZstd = kept !== undefined && own === 'zstd' && wanted === 'zstd'
+  const staysZstd = kept !== undefined && wanted === 'zstd'
   if (staysZstd) beginning.note(body)
   try {
     const end = patchRecords(body, header, patch)
