@@ -1,5 +1,4 @@
 import { writeFileSync } from 'node:fs'
-import { createInterface } from 'node:readline/promises'
 import { type Clock, systemClock } from '../lib/clock.ts'
 
 /** Everything that the CLI uses of its process, so that tests can replace it. */
@@ -53,6 +52,8 @@ export function processIo(): Io {
 
 /** Does not use raw mode, to keep Ctrl-C a signal. */
 async function askOnTerminal(question: string, signal: AbortSignal): Promise<string> {
+  // Few commands ask, and all of them would load it.
+  const { createInterface } = await import('node:readline/promises')
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
   try {
     return await lines.question(question, { signal })

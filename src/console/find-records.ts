@@ -1,13 +1,8 @@
 import type { ManifestPartition } from '../archive/manifest.ts'
 import { type Conditions, type MatchLimits, RecordMatcher } from '../inspect/conditions.ts'
-import {
-  type BatchWatch,
-  type Extent,
-  type FoundRecord,
-  openPartition,
-  readForward,
-  readNewest,
-} from '../inspect/read-records.ts'
+import type { Extent, FoundRecord } from '../inspect/found-record.ts'
+import type { BatchWatch } from '../inspect/open-piece.ts'
+import { openPartition, readForward, readNewest } from '../inspect/read-records.ts'
 import { SchemaDecoder } from '../inspect/schema-decoder.ts'
 import { StoredSchemas } from '../inspect/stored-schemas.ts'
 import type { Clock } from '../lib/clock.ts'

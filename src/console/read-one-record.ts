@@ -1,5 +1,7 @@
 import type { ManifestPartition } from '../archive/manifest.ts'
-import { type BatchWatch, type Extent, type FoundRecord, openPartition, readForward } from '../inspect/read-records.ts'
+import type { Extent, FoundRecord } from '../inspect/found-record.ts'
+import type { BatchWatch } from '../inspect/open-piece.ts'
+import { openPartition, readForward } from '../inspect/read-records.ts'
 import { SchemaDecoder } from '../inspect/schema-decoder.ts'
 import { StoredSchemas } from '../inspect/stored-schemas.ts'
 import type { OpenedBackup } from './archive-reader.ts'

@@ -1,4 +1,4 @@
-import type { FoundRecord } from '../inspect/read-records.ts'
+import type { FoundRecord } from '../inspect/found-record.ts'
 import type { SchemaDecoder } from '../inspect/schema-decoder.ts'
 import { cut, type HeaderView, type PartLimits, type PartView, rowLimits, viewHeader, viewPart } from './show-part.ts'
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { FoundRecord } from '../inspect/read-records.ts'
+import type { FoundRecord } from '../inspect/found-record.ts'
 import type { Decoded, SchemaDecoder, UsedSchema } from '../inspect/schema-decoder.ts'
 import { formatJsonStart } from '../lib/json.ts'
 import { formatBytes } from '../lib/units.ts'

@@ -1,5 +1,5 @@
+import type { FoundRecord } from '../inspect/found-record.ts'
 import type { ShownRecord } from '../inspect/print-format.ts'
-import type { FoundRecord } from '../inspect/read-records.ts'
 import type { EncodedPart, UsedSchema, WriterSchema } from '../inspect/schema-decoder.ts'
 import type { ShownPart } from '../inspect/show-record.ts'
 import { formatJson } from '../lib/json.ts'

@@ -1,23 +1,15 @@
 import type { Manifest, ManifestPartition } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
-import { type Part, parts } from '../registry/ids/schema-id.ts'
+import { parts } from '../registry/ids/schema-id.ts'
 import type { Storage } from '../storage/storage.ts'
-import { isLongJson } from './condition-text.ts'
 import { type Conditions, RecordMatcher } from './conditions.ts'
+import { detached, type Extent, type FoundRecord } from './found-record.ts'
+import type { BatchWatch, PartitionRecords } from './open-piece.ts'
 import type { ShownRecord } from './print-format.ts'
-import {
-  type BatchWatch,
-  detached,
-  type Extent,
-  type FoundRecord,
-  openPartition,
-  type PartitionRecords,
-  readForward,
-  readNewest,
-} from './read-records.ts'
+import { openPartition, readForward, readNewest } from './read-records.ts'
 import { SchemaDecoder } from './schema-decoder.ts'
 import { selectPartitions, type TopicChoice } from './select-partitions.ts'
-import { type Showing, type ShownHeader, type ShownPart, showBytes, showHeaders, showPart } from './show-record.ts'
+import { type Showing, showShort, showShortHeaders } from './show-record.ts'
 import { openSiftAhead } from './sift-ahead.ts'
 import { StoredSchemas } from './stored-schemas.ts'
 
@@ -62,12 +54,19 @@ export function totalsOf({ topics }: Tally): { searched: number; matched: number
   return { searched: sum(one => one.searched), matched: sum(one => one.matched) }
 }
 
+interface CatParts {
+  tally?: Tally
+  onRead?: OnRead | undefined
+  /** Started before, for a search. */
+  workers?: Parameters<typeof openSiftAhead>[2]
+}
+
 /** The records of a generation, partition by partition, in the order of their offsets. */
 export async function* catRecords(
   storage: Storage,
   manifest: Manifest,
   query: CatQuery,
-  { tally = newTally(), onRead }: { tally?: Tally; onRead?: OnRead | undefined },
+  { tally = newTally(), onRead, workers }: CatParts,
   signal: AbortSignal,
 ): AsyncGenerator<ShownRecord> {
   const schemas = new StoredSchemas(storage, manifest)
@@ -82,8 +81,9 @@ export async function* catRecords(
   const decoded = parts.filter(part => (part === 'key' ? keyAs : valueAs) === 'auto')
   const partitions = selectPartitions(manifest, query)
   const progress = new ReadProgress(partitions, onRead)
-  const ahead = openSiftAhead(matcher.needles, progress.totalBytes)
+  const ahead = openSiftAhead(matcher.needles, progress.totalBytes, workers)
   let left = query.limit ?? Number.POSITIVE_INFINITY
+  const readsAll = query.limit === undefined && query.newest === undefined
   const note = () => {
     tally.notDecoded = matcher.notDecoded
     tally.keysNotDecoded = matcher.keysNotDecoded
@@ -94,7 +94,7 @@ export async function* catRecords(
     for (const { topic, partition, label } of partitions) {
       const counts = tally.topics.get(label) ?? { searched: 0, matched: 0 }
       tally.topics.set(label, counts)
-      const watch = { ...watchOf(matcher, tally, counts, progress), ahead }
+      const watch = { ...watchOf(matcher, tally, counts, progress), ahead, readsAll }
       const opened = await openPartition(storage, topic, partition, query.extent, watch, signal)
       for await (const record of matching(storage, { ...opened, topic: label }, query, matcher, signal)) {
         await decoder.prepare(record, decoded, signal)
@@ -112,33 +112,6 @@ export async function* catRecords(
     ahead?.close()
   }
 }
-
-/** A key, a value and all headers of so many characters each are one string in a line of JSON. */
-const MAX_SHOWN_CHARS = 160 << 20
-
-/** As it is stored where the text of a decoded key or value is longer: a few bytes may have a text that no string can hold. */
-function showShort(record: FoundRecord, part: Part, showing: Showing, decoder: SchemaDecoder): ShownPart {
-  const shown = showPart(record, part, showing, decoder)
-  const bytes = record[part]
-  const mayBeLong = shown.encoding === 'json' && shown.schema?.type !== 'JSON'
-  if (bytes === null || !mayBeLong || !isLongJson(shown.value, MAX_SHOWN_CHARS)) return shown
-  return { ...showBytes(bytes), reason: tooLong }
-}
-
-/** Likewise, all of them together. */
-function showShortHeaders(record: FoundRecord, decoder: SchemaDecoder): ShownHeader[] {
-  const shown = showHeaders(record, decoder)
-  const values = shown.flatMap(({ part }) => (part.encoding === 'json' ? [part.value] : []))
-  if (values.length === 0 || !isLongJson(values, MAX_SHOWN_CHARS)) return shown
-  return shown.map((header, i) => {
-    const bytes = record.headers[i]?.[1]
-    return header.part.encoding === 'json' && bytes
-      ? { name: header.name, part: { ...showBytes(bytes), reason: tooLong } }
-      : header
-  })
-}
-
-const tooLong = `it is longer than ${MAX_SHOWN_CHARS >> 20} MiB as text`
 
 function watchOf(
   matcher: RecordMatcher,

@@ -11,11 +11,12 @@ import {
 } from '../registry/ids/schema-id.ts'
 import { hasDecodedText, jsonOf, type KeyForms, keyForms } from './condition-forms.ts'
 import { MAX_SEARCHED_CHARS } from './condition-text.ts'
+import type { FoundRecord } from './found-record.ts'
 import { fitsPath } from './json-path.ts'
-import type { FoundRecord } from './read-records.ts'
 import type { Decoded, SchemaDecoder } from './schema-decoder.ts'
 import type { Showing } from './show-record.ts'
-import { type Needle, type PartFrames, Sieve, type Verdict } from './sieve.ts'
+import { type Needle, Sieve } from './sieve.ts'
+import type { PartFrames, Verdict } from './verdicts.ts'
 
 /** What is asked of a record. All must hold. */
 export interface Conditions {

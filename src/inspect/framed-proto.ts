@@ -1,12 +1,18 @@
 import { readMessageIndexes } from '../registry/ids/schema-id.ts'
-import type { ProtoMessages } from './proto-messages.ts'
+import { type ProtoFile, ProtoMessages } from './proto-messages.ts'
 import { readProto } from './read-proto.ts'
 
 /** Messages are not nested deeper, and a long list must not become a long reason. */
 const MAX_INDEXES = 64
 
+/** Decodes what a serializer has written with the schema, which needs these files. */
+export function protoDecoder(text: string, imports: readonly ProtoFile[]): (payload: Buffer) => unknown {
+  const messages = new ProtoMessages(text, imports)
+  return payload => decodeProto(messages, payload)
+}
+
 /** What a serializer writes behind the ID of a schema: indexes of the message, zigzag or, of old clients, plain; then the message. */
-export function decodeProto(messages: ProtoMessages, payload: Buffer): unknown {
+function decodeProto(messages: ProtoMessages, payload: Buffer): unknown {
   let failure: unknown
   for (const isZigzag of [true, false]) {
     try {

@@ -1,5 +1,5 @@
 import { usageError } from '../errors.ts'
-import type { FoundRecord } from './read-records.ts'
+import type { FoundRecord } from './found-record.ts'
 import { type ShownHeader, type ShownPart, textOfPart } from './show-record.ts'
 
 /** A record with its key, value and headers as they are shown. */

@@ -17,8 +17,7 @@ import {
   readSchemaId,
   VALUE_HEADER,
 } from '../registry/ids/schema-id.ts'
-import { decodeProto } from './framed-proto.ts'
-import { type ProtoFile, ProtoMessages } from './proto-messages.ts'
+import type { ProtoFile } from './proto-messages.ts'
 
 /** The key or the value of a record, as far as the schemas of the backup explain it. */
 export type Decoded =
@@ -78,6 +77,8 @@ export class SchemaDecoder {
   readonly #byId = new Map<string, SchemaVersion>()
   readonly #byGuid = new Map<string, SchemaVersion>()
   readonly #decoders = new Map<SchemaVersion, PayloadDecoder | string>()
+  /** Loaded with the first such schema: it takes longer than all else that a search loads. */
+  #protos: typeof import('./framed-proto.ts') | undefined
 
   /** In the context of the topic, which is the default one unless it is given. */
   constructor(source: SchemaSource, context = DEFAULT_CONTEXT) {
@@ -126,7 +127,10 @@ export class SchemaDecoder {
 
   async #read(read: () => Promise<SchemaVersion[]>): Promise<void> {
     try {
-      this.#learn(await read())
+      const versions = await read()
+      if (versions.some(({ schemaType }) => schemaType === 'PROTOBUF'))
+        this.#protos ??= await import('./framed-proto.ts')
+      this.#learn(versions)
     } catch (error) {
       if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
       this.#damage = messageOf(error)
@@ -227,27 +231,26 @@ export class SchemaDecoder {
   #make(version: SchemaVersion): PayloadDecoder {
     const imports = referredBy(version, this.#byPlace).map(one => ({ name: one.name, text: one.schema }))
     const references = imports.map(({ text }) => text)
-    return { decode: decodeFor(version, imports), writer: { text: version.schema, references } }
+    return { decode: this.#decodeFor(version, imports), writer: { text: version.schema, references } }
   }
-}
 
-function decodeFor({ schemaType, schema }: SchemaVersion, imports: readonly ProtoFile[]): Decode {
-  switch (schemaType) {
-    case 'AVRO':
-      return avroDecoder(
-        parseAvro(
-          schema,
-          imports.map(({ text }) => text),
-        ),
-      )
-    case 'JSON':
-      return decodeJson
-    case 'PROTOBUF': {
-      const messages = new ProtoMessages(schema, imports)
-      return payload => decodeProto(messages, payload)
+  #decodeFor({ schemaType, schema }: SchemaVersion, imports: readonly ProtoFile[]): Decode {
+    switch (schemaType) {
+      case 'AVRO':
+        return avroDecoder(
+          parseAvro(
+            schema,
+            imports.map(({ text }) => text),
+          ),
+        )
+      case 'JSON':
+        return decodeJson
+      case 'PROTOBUF':
+        if (!this.#protos) throw new Error('a Protobuf schema was read without its decoder')
+        return this.#protos.protoDecoder(schema, imports)
+      default:
+        return schemaType satisfies never
     }
-    default:
-      return schemaType satisfies never
   }
 }
 

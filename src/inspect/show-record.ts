@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { formatJson } from '../lib/json.ts'
 import type { Part } from '../registry/ids/schema-id.ts'
-import type { FoundRecord } from './read-records.ts'
+import { isLongJson } from './condition-text.ts'
+import type { FoundRecord } from './found-record.ts'
 import type { Decoded, EncodedPart, SchemaDecoder, UsedSchema } from './schema-decoder.ts'
 
 /** How keys and values are shown: `auto` decodes what names a schema, and shows the rest as text, or as hex. */
@@ -114,4 +115,30 @@ const MAX_TIME = 8_640_000_000_000_000n
 
 export function timeOf(timestamp: bigint): string | null {
   return timestamp < 0n || timestamp > MAX_TIME ? null : new Date(Number(timestamp)).toISOString()
+}
+
+/** A key, a value and all headers of so many characters each are one string in a line of JSON. */
+const MAX_SHOWN_CHARS = 160 << 20
+const tooLong = `it is longer than ${MAX_SHOWN_CHARS >> 20} MiB as text`
+
+/** As it is stored where the text of a decoded key or value is longer: a few bytes may have a text that no string can hold. */
+export function showShort(record: FoundRecord, part: Part, showing: Showing, decoder: SchemaDecoder): ShownPart {
+  const shown = showPart(record, part, showing, decoder)
+  const bytes = record[part]
+  const mayBeLong = shown.encoding === 'json' && shown.schema?.type !== 'JSON'
+  if (bytes === null || !mayBeLong || !isLongJson(shown.value, MAX_SHOWN_CHARS)) return shown
+  return { ...showBytes(bytes), reason: tooLong }
+}
+
+/** Likewise, all of them together. */
+export function showShortHeaders(record: FoundRecord, decoder: SchemaDecoder): ShownHeader[] {
+  const shown = showHeaders(record, decoder)
+  const values = shown.flatMap(({ part }) => (part.encoding === 'json' ? [part.value] : []))
+  if (values.length === 0 || !isLongJson(values, MAX_SHOWN_CHARS)) return shown
+  return shown.map((header, i) => {
+    const bytes = record.headers[i]?.[1]
+    return header.part.encoding === 'json' && bytes
+      ? { name: header.name, part: { ...showBytes(bytes), reason: tooLong } }
+      : header
+  })
 }

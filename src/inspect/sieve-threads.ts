@@ -1,18 +1,11 @@
-import { availableParallelism } from 'node:os'
-import { extname } from 'node:path'
-import { Worker } from 'node:worker_threads'
-import type { BatchHeader } from '../batch/header.ts'
+import type { Worker } from 'node:worker_threads'
+import { batchSizeAt } from '../batch/header.ts'
 import { shareMemory } from '../lib/recycled-memory.ts'
-import { type Needle, Sieve, type Verdict } from './sieve.ts'
-import type { SiftAnswer, SiftTask } from './sieve-worker.ts'
+import { type Needle, Sieve } from './sieve.ts'
+import type { SiftAnswer, SiftStart, SiftTask } from './sieve-worker.ts'
+import { SieveWorkers, usualThreads } from './sieve-workers.ts'
+import { noVerdicts, VerdictList } from './verdicts.ts'
 
-/** Next to this file: as source, compiled, and in the bundle of the program. */
-const workerFile = new URL(`./sieve-worker${extname(import.meta.filename)}`, import.meta.url)
-
-/** Beyond four, the thread of the caller, which reads and checks, is what the others wait for. */
-const MAX_THREADS = 4
-/** A thread makes few objects that last; where there is room for more, they wait longer for the collector. */
-const YOUNG_MB = 2
 /** Starting threads takes longer than searching this much. */
 const SMALL_BYTES = 16 << 20
 /** Larger memory is not kept for the next task. */
@@ -28,26 +21,34 @@ export interface Sifting {
   /** So many calls under way, or so many bytes in them, keep it busy. */
   readonly width: number
   readonly busyBytes: number
-  /** A batch without a verdict has to be opened in the usual way. It never fails. */
-  sift(bytes: Buffer, headers: readonly BatchHeader[]): Promise<readonly (Verdict | undefined)[]>
+  /** On the batches at these positions. One without a verdict has to be opened in the usual way. It never fails. */
+  sift(bytes: Buffer, positions: readonly number[]): Promise<VerdictList>
   /** Ends the threads. Calls under way end without verdicts. */
   close(): void
 }
 
-/** With a thread for each processor, if there are several and the batches have enough bytes. */
+/** With a thread for each processor, if there are several and the batches have enough bytes: those of `workers`, if they were started before. */
 export function openSifting(
   needles: readonly Needle[],
   totalBytes: number,
-  threads = Math.min(MAX_THREADS, availableParallelism()),
+  threads = usualThreads,
+  workers?: SieveWorkers,
 ): Sifting {
   const sieve = new Sieve(needles)
-  if (threads > 1 && totalBytes > SMALL_BYTES) return new SieveThreads(needles, sieve, threads)
+  if (threads > 1 && totalBytes > SMALL_BYTES) {
+    const started = workers?.take() ?? []
+    return new SieveThreads(needles, sieve, started.length > 0 ? started : new SieveWorkers(threads).take())
+  }
   return {
     width: 1,
     busyBytes: TASK_BYTES,
-    sift: async (bytes, headers) => headers.map(header => sieve.siftBatch(bytes, header)),
+    sift: async (bytes, positions) => siftHere(sieve, bytes, positions),
     close: () => undefined,
   }
+}
+
+function siftHere(sieve: Sieve, bytes: Buffer, positions: readonly number[]): VerdictList {
+  return new VerdictList(sieve.siftAll(bytes, positions), positions.length)
 }
 
 interface Waiting {
@@ -56,7 +57,7 @@ interface Waiting {
   /** Used again after the answer. */
   copy: SharedArrayBuffer | undefined
   thread: Thread
-  resolve(verdicts: readonly (Verdict | undefined)[]): void
+  resolve(verdicts: VerdictList): void
 }
 
 interface Thread {
@@ -73,9 +74,7 @@ interface Thread {
 class SieveThreads implements Sifting {
   readonly width: number
   readonly busyBytes: number
-  readonly #needles: readonly Needle[]
   readonly #own: Sieve
-  /** They start while the first piece is read. */
   readonly #threads: readonly Thread[]
   readonly #waiting = new Map<number, Waiting>()
   /** Not in use at the moment. It is shared, because the collectors of both threads would count what is sent to and fro. */
@@ -84,25 +83,25 @@ class SieveThreads implements Sifting {
   readonly #endSharing = shareMemory()
   #isClosed = false
 
-  constructor(needles: readonly Needle[], own: Sieve, threads: number) {
-    this.width = 2 * TASKS_PER_THREAD * threads
-    this.busyBytes = TASKS_PER_THREAD * threads * TASK_BYTES
-    this.#needles = needles
+  constructor(needles: readonly Needle[], own: Sieve, workers: readonly Worker[]) {
+    this.width = 2 * TASKS_PER_THREAD * workers.length
+    this.busyBytes = TASKS_PER_THREAD * workers.length * TASK_BYTES
     this.#own = own
-    this.#threads = Array.from({ length: threads }, () => this.#start())
+    this.#threads = workers.map(worker => this.#begin(worker, needles))
   }
 
-  async sift(bytes: Buffer, headers: readonly BatchHeader[]): Promise<readonly (Verdict | undefined)[]> {
+  async sift(bytes: Buffer, positions: readonly number[]): Promise<VerdictList> {
     const [thread] = this.#threads.filter(({ hasEnded }) => !hasEnded).toSorted((a, b) => a.bytes - b.bytes)
-    const [first, last] = [headers[0], headers.at(-1)]
-    if (this.#isClosed || !first || !last) return headers.map(() => undefined)
-    if (!thread) return headers.map(header => this.#own.siftBatch(bytes, header))
-    const end = last.position + last.sizeBytes
-    const size = end - first.position
-    const { memory, copy, shift } = this.#share(bytes, first.position, end)
-    const task: SiftTask = { task: this.#tasks++, memory, positions: headers.map(({ position }) => position + shift) }
-    const { promise, resolve } = Promise.withResolvers<readonly (Verdict | undefined)[]>()
-    this.#waiting.set(task.task, { count: headers.length, bytes: size, copy, thread, resolve })
+    const [first, last] = [positions[0], positions.at(-1)]
+    if (this.#isClosed || first === undefined || last === undefined) return noVerdicts
+    if (!thread) return siftHere(this.#own, bytes, positions)
+    const end = last + (batchSizeAt(bytes, last, bytes.length) ?? 0)
+    const size = end - first
+    const { memory, copy, shift } = this.#share(bytes, first, end)
+    const shifted = shift === 0 ? positions : positions.map(position => position + shift)
+    const task: SiftTask = { task: this.#tasks++, memory, positions: shifted }
+    const { promise, resolve } = Promise.withResolvers<VerdictList>()
+    this.#waiting.set(task.task, { count: positions.length, bytes: size, copy, thread, resolve })
     if (thread.bytes === 0) thread.worker.ref()
     thread.bytes += size
     thread.worker.postMessage(task)
@@ -118,16 +117,12 @@ class SieveThreads implements Sifting {
     }
   }
 
-  #start(): Thread {
-    const worker = new Worker(workerFile, {
-      workerData: this.#needles,
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
-    })
-    const thread: Thread = { worker, bytes: 0, hasEnded: false }
-    worker.unref()
+  #begin(worker: Worker, needles: readonly Needle[]): Thread {
+    const thread: Thread = { worker, bytes: 0, hasEnded: worker.threadId < 0 }
     worker.on('message', (answer: SiftAnswer) => this.#settle(answer))
     worker.on('error', () => this.#end(thread))
     worker.on('exit', () => this.#end(thread))
+    worker.postMessage({ needles } satisfies SiftStart)
     return thread
   }
 
@@ -139,16 +134,16 @@ class SieveThreads implements Sifting {
     if (copy && copy.byteLength <= MAX_KEPT_BYTES) this.#memory = [...this.#memory, copy]
     waiting.thread.bytes -= waiting.bytes
     if (waiting.thread.bytes === 0) waiting.thread.worker.unref()
-    waiting.resolve(verdicts)
+    waiting.resolve(new VerdictList(verdicts, waiting.count))
   }
 
   /** What waits for the thread gets no verdicts: the caller then opens the batches, which is slower and finds the same. */
   #end(thread: Thread): void {
     thread.hasEnded = true
-    for (const [task, { thread: own, count, resolve }] of this.#waiting) {
+    for (const [task, { thread: own, resolve }] of this.#waiting) {
       if (own !== thread) continue
       this.#waiting.delete(task)
-      resolve(Array.from({ length: count }, () => undefined))
+      resolve(noVerdicts)
     }
   }
 

@@ -1,6 +1,10 @@
-import { parentPort, workerData } from 'node:worker_threads'
-import { readHeader } from '../batch/header.ts'
-import { type Needle, Sieve, type Verdict } from './sieve.ts'
+import { parentPort } from 'node:worker_threads'
+import { type Needle, Sieve } from './sieve.ts'
+
+/** The first message: what every batch is searched for. */
+export interface SiftStart {
+  needles: readonly Needle[]
+}
 
 /** Some batches, and where they begin in the memory, which does not change before the answer. */
 export interface SiftTask {
@@ -11,13 +15,17 @@ export interface SiftTask {
 
 export interface SiftAnswer {
   task: number
-  verdicts: readonly (Verdict | undefined)[]
+  /** Packed. */
+  verdicts: readonly number[]
 }
 
-const sieve = new Sieve(workerData as readonly Needle[])
+let sieve = new Sieve([])
 
-parentPort?.on('message', ({ task, memory, positions }: SiftTask) => {
-  const bytes = Buffer.from(memory)
-  const verdicts = positions.map(position => sieve.siftBatch(bytes, readHeader(bytes, position)))
-  parentPort?.postMessage({ task, verdicts } satisfies SiftAnswer)
+parentPort?.on('message', (message: SiftStart | SiftTask) => {
+  if ('needles' in message) {
+    sieve = new Sieve(message.needles)
+    return
+  }
+  const { task, memory, positions } = message
+  parentPort?.postMessage({ task, verdicts: sieve.siftAll(Buffer.from(memory), positions) } satisfies SiftAnswer)
 })

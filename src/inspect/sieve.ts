@@ -1,5 +1,6 @@
 import { decompress, knownCodec, openBody } from '../batch/compression.ts'
 import { type BatchHeader, HEADER_BYTES } from '../batch/header.ts'
+import { HeaderCursor } from '../batch/header-cursor.ts'
 import { RecordCursor } from '../batch/record-cursor.ts'
 import { RecordParts } from '../batch/record-parts.ts'
 import { ZstdReader } from '../batch/zstd-reader.ts'
@@ -13,6 +14,7 @@ import {
   VALUE_HEADER,
 } from '../registry/ids/schema-id.ts'
 import { type FrameIds, scanFrames } from './scan-frames.ts'
+import { type PartFrames, packVerdict, type Verdict } from './verdicts.ts'
 
 /** Bytes that a batch must hold, so that a record of it can meet a condition. */
 export interface Needle {
@@ -21,17 +23,6 @@ export interface Needle {
   bytes: Uint8Array
   /** Text in JSON, which may be written with escapes. */
   isJson: boolean
-}
-
-/**
- * What the plain bytes of a batch tell: no record meets the conditions, some may, or none unless the schemas with these IDs
- * give the bytes another form, in each of these parts.
- */
-export type Verdict = 'none' | 'maybe' | PartFrames[]
-
-export interface PartFrames {
-  part: Part
-  ids: FrameIds
 }
 
 /** A larger batch is left to the caller, who opens one at a time. */
@@ -50,6 +41,14 @@ export class Sieve {
     const search = new ByteSearch(needles.map(({ bytes }) => Buffer.from(bytes)))
     this.#search = search
     this.#zstd = new ZstdReader(bytes => search.allocate(bytes))
+  }
+
+  /** The verdicts on the batches at these positions, packed. */
+  siftAll(bytes: Buffer, positions: readonly number[]): number[] {
+    const header = new HeaderCursor(bytes)
+    const packed: number[] = []
+    for (const position of positions) packVerdict(this.siftBatch(bytes, header.moveTo(position)), packed)
+    return packed
   }
 
   /** Undefined for a batch that cannot be opened, or that is too large: opening it in the usual way tells more. */

@@ -1,23 +1,26 @@
-import type { BatchHeader } from '../batch/header.ts'
-import type { Needle, Verdict } from './sieve.ts'
+import type { Needle } from './sieve.ts'
 import { openSifting, type Sifting } from './sieve-threads.ts'
+import { type SieveWorkers, usualThreads } from './sieve-workers.ts'
+import { noVerdicts, type VerdictList } from './verdicts.ts'
 
 /** Some batches that lie in the same memory. */
 export interface SiftedPiece {
   bytes: Buffer
-  /** Those that may be left out if none of their records is wanted. */
-  whole: readonly BatchHeader[]
+  /** Where those begin that may be left out if none of their records is wanted. */
+  whole: readonly number[]
 }
-
-export type Verdicts = ReadonlyMap<BatchHeader, Verdict>
 
 /** So many pieces are not sifted after most of these batches had to be opened anyway. A piece may hold a single batch, which tells little. */
 const PAUSE_PIECES = 15
 const JUDGED_BATCHES = 32
 
 /** Undefined where nothing is searched for that bytes could tell. It must be closed. */
-export function openSiftAhead(needles: readonly Needle[], totalBytes: number): SiftAhead | undefined {
-  return needles.length === 0 ? undefined : new SiftAhead(openSifting(needles, totalBytes))
+export function openSiftAhead(
+  needles: readonly Needle[],
+  totalBytes: number,
+  workers: SieveWorkers | undefined,
+): SiftAhead | undefined {
+  return needles.length === 0 ? undefined : new SiftAhead(openSifting(needles, totalBytes, usualThreads, workers))
 }
 
 /** Reads pieces before their turn, so that threads can sift them. */
@@ -32,8 +35,8 @@ export class SiftAhead {
   }
 
   /** The pieces in their order. An error of the source is thrown after those before it. */
-  async *over<P extends SiftedPiece>(source: AsyncGenerator<P>): AsyncGenerator<{ piece: P; verdicts: Verdicts }> {
-    const ahead: { piece: P; size: number; verdicts: Promise<Verdicts> }[] = []
+  async *over<P extends SiftedPiece>(source: AsyncGenerator<P>): AsyncGenerator<{ piece: P; verdicts: VerdictList }> {
+    const ahead: { piece: P; size: number; verdicts: Promise<VerdictList> }[] = []
     const { width, busyBytes } = this.#sifting
     let aheadBytes = 0
     let end: { error?: unknown } | undefined
@@ -80,12 +83,11 @@ export class SiftAhead {
     this.#sifting.close()
   }
 
-  async #sift({ bytes, whole }: SiftedPiece): Promise<Verdicts> {
+  async #sift({ bytes, whole }: SiftedPiece): Promise<VerdictList> {
     if (this.#pause > 0) {
       this.#pause--
-      return new Map()
+      return noVerdicts
     }
-    const verdicts = await this.#sifting.sift(bytes, whole)
-    return new Map(whole.flatMap((header, i): [BatchHeader, Verdict][] => (verdicts[i] ? [[header, verdicts[i]]] : [])))
+    return this.#sifting.sift(bytes, whole)
   }
 }

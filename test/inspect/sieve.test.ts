@@ -7,6 +7,8 @@ import { codecNames } from '../../src/batch/header.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { type Needle, Sieve } from '../../src/inspect/sieve.ts'
 import { openSifting } from '../../src/inspect/sieve-threads.ts'
+import { SieveWorkers } from '../../src/inspect/sieve-workers.ts'
+import { packVerdict, type Verdict, VerdictList } from '../../src/inspect/verdicts.ts'
 import { RandomBatches } from '../batch/random-batches.ts'
 import { encodeBatch } from '../fakes/batches.ts'
 import { framed } from '../registry/ids/sample-schemas.ts'
@@ -18,7 +20,7 @@ const needles: Needle[] = [
 const LARGE = 1 << 30
 
 /** Batches of all codecs: with the text, without it, with schemas, damaged, and larger than a sieve opens. */
-function samples(): { bytes: Buffer; headers: ReturnType<typeof walkBatches> } {
+function samples() {
   const key = Buffer.from('k')
   const value = (text: string) => ({ key, value: Buffer.from(text) })
   let baseOffset = 0n
@@ -38,7 +40,12 @@ function samples(): { bytes: Buffer; headers: ReturnType<typeof walkBatches> } {
     return some.map(spec => encodeBatch({ ...spec, baseOffset: baseOffset++ }))
   })
   const bytes = Buffer.concat(batches)
-  return { bytes, headers: walkBatches(bytes, 0, bytes.length) }
+  const headers = walkBatches(bytes, 0, bytes.length)
+  return { bytes, headers, positions: headers.map(({ position }) => position) }
+}
+
+function verdictsOf(list: VerdictList, count = list.count): (Verdict | undefined)[] {
+  return Array.from({ length: count }, () => list.next())
 }
 
 describe('a sieve', () => {
@@ -88,33 +95,59 @@ describe('a sieve', () => {
   })
 })
 
+describe('verdicts', () => {
+  test('are read in the order in which they were packed', () => {
+    const all: (Verdict | undefined)[] = [
+      'none',
+      [
+        { part: 'key', ids: new Map([[7, { frames: 1, longs: 2 }]]) },
+        {
+          part: 'value',
+          ids: new Map([
+            [2 ** 31 - 1, { frames: 5000, longs: 0 }],
+            [1, { frames: 0, longs: 3 }],
+          ]),
+        },
+      ],
+      undefined,
+      'maybe',
+      [{ part: 'value', ids: new Map() }],
+    ]
+    const packed: number[] = []
+    for (const verdict of all) packVerdict(verdict, packed)
+    assert.deepEqual(verdictsOf(new VerdictList(packed, all.length)), all)
+    assert.equal(new VerdictList([], 0).next(), undefined)
+  })
+})
+
 describe('a sieve on threads', () => {
   test('finds what one here finds, for many calls at the same time', async () => {
-    const { bytes, headers } = samples()
+    const { bytes, positions } = samples()
     const here = openSifting(needles, LARGE, 1)
     const threads = openSifting(needles, LARGE, 2)
-    const expected = await here.sift(bytes, headers)
-    const part = headers.slice(3, 9)
-    const all = await Promise.all(Array.from({ length: 6 }, () => threads.sift(bytes, headers)))
-    for (const found of all) assert.deepEqual(found, expected)
-    assert.deepEqual(await threads.sift(bytes, part), expected.slice(3, 9))
-    assert.deepEqual(await threads.sift(bytes, []), [])
+    const expected = verdictsOf(await here.sift(bytes, positions))
+    assert.equal(expected.length, positions.length)
+    const part = positions.slice(3, 9)
+    const all = await Promise.all(Array.from({ length: 6 }, () => threads.sift(bytes, positions)))
+    for (const found of all) assert.deepEqual(verdictsOf(found), expected)
+    assert.deepEqual(verdictsOf(await threads.sift(bytes, part)), expected.slice(3, 9))
+    assert.deepEqual(verdictsOf(await threads.sift(bytes, [])), [])
     threads.close()
     here.close()
   })
 
   test('answers without verdicts once it is closed, and keeps nothing running', async () => {
-    const { bytes, headers } = samples()
+    const { bytes, positions } = samples()
     const threads = openSifting(needles, LARGE, 2)
-    const underWay = threads.sift(bytes, headers)
+    const underWay = threads.sift(bytes, positions)
     threads.close()
-    const none = headers.map(() => undefined)
-    assert.deepEqual(await underWay, none)
-    assert.deepEqual(await threads.sift(bytes, headers), none)
+    const none = positions.map(() => undefined)
+    assert.deepEqual(verdictsOf(await underWay, none.length), none)
+    assert.deepEqual(verdictsOf(await threads.sift(bytes, positions), none.length), none)
   })
 
   test('continues here when its threads end, and what waited for them has the same verdicts or none', async () => {
-    const { bytes, headers } = samples()
+    const { bytes, positions } = samples()
     const here = openSifting(needles, LARGE, 1)
     const workers: Worker[] = []
     const note = (worker: Worker) => workers.push(worker)
@@ -123,21 +156,21 @@ describe('a sieve on threads', () => {
     process.on('worker', note)
     const threads = openSifting(needles, LARGE, 2)
     // Enough to keep a thread busy until it is ended.
-    const many = Array.from({ length: 20 }, () => headers).flat()
+    const many = Array.from({ length: 20 }, () => positions).flat()
     const underWay = threads.sift(bytes, many)
     while (workers.length < 2) await new Promise(resolve => setImmediate(resolve))
     process.off('worker', note)
     await Promise.all(workers.flatMap(worker => [once(worker, 'exit'), worker.terminate()]))
-    const expected = await here.sift(bytes, headers)
-    for (const [at, verdict] of (await underWay).entries()) {
-      if (verdict !== undefined) assert.deepEqual(verdict, expected[at % headers.length])
+    const expected = verdictsOf(await here.sift(bytes, positions))
+    for (const [at, verdict] of verdictsOf(await underWay, many.length).entries()) {
+      if (verdict !== undefined) assert.deepEqual(verdict, expected[at % positions.length])
     }
-    assert.deepEqual(await threads.sift(bytes, headers), expected)
+    assert.deepEqual(verdictsOf(await threads.sift(bytes, positions)), expected)
     threads.close()
   })
 
   test('gives a task to the thread that has the fewest bytes to search', async () => {
-    const { bytes, headers } = samples()
+    const { bytes, positions } = samples()
     const workers: Worker[] = []
     const note = (worker: Worker) => workers.push(worker)
     await new Promise(resolve => setImmediate(resolve))
@@ -153,11 +186,40 @@ describe('a sieve on threads', () => {
         post(task)
       }
     }
-    const small = headers.slice(0, 1)
-    const all = [headers, small, small, small].map(some => threads.sift(bytes, some))
+    const small = positions.slice(0, 1)
+    const all = [positions, small, small, small].map(some => threads.sift(bytes, some))
     assert.deepEqual(given, [0, 1, 1, 1])
     await Promise.all(all)
     threads.close()
+  })
+
+  test('uses threads that were started before it was known what to search for, even where they have ended', async () => {
+    const { bytes, positions } = samples()
+    const expected = verdictsOf(await openSifting(needles, LARGE, 1).sift(bytes, positions))
+    const workers: Worker[] = []
+    const note = (worker: Worker) => workers.push(worker)
+    await new Promise(resolve => setImmediate(resolve))
+    process.on('worker', note)
+    const [early, ended] = [new SieveWorkers(2), new SieveWorkers(2)]
+    while (workers.length < 4) await new Promise(resolve => setImmediate(resolve))
+    process.off('worker', note)
+    const threads = openSifting(needles, LARGE, 2, early)
+    // What was taken is not ended with the rest.
+    early.end()
+    assert.deepEqual(verdictsOf(await threads.sift(bytes, positions)), expected)
+    assert.deepEqual(
+      [workers[0]?.threadId, workers[1]?.threadId].filter(id => (id ?? -1) < 0),
+      [],
+    )
+    threads.close()
+    await Promise.all(workers.slice(2).flatMap(worker => [once(worker, 'exit'), worker.terminate()]))
+    const without = openSifting(needles, LARGE, 2, ended)
+    assert.deepEqual(verdictsOf(await without.sift(bytes, positions)), expected)
+    without.close()
+    const again = openSifting(needles, LARGE, 2, early)
+    assert.ok(again.width > 0, 'others are started where none are left')
+    assert.deepEqual(verdictsOf(await again.sift(bytes, positions)), expected)
+    again.close()
   })
 
   test('is not started for little data', () => {

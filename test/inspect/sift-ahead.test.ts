@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { BatchHeader } from '../../src/batch/header.ts'
-import { walkBatches } from '../../src/batch/walk.ts'
-import type { Verdict } from '../../src/inspect/sieve.ts'
 import { SiftAhead, type SiftedPiece } from '../../src/inspect/sift-ahead.ts'
+import { packVerdict, type Verdict, VerdictList } from '../../src/inspect/verdicts.ts'
 import { freeMemory } from '../../src/lib/recycled-memory.ts'
 import { encodeBatch } from '../fakes/batches.ts'
 
@@ -15,15 +13,22 @@ interface Numbered extends SiftedPiece {
 
 function piece(number: number, bytes = 100): Numbered {
   const batch = encodeBatch({ baseOffset: BigInt(number) })
-  return { number, bytes: Buffer.concat([batch, Buffer.alloc(bytes)]), whole: walkBatches(batch, 0, batch.length) }
+  return { number, bytes: Buffer.concat([batch, Buffer.alloc(bytes)]), whole: [0] }
+}
+
+/** The same for each. */
+function listOf(positions: readonly number[], verdict: Verdict): VerdictList {
+  const packed: number[] = []
+  for (const _ of positions) packVerdict(verdict, packed)
+  return new VerdictList(packed, positions.length)
 }
 
 /** Answers when the test asks it to. */
 function heldSifting(width: number) {
-  const calls: { headers: readonly BatchHeader[]; answer: (verdict: Verdict) => void }[] = []
-  const sift = (_: Buffer, headers: readonly BatchHeader[]) => {
-    const { promise, resolve } = Promise.withResolvers<readonly Verdict[]>()
-    calls.push({ headers, answer: verdict => resolve(headers.map(() => verdict)) })
+  const calls: { answer: (verdict: Verdict) => void }[] = []
+  const sift = (_: Buffer, positions: readonly number[]) => {
+    const { promise, resolve } = Promise.withResolvers<VerdictList>()
+    calls.push({ answer: verdict => resolve(listOf(positions, verdict)) })
     return promise
   }
   return { calls, sifting: { width, busyBytes: LARGE, sift, close: () => undefined } }
@@ -33,7 +38,7 @@ const atOnce = {
   width: 2,
   busyBytes: LARGE,
   close: () => undefined,
-  sift: async (_: Buffer, all: readonly BatchHeader[]) => all.map(() => 'none' as const),
+  sift: async (_: Buffer, positions: readonly number[]) => listOf(positions, 'none'),
 }
 
 function countedSifting() {
@@ -42,9 +47,9 @@ function countedSifting() {
     sifting: {
       ...atOnce,
       width: 1,
-      sift: (bytes: Buffer, all: readonly BatchHeader[]) => {
+      sift: (bytes: Buffer, positions: readonly number[]) => {
         counted.calls++
-        return atOnce.sift(bytes, all)
+        return atOnce.sift(bytes, positions)
       },
     },
   }
@@ -73,7 +78,7 @@ describe('pieces that are sifted ahead', () => {
     calls[0]?.answer('maybe')
     const { value } = await first
     assert.equal(value?.piece.number, 0)
-    assert.deepEqual([...(value?.verdicts.values() ?? [])], ['maybe'])
+    assert.deepEqual([value?.verdicts.next(), value?.verdicts.count], ['maybe', 1])
     assert.deepEqual(log, ['read 0', 'read 1', 'read 2'])
     const second = await pieces.next()
     assert.deepEqual([second.value?.piece.number, log.length], [1, 4])
@@ -116,7 +121,7 @@ describe('pieces that are sifted ahead', () => {
     const [counted, other] = [countedSifting(), countedSifting()]
     const ahead = new SiftAhead(counted.sifting)
     // Two pieces, fifteen that are not sifted, two more.
-    for await (const { verdicts } of ahead.over(source(20, []))) ahead.note(20 * verdicts.size, 20 * verdicts.size)
+    for await (const { verdicts } of ahead.over(source(20, []))) ahead.note(20 * verdicts.count, 20 * verdicts.count)
     assert.equal(counted.calls, 4)
     const none = new SiftAhead(other.sifting)
     for await (const _ of none.over(source(20, []))) none.note(0, 20)
