@@ -25,6 +25,8 @@ export interface RecordQuery extends Conditions {
   times: Extent['times']
   withAborted: boolean
   count: number
+  /** Of the registry, in which the IDs of the topic count. */
+  context?: string | undefined
 }
 
 export interface FoundRecords {
@@ -102,7 +104,9 @@ class Scan {
     this.#query = query
     this.#signal = signal
     this.#storage = backup.location.storage
-    this.#decoder = new SchemaDecoder(new StoredSchemas(this.#storage, backup.manifest))
+    const schemas = new StoredSchemas(this.#storage, backup.manifest)
+    schemas.refuseUnknown(query.context)
+    this.#decoder = new SchemaDecoder(schemas, query.context)
     this.#matcher = new RecordMatcher(query, 'auto', this.#decoder, matchLimits)
     this.#budget = budget
     this.#turnEndMs = clock.monotonic() + TURN_MS

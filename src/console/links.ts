@@ -27,10 +27,12 @@ export interface RecordPlace {
   topic: string
   partition: number
   offset: bigint
+  /** Of the registry, in which its schema IDs count; undefined for the default one. */
+  context?: string | undefined
 }
 
-export function recordLink(place: BackupPlace, { topic, partition, offset }: RecordPlace): string {
-  return linkOf(place, ['topics', topic, 'records', String(partition), String(offset)], {})
+export function recordLink(place: BackupPlace, { topic, partition, offset, context }: RecordPlace): string {
+  return linkOf(place, ['topics', topic, 'records', String(partition), String(offset)], { context })
 }
 
 /** The bytes of a key or value, as they are stored. */

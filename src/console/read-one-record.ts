@@ -13,9 +13,9 @@ import { recordLimits } from './show-part.ts'
 export async function readOneRecord(
   { location: { storage }, manifest }: OpenedBackup,
   found: FoundTopic,
-  { partition, offset }: { partition: ManifestPartition; offset: bigint },
+  { partition, offset, context }: { partition: ManifestPartition; offset: bigint; context?: string | undefined },
   signal: AbortSignal,
-): Promise<{ record: FoundRecord; view: RecordView } | undefined> {
+): Promise<{ record: FoundRecord; view: RecordView; contexts: readonly string[] } | undefined> {
   const extent: Extent = { offsets: { start: offset, end: offset + 1n }, times: {}, withAborted: true }
   const watch: BatchWatch = {
     mayMatch: () => true,
@@ -25,9 +25,11 @@ export async function readOneRecord(
     onRead: () => undefined,
   }
   const source = await openPartition(storage, found.topic, partition, extent, watch, signal)
-  const decoder = new SchemaDecoder(new StoredSchemas(storage, manifest))
+  const schemas = new StoredSchemas(storage, manifest)
+  schemas.refuseUnknown(context)
+  const decoder = new SchemaDecoder(schemas, context)
   for await (const record of readForward(storage, source, extent, signal)) {
-    return { record, view: await viewRecord(record, decoder, recordLimits, signal) }
+    return { record, view: await viewRecord(record, decoder, recordLimits, signal), contexts: schemas.contexts }
   }
   return undefined
 }

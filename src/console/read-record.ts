@@ -15,6 +15,8 @@ export const MAX_RAW_BYTES = 64 << 20
 export interface OneRecord {
   found: FoundTopic
   view: RecordView
+  /** Of the registry, that have schemas in the backup. */
+  contexts: readonly string[]
   bytes: Record<'key' | 'value', Buffer | null>
 }
 
@@ -39,13 +41,16 @@ export async function rawPart(
 /** The record at a place, which must be there. */
 export async function readRecord(
   backup: OpenedBackup,
-  { topic, partition: number, offset }: RecordPlace,
+  { topic, partition: number, offset, context }: RecordPlace,
   signal: AbortSignal,
 ): Promise<OneRecord> {
   const found = findTopic(backup, topic)
   const partition = findPartition(found, number)
-  const one = await readOneRecord(backup, found, { partition, offset }, signal)
-  if (one) return { found, view: one.view, bytes: { key: one.record.key, value: one.record.value } }
+  const one = await readOneRecord(backup, found, { partition, offset, context }, signal)
+  if (one) {
+    const { view, contexts, record } = one
+    return { found, view, contexts, bytes: { key: record.key, value: record.value } }
+  }
   const range = `it holds offsets from ${partition.start_offset} to before ${partition.end_offset}, without those that compaction or gaps left out`
   throw new KafkaBackupError(
     'TOPIC_NOT_FOUND',

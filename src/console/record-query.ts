@@ -29,6 +29,7 @@ export function readRecordQuery(found: FoundTopic, query: URLSearchParams): Reco
   return {
     ...{ partitions, ...place, times, withAborted: query.get('aborted') === '1', count: PAGE_RECORDS, ...conditions },
     before: before ?? (isNewest ? first?.end_offset : undefined),
+    context: textIn(query, 'context'),
   }
 }
 

@@ -1,5 +1,4 @@
 import type { Manifest, ManifestPartition } from '../archive/manifest.ts'
-import { KafkaBackupError } from '../errors.ts'
 import { parts } from '../registry/ids/schema-id.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type Conditions, RecordMatcher } from './conditions.ts'
@@ -70,7 +69,7 @@ export async function* catRecords(
   signal: AbortSignal,
 ): AsyncGenerator<ShownRecord> {
   const schemas = new StoredSchemas(storage, manifest)
-  refuseUnknownContext(schemas, query)
+  schemas.refuseUnknown(query.context)
   const decoder = new SchemaDecoder(schemas, query.context)
   const { keyAs, valueAs, showsHeaders = true } = query
   const matcher = new RecordMatcher(query, keyAs, decoder)
@@ -173,13 +172,6 @@ export class ReadProgress {
     const totals = { totalObjects: this.#total.objects, totalBytes: this.#total.bytes }
     this.#onRead?.({ objects, bytes: bytes + this.#bytes, ...totals })
   }
-}
-
-function refuseUnknownContext(schemas: StoredSchemas, { context }: CatQuery): void {
-  if (context === undefined || schemas.contexts.has(context)) return
-  const known = [...schemas.contexts].join(', ') || 'none'
-  const message = `the backup has no schemas in the context ${context}; it has some in: ${known}`
-  throw new KafkaBackupError('SCHEMAS_NOT_FOUND', message, { help: 'Give the context as it is listed, such as `.eu`.' })
 }
 
 async function* matching(

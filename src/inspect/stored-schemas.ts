@@ -4,7 +4,7 @@ import { readSubject } from '../archive/read-registry.ts'
 import { findNextSnapshot } from '../archive/registry-at.ts'
 import { resolveReference, type SchemaVersion, splitSubject } from '../archive/registry-model.ts'
 import { hasCarriedSchemas, type RegistrySubject } from '../archive/registry-section.ts'
-import { hasCode } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 
@@ -44,8 +44,20 @@ export class StoredSchemas {
     }
   }
 
-  get contexts(): Set<string> {
-    return new Set([...this.#subjects.keys()].map(name => splitSubject(name).context))
+  /** Sorted. */
+  get contexts(): readonly string[] {
+    return [...new Set([...this.#subjects.keys()].map(name => splitSubject(name).context))].toSorted()
+  }
+
+  /** Refuses a context without schemas. */
+  refuseUnknown(context: string | undefined): void {
+    const { contexts } = this
+    if (context === undefined || contexts.includes(context)) return
+    const known = contexts.join(', ') || 'none'
+    const message = `the backup has no schemas in the context ${context}; it has some in: ${known}`
+    throw new KafkaBackupError('SCHEMAS_NOT_FOUND', message, {
+      help: 'Give the context as it is listed, such as `.eu`.',
+    })
   }
 
   /** Versions that were not returned before: those of the subject with this ID, and of all that they refer to. */

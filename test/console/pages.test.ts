@@ -170,7 +170,7 @@ test('a record with more headers than are shown says how many it has, and a time
     ...{ headers: [{ name: 'h', value: null }], headerCount: 1500 },
   }
   const found = { label: 't', topic: topicOf('t', []) }
-  const page = String(showRecord(backup, { found, view, bytes: { key: null, value: null } }, asked))
+  const page = String(showRecord(backup, { found, view, contexts: [], bytes: { key: null, value: null } }, asked))
   assert.match(page, /the first 1 of 1,500 headers/)
   assert.match(page, /<dt>Time<\/dt><dd>none <small>-1</)
   assert.doesNotMatch(page, /1969/)

@@ -1,3 +1,4 @@
+import { DEFAULT_CONTEXT } from '../../archive/registry-model.ts'
 import type { FoundTopic } from '../find-topic.ts'
 import { type Html, html, nothing } from '../html.ts'
 import type { PageRequest } from '../page-request.ts'
@@ -19,6 +20,7 @@ const fields: readonly (readonly [name: string, label: string, hint: string])[] 
 /** Pure. The form that browses and searches; a filled one can be kept as a link. */
 export function showRecordForm(
   { topic }: FoundTopic,
+  contexts: readonly string[],
   { query, rawPath }: Pick<PageRequest, 'query' | 'rawPath'>,
 ): Html {
   const isUsed = fields.some(([name]) => name !== 'from' && query.has(name))
@@ -35,8 +37,18 @@ ${fields.map(
   ([name, label, hint]) =>
     html`<div><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${query.get(name) ?? ''}" placeholder="${hint}" autocomplete="off" spellcheck="false"></div>`,
 )}
+${showContexts(contexts, query.get('context') ?? '')}
 ${check('prefix', 'Key is only the beginning')}${check('aborted', 'Also aborted records and markers')}
 <div><button>Show records</button> <a href="${rawPath}">Clear</a></div></div></details></form>`
+}
+
+/** Only where IDs may count in another one than the default context. */
+function showContexts(contexts: readonly string[], chosen: string): Html {
+  const others = contexts.filter(one => one !== DEFAULT_CONTEXT)
+  if (others.length === 0) return nothing
+  return html`<div><label for="context">Schema IDs of the context</label><select id="context" name="context"><option value="">default</option>${others.map(
+    one => html`<option value="${one}"${one === chosen && html` selected`}>${one}</option>`,
+  )}</select></div>`
 }
 
 function showPartitions(numbers: readonly number[], chosen: string): Html {

@@ -1,4 +1,5 @@
 import type { ManifestPartition } from '../../archive/manifest.ts'
+import { StoredSchemas } from '../../inspect/stored-schemas.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { OpenedBackup } from '../archive-reader.ts'
 import { type FoundRecords, findRecords, type RecordQuery } from '../find-records.ts'
@@ -40,9 +41,9 @@ function showRecords(
   const single = query.partitions.length === 1 ? query.partitions[0] : undefined
   const rows = query.before === undefined ? records : records.toReversed()
   const body = html`<h1>Records of ${label}</h1>
-${showRecordForm(found, request)}
+${showRecordForm(found, new StoredSchemas(backup.location.storage, backup.manifest).contexts, request)}
 ${showOutcome(query, result)}
-${rows.length > 0 && showTable({ ...request, name: 'records', caption: 'Records', rows, columns: recordColumns(backup, permanentLabel(found)), empty: '' })}
+${rows.length > 0 && showTable({ ...request, name: 'records', caption: 'Records', rows, columns: recordColumns(backup, permanentLabel(found), query.context), empty: '' })}
 ${showMore(backup, found, { query, result }, request.query, single)}`
   const trail = [[label, topicLink(place, label)] as const]
   return showPage({ title: 'Records', body, backup, tab: 'Overview', trail })
@@ -63,7 +64,7 @@ ${isSearch && hasUndecoded && html`<p class="notice warn">Some keys or values na
 ${damage !== undefined && html`<p class="notice bad">Schemas cannot be read: ${damage}</p>`}`
 }
 
-function recordColumns(backup: OpenedBackup, topic: string): Column<RecordView>[] {
+function recordColumns(backup: OpenedBackup, topic: string, context: string | undefined): Column<RecordView>[] {
   return [
     {
       key: 'partition',
@@ -75,7 +76,7 @@ function recordColumns(backup: OpenedBackup, topic: string): Column<RecordView>[
     {
       ...{ key: 'offset', title: 'Offset', isNumber: true, order: one => one.offset },
       cell: ({ partition, offset }) =>
-        html`<a href="${recordLink(backup.place, { topic, partition, offset })}">${offset}</a>`,
+        html`<a href="${recordLink(backup.place, { topic, partition, offset, context })}">${offset}</a>`,
     },
     { key: 'time', title: 'Time', order: one => one.timestamp, cell: one => showTime(one.timestamp) },
     { key: 'key', title: 'Key', order: one => one.key.text, cell: one => showShort(one.key) },
