@@ -41,10 +41,12 @@ export interface FoundRecords {
   tooLarge: number
   /** Keys or values that name a schema could not be decoded with one, and were compared as they are stored. */
   hasUndecoded: boolean
+  /** Of the registry, that have schemas in the backup, but for the default one. */
+  contexts: readonly string[]
   damage?: string | undefined
 }
 
-const nothingFound = { isStopped: false, searched: 0, bytes: 0, tooLarge: 0, hasUndecoded: false }
+const nothingFound = { isStopped: false, searched: 0, bytes: 0, tooLarge: 0, hasUndecoded: false, contexts: [] }
 
 /** What one request may read. */
 interface ReadBudget {
@@ -106,6 +108,7 @@ class Scan {
     this.#storage = backup.location.storage
     const schemas = new StoredSchemas(this.#storage, backup.manifest)
     schemas.refuseUnknown(query.context)
+    this.#result.contexts = schemas.namedContexts
     this.#decoder = new SchemaDecoder(schemas, query.context)
     this.#matcher = new RecordMatcher(query, 'auto', this.#decoder, matchLimits)
     this.#budget = budget

@@ -1,3 +1,4 @@
+import { DEFAULT_CONTEXT } from '../archive/registry-model.ts'
 import { usageError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 
@@ -37,6 +38,12 @@ export function parseTarget(target: string): Pick<PageRequest, 'path' | 'rawPath
 /** A text of the query; undefined where it is not there, or empty as a field of a form. */
 export function textIn(query: URLSearchParams, name: string): string | undefined {
   return query.get(name) || undefined
+}
+
+/** A context of the registry; undefined for the default one. */
+export function contextIn(query: URLSearchParams): string | undefined {
+  const context = textIn(query, 'context')
+  return context === DEFAULT_CONTEXT ? undefined : context
 }
 
 const MAX_INT64 = 2n ** 63n - 1n

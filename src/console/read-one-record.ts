@@ -29,7 +29,7 @@ export async function readOneRecord(
   schemas.refuseUnknown(context)
   const decoder = new SchemaDecoder(schemas, context)
   for await (const record of readForward(storage, source, extent, signal)) {
-    return { record, view: await viewRecord(record, decoder, recordLimits, signal), contexts: schemas.contexts }
+    return { record, view: await viewRecord(record, decoder, recordLimits, signal), contexts: schemas.namedContexts }
   }
   return undefined
 }

@@ -4,7 +4,7 @@ import { type Answer, downloadAnswer } from './answer.ts'
 import type { OpenedBackup } from './archive-reader.ts'
 import { type FoundTopic, findPartition, findTopic } from './find-topic.ts'
 import type { RecordPlace } from './links.ts'
-import type { PageRequest } from './page-request.ts'
+import { contextIn, type PageRequest } from './page-request.ts'
 import { readOneRecord } from './read-one-record.ts'
 import type { RecordView } from './record-view.ts'
 
@@ -15,7 +15,9 @@ export const MAX_RAW_BYTES = 64 << 20
 export interface OneRecord {
   found: FoundTopic
   view: RecordView
-  /** Of the registry, that have schemas in the backup. */
+  /** Of the registry, in which its schema IDs count; undefined for the default one. */
+  context?: string | undefined
+  /** Others than the default one that have schemas in the backup. */
   contexts: readonly string[]
   bytes: Record<'key' | 'value', Buffer | null>
 }
@@ -25,9 +27,9 @@ export async function rawPart(
   backup: OpenedBackup,
   place: RecordPlace,
   part: 'key' | 'value',
-  { signal }: PageRequest,
+  request: PageRequest,
 ): Promise<Answer> {
-  const { bytes, found } = await readRecord(backup, place, signal)
+  const { bytes, found } = await readRecord(backup, place, request)
   const content = bytes[part]
   if (content === null) throw new KafkaBackupError('TOPIC_NOT_FOUND', `the ${part} of this record is null`)
   if (content.length > MAX_RAW_BYTES) {
@@ -41,15 +43,16 @@ export async function rawPart(
 /** The record at a place, which must be there. */
 export async function readRecord(
   backup: OpenedBackup,
-  { topic, partition: number, offset, context }: RecordPlace,
-  signal: AbortSignal,
+  { topic, partition: number, offset }: RecordPlace,
+  { query, signal }: Pick<PageRequest, 'query' | 'signal'>,
 ): Promise<OneRecord> {
   const found = findTopic(backup, topic)
   const partition = findPartition(found, number)
+  const context = contextIn(query)
   const one = await readOneRecord(backup, found, { partition, offset, context }, signal)
   if (one) {
     const { view, contexts, record } = one
-    return { found, view, contexts, bytes: { key: record.key, value: record.value } }
+    return { found, view, context, contexts, bytes: { key: record.key, value: record.value } }
   }
   const range = `it holds offsets from ${partition.start_offset} to before ${partition.end_offset}, without those that compaction or gaps left out`
   throw new KafkaBackupError(

@@ -3,7 +3,7 @@ import { parseHeaderCondition } from '../inspect/conditions.ts'
 import { parsePathCondition } from '../inspect/json-path.ts'
 import type { RecordQuery } from './find-records.ts'
 import { type FoundTopic, findPartition } from './find-topic.ts'
-import { bigIn, numberIn, textIn, timeIn } from './page-request.ts'
+import { bigIn, contextIn, numberIn, textIn, timeIn } from './page-request.ts'
 
 const PAGE_RECORDS = 50
 
@@ -29,7 +29,7 @@ export function readRecordQuery(found: FoundTopic, query: URLSearchParams): Reco
   return {
     ...{ partitions, ...place, times, withAborted: query.get('aborted') === '1', count: PAGE_RECORDS, ...conditions },
     before: before ?? (isNewest ? first?.end_offset : undefined),
-    context: textIn(query, 'context'),
+    context: contextIn(query),
   }
 }
 

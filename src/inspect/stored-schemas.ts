@@ -2,7 +2,7 @@ import { areContradicting } from '../archive/join-snapshots.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { readSubject } from '../archive/read-registry.ts'
 import { findNextSnapshot } from '../archive/registry-at.ts'
-import { resolveReference, type SchemaVersion, splitSubject } from '../archive/registry-model.ts'
+import { DEFAULT_CONTEXT, resolveReference, type SchemaVersion, splitSubject } from '../archive/registry-model.ts'
 import { hasCarriedSchemas, type RegistrySubject } from '../archive/registry-section.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
@@ -47,6 +47,11 @@ export class StoredSchemas {
   /** Sorted. */
   get contexts(): readonly string[] {
     return [...new Set([...this.#subjects.keys()].map(name => splitSubject(name).context))].toSorted()
+  }
+
+  /** Those but the default one. */
+  get namedContexts(): readonly string[] {
+    return this.contexts.filter(one => one !== DEFAULT_CONTEXT)
   }
 
   /** Refuses a context without schemas. */

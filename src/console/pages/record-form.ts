@@ -1,4 +1,3 @@
-import { DEFAULT_CONTEXT } from '../../archive/registry-model.ts'
 import type { FoundTopic } from '../find-topic.ts'
 import { type Html, html, nothing } from '../html.ts'
 import type { PageRequest } from '../page-request.ts'
@@ -44,9 +43,8 @@ ${check('prefix', 'Key is only the beginning')}${check('aborted', 'Also aborted 
 
 /** Only where IDs may count in another one than the default context. */
 function showContexts(contexts: readonly string[], chosen: string): Html {
-  const others = contexts.filter(one => one !== DEFAULT_CONTEXT)
-  if (others.length === 0) return nothing
-  return html`<div><label for="context">Schema IDs of the context</label><select id="context" name="context"><option value="">default</option>${others.map(
+  if (contexts.length === 0) return nothing
+  return html`<div><label for="context">Schema IDs of the context</label><select id="context" name="context"><option value="">default</option>${contexts.map(
     one => html`<option value="${one}"${one === chosen && html` selected`}>${one}</option>`,
   )}</select></div>`
 }

@@ -1,10 +1,9 @@
-import { DEFAULT_CONTEXT } from '../../archive/registry-model.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { OpenedBackup } from '../archive-reader.ts'
 import { permanentLabel } from '../find-topic.ts'
 import { type Html, html, nothing } from '../html.ts'
 import { type RecordPlace, rawLink, recordLink, recordsLink, subjectLink, topicLink } from '../links.ts'
-import { type PageRequest, textIn } from '../page-request.ts'
+import type { PageRequest } from '../page-request.ts'
 import { MAX_RAW_BYTES, type OneRecord, readRecord } from '../read-record.ts'
 import type { RecordView } from '../record-view.ts'
 import { type HeaderView, hexDump, type PartView, recordLimits } from '../show-part.ts'
@@ -15,19 +14,17 @@ import { badge, facts, showExactTime } from './words.ts'
 
 /** The page of one record, which is its permanent link. */
 export async function recordPage(backup: OpenedBackup, place: RecordPlace, request: PageRequest): Promise<Html> {
-  const context = textIn(request.query, 'context')
-  return showRecord(backup, await readRecord(backup, { ...place, context }, request.signal), request)
+  return showRecord(backup, await readRecord(backup, place, request), request)
 }
 
 /** Pure. */
 export function showRecord(
   backup: OpenedBackup,
-  { found, view, contexts, bytes }: OneRecord,
+  { found, view, context, contexts, bytes }: OneRecord,
   request: Pick<PageRequest, 'query' | 'rawPath'>,
 ): Html {
   const { partition, offset, timestamp, transaction, headers, headerCount } = view
   const { label } = found
-  const context = textIn(request.query, 'context')
   const place: RecordPlace = { topic: permanentLabel(found), partition, offset, context }
   const around = recordsLink(backup.place, label, { partition, from: offset > 10n ? offset - 10n : 0n, context })
   const body = html`<h1>${label} <small>partition ${partition}, offset ${offset}</small></h1>
@@ -51,12 +48,10 @@ ${headerCount > headers.length && html`<p class="notice warn">These are the firs
 
 /** Only where schema IDs may count in another one than the default context. */
 function showContexts(backup: OpenedBackup, place: RecordPlace, contexts: readonly string[]): [string, Html][] {
-  const all = [undefined, ...contexts.filter(one => one !== DEFAULT_CONTEXT)]
-  if (all.length === 1) return []
-  const shown = all.map(context => {
+  if (contexts.length === 0) return []
+  const shown = [undefined, ...contexts].map(context => {
     const name = context ?? 'default'
-    const isChosen = (place.context ?? DEFAULT_CONTEXT) === (context ?? DEFAULT_CONTEXT)
-    return isChosen
+    return place.context === context
       ? html`<strong>${name}</strong> `
       : html`<a href="${recordLink(backup.place, { ...place, context })}">${name}</a> `
   })

@@ -1,5 +1,4 @@
 import type { ManifestPartition } from '../../archive/manifest.ts'
-import { StoredSchemas } from '../../inspect/stored-schemas.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { OpenedBackup } from '../archive-reader.ts'
 import { type FoundRecords, findRecords, type RecordQuery } from '../find-records.ts'
@@ -41,7 +40,7 @@ function showRecords(
   const single = query.partitions.length === 1 ? query.partitions[0] : undefined
   const rows = query.before === undefined ? records : records.toReversed()
   const body = html`<h1>Records of ${label}</h1>
-${showRecordForm(found, new StoredSchemas(backup.location.storage, backup.manifest).contexts, request)}
+${showRecordForm(found, result.contexts, request)}
 ${showOutcome(query, result)}
 ${rows.length > 0 && showTable({ ...request, name: 'records', caption: 'Records', rows, columns: recordColumns(backup, permanentLabel(found), query.context), empty: '' })}
 ${showMore(backup, found, { query, result }, request.query, single)}`
