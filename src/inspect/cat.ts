@@ -82,7 +82,6 @@ export async function* catRecords(
   const progress = new ReadProgress(partitions, onRead)
   const ahead = openSiftAhead(matcher.needles, progress.totalBytes, workers)
   let left = query.limit ?? Number.POSITIVE_INFINITY
-  const readsAll = query.limit === undefined && query.newest === undefined
   const note = () => {
     tally.notDecoded = matcher.notDecoded
     tally.keysNotDecoded = matcher.keysNotDecoded
@@ -93,7 +92,7 @@ export async function* catRecords(
     for (const { topic, partition, label } of partitions) {
       const counts = tally.topics.get(label) ?? { searched: 0, matched: 0 }
       tally.topics.set(label, counts)
-      const watch = { ...watchOf(matcher, tally, counts, progress), ahead, readsAll }
+      const watch = { ...watchOf(matcher, tally, counts, progress), ahead }
       const opened = await openPartition(storage, topic, partition, query.extent, watch, signal)
       for await (const record of matching(storage, { ...opened, topic: label }, query, matcher, signal)) {
         await decoder.prepare(record, decoded, signal)

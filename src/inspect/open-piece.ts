@@ -3,7 +3,6 @@ import { openBody, openBodyAside } from '../batch/compression.ts'
 import { type BatchHeader, isControl, isTransactional, readHeader } from '../batch/header.ts'
 import { HeaderCursor } from '../batch/header-cursor.ts'
 import { decodeMarker, eachRecord, type KafkaRecord } from '../batch/records.ts'
-import { assertCrc } from '../restore/check-batches.ts'
 import { type AbortedIndex, isVisible } from '../restore/pieces.ts'
 import type { Extent, FoundRecord } from './found-record.ts'
 import type { SiftAhead, SiftedPiece } from './sift-ahead.ts'
@@ -21,8 +20,6 @@ export interface BatchWatch {
   beforeBatch?(header: BatchHeader): Promise<void>
   /** Undefined where nothing can be found ahead. */
   ahead: SiftAhead | undefined
-  /** No segment is left before its end, unless an error ends the reading. */
-  readsAll?: boolean
   /** So many records of the extent were looked at. */
   onSearched(records: number): void
   /** So many bytes were read, and everything before the offset was looked at. */
@@ -43,8 +40,6 @@ export interface ExtentPiece extends SiftedPiece {
   segment: Segment
   /** Where they begin: headers that are kept for many batches cost more than reading them again. */
   positions: readonly number[]
-  /** Their checksums were compared. */
-  isChecked: boolean
   /** Behind the last of its batches, whether or not they are in the extent. */
   end: bigint
 }
@@ -91,7 +86,6 @@ export async function* openPiece(
       if (isJudged) judged++
       if (isLeftOut(cursor.moveTo(position), verdict)) continue
       const header = readHeader(bytes, position)
-      if (!piece.isChecked) assertCrc(bytes, header, segment)
       some.push({ header, isJudged, verdict, opening: openOne(bytes, header) })
     }
     opened += some.length

@@ -32,10 +32,7 @@ export async function openPartition(
   return { topic: topic.name, partition: partition.partition, watch, segments, aborted }
 }
 
-/**
- * In the order of their offsets. Each batch is compared with its checksum. Where the hash of its segment is compared at the end anyway, one
- * that a sieve has left out is not: damage in it is found with the hash.
- */
+/** In the order of their offsets. Each batch is compared with its checksum. */
 export async function* readForward(
   storage: Storage,
   source: PartitionRecords,
@@ -103,32 +100,25 @@ function isPacked({ bytes, positions }: ExtentPiece): boolean {
 
 async function* readPieces(
   storage: Storage,
-  { aborted, watch }: PartitionRecords,
+  { aborted }: PartitionRecords,
   segments: readonly Segment[],
   extent: Extent,
   signal: AbortSignal,
 ): AsyncGenerator<ExtentPiece> {
   const isBeyond = ({ baseOffset }: BatchHeader) => extent.offsets.end !== undefined && baseOffset >= extent.offsets.end
-  const isChecked = !watch.ahead || !watch.readsAll || extent.offsets.end !== undefined
   const isShown = (header: BatchHeader) => extent.withAborted || isVisible(header, aborted)
   for (const segment of segments) {
     let next = 0n
     for await (const bytes of readSegment(storage, segment, signal)) {
       const [positions, whole]: [number[], number[]] = [[], []]
       let isEnd = false
-      next = checkBatches(
-        bytes,
-        segment,
-        next,
-        header => {
-          isEnd ||= isBeyond(header)
-          if (isEnd || !mayHold(header, extent) || !isShown(header)) return
-          positions.push(header.position)
-          if (isWhole(header, extent, segment)) whole.push(header.position)
-        },
-        isChecked,
-      )
-      yield { segment, bytes, positions, whole, isChecked, end: next }
+      next = checkBatches(bytes, segment, next, header => {
+        isEnd ||= isBeyond(header)
+        if (isEnd || !mayHold(header, extent) || !isShown(header)) return
+        positions.push(header.position)
+        if (isWhole(header, extent, segment)) whole.push(header.position)
+      })
+      yield { segment, bytes, positions, whole, end: next }
       if (isEnd) break
     }
   }

@@ -36,8 +36,9 @@ export function openSifting(
 ): Sifting {
   const sieve = new Sieve(needles)
   if (threads > 1 && totalBytes > SMALL_BYTES) {
-    const started = workers?.take() ?? []
-    return new SieveThreads(needles, sieve, started.length > 0 ? started : new SieveWorkers(threads).take())
+    const early = workers?.take() ?? []
+    const started = early.length > 0 ? early : new SieveWorkers(threads).take()
+    if (started.length > 0) return new SieveThreads(needles, sieve, started)
   }
   return {
     width: 1,

@@ -18,7 +18,7 @@ export class SieveWorkers {
   #workers: readonly Worker[]
 
   constructor(count = usualThreads) {
-    this.#workers = count > 1 ? Array.from({ length: count }, startWorker) : []
+    this.#workers = count > 1 ? startWorkers(count) : []
   }
 
   /** They belong to the caller then. */
@@ -32,6 +32,17 @@ export class SieveWorkers {
   end(): void {
     for (const worker of this.take()) void worker.terminate()
   }
+}
+
+/** Fewer, or none, where the system permits no more threads. */
+function startWorkers(count: number): Worker[] {
+  const workers: Worker[] = []
+  try {
+    while (workers.length < count) workers.push(startWorker())
+  } catch {
+    return workers
+  }
+  return workers
 }
 
 function startWorker(): Worker {

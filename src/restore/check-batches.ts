@@ -16,16 +16,12 @@ export function walkSegment(bytes: Buffer, segment: Segment, from: bigint): Batc
   return headers
 }
 
-/**
- * The same, for a caller that does not keep headers: `onBatch` gets one object for all of them. Returns the offset that follows the last batch.
- * Who compares no checksums here compares that of each batch that it opens, and finds other damage with the hash of the segment.
- */
+/** The same, for a caller that does not keep headers: `onBatch` gets one object for all of them. Returns the offset that follows the last batch. */
 export function checkBatches(
   bytes: Buffer,
   segment: Segment,
   from: bigint,
   onBatch: (header: BatchHeader) => void,
-  comparesCrc = true,
 ): bigint {
   const header = new HeaderCursor(bytes)
   let next = from
@@ -34,7 +30,7 @@ export function checkBatches(
     const sizeBytes = wholeSizeAt(bytes, position, bytes.length)
     if (sizeBytes === undefined) return next
     header.moveTo(position)
-    if (comparesCrc) assertCrc(bytes, header, segment)
+    if (!hasValidCrc(bytes, position, sizeBytes)) throw damaged(segment, header, 'has a wrong CRC-32C')
     const { baseOffset, lastOffset } = header
     const isInside = lastOffset >= segment.start_offset && lastOffset < segment.end_offset
     if (baseOffset < next || !isInside) throw damaged(segment, header, 'cannot be there')
@@ -42,11 +38,6 @@ export function checkBatches(
     position += sizeBytes
     onBatch(header)
   }
-}
-
-export function assertCrc(bytes: Buffer, header: BatchHeader, segment: Segment): void {
-  if (hasValidCrc(bytes, header.position, header.sizeBytes)) return
-  throw damaged(segment, header, 'has a wrong CRC-32C')
 }
 
 function damaged({ key }: Segment, { baseOffset }: BatchHeader, why: string): KafkaBackupError {

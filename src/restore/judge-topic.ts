@@ -1,6 +1,7 @@
 import { effectiveSetting, isCompacted } from '../archive/effective-settings.ts'
 import { isInternalTopic } from '../archive/scalars.ts'
 import type { EffectiveConfigs } from '../kafka/topic-configs.ts'
+import { formatDuration } from '../lib/units.ts'
 import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
 import { compareSetting, defaultOf } from './inherited-settings.ts'
 import type { PlannedTopic } from './plan.ts'
@@ -136,24 +137,29 @@ export function judgeTimes(topic: PlannedTopic, settings: Settings, { oldest, ne
   )
 }
 
+/** In days where there are several: a retention may be shorter than one. */
+function formatAge(ms: bigint): string {
+  return ms >= 2n * DAY_MS ? `${ms / DAY_MS} days` : formatDuration(Number(ms))
+}
+
 /** What retention would delete from the target: all of a topic is a blocker, a part is a warning. */
 export function judgeAge(topic: PlannedTopic, setting: Setting, moment: Moment, remedy: string): Finding[] {
   const { oldest, newest, newestOfAll = newest, largestBytes: largest, isFiltered, nowMs } = moment
   if (!(setting('cleanup.policy') ?? 'delete').includes('delete')) return []
   const retentionMs = toBigInt(setting('retention.ms'), DEFAULT_RETENTION_MS)
   const isOver = (time: bigint | null) => time !== null && retentionMs >= 0n && BigInt(nowMs) - time > retentionMs
-  const daysOf = (time: bigint | null) => (BigInt(nowMs) - (time ?? 0n)) / DAY_MS
+  const ageOf = (time: bigint | null) => formatAge(BigInt(nowMs) - (time ?? 0n))
   if (isOver(newestOfAll)) {
-    const problem = `its newest record is ${daysOf(newestOfAll)} days old; its retention of ${retentionMs} ms would delete all of it at once`
+    const problem = `its newest record is ${ageOf(newestOfAll)} old; its retention of ${retentionMs} ms would delete all of it at once`
     return [topicError(topic.name, problem, remedy)]
   }
   if (isFiltered && isOver(oldest)) {
-    const problem = `its oldest record is ${daysOf(oldest)} days old; if restore.filter selects such records only, its retention of ${retentionMs} ms would delete all of them at once`
+    const problem = `its oldest record is ${ageOf(oldest)} old; if restore.filter selects such records only, its retention of ${retentionMs} ms would delete all of them at once`
     return [topicError(topic.name, problem, remedy)]
   }
   const findings: Finding[] = []
   if (isOver(oldest)) {
-    const problem = `its oldest record is ${daysOf(oldest)} days old; its retention of ${retentionMs} ms will delete the older ones soon`
+    const problem = `its oldest record is ${ageOf(oldest)} old; its retention of ${retentionMs} ms will delete the older ones soon`
     findings.push(topicWarning(topic.name, problem, remedy))
   }
   const retentionBytes = toBigInt(setting('retention.bytes'), -1n)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
-import type { Worker } from 'node:worker_threads'
+import { Worker } from 'node:worker_threads'
 import { openBody } from '../../src/batch/compression.ts'
 import { codecNames } from '../../src/batch/header.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
@@ -220,6 +220,20 @@ describe('a sieve on threads', () => {
     assert.ok(again.width > 0, 'others are started where none are left')
     assert.deepEqual(verdictsOf(await again.sift(bytes, positions)), expected)
     again.close()
+  })
+
+  test('is one here where the system permits no threads', async t => {
+    const { bytes, positions } = samples()
+    const expected = verdictsOf(await openSifting(needles, LARGE, 1).sift(bytes, positions))
+    // What the runtime does at a limit of processes: it throws where a thread is made.
+    const failing = t.mock.method(Worker.prototype, 'unref', function (this: Worker) {
+      void this.terminate()
+      throw new Error('ERR_WORKER_INIT_FAILED')
+    })
+    const sifting = openSifting(needles, LARGE, 2)
+    failing.mock.restore()
+    assert.equal(sifting.width, 1)
+    assert.deepEqual(verdictsOf(await sifting.sift(bytes, positions)), expected)
   })
 
   test('is not started for little data', () => {
