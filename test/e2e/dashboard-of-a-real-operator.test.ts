@@ -9,7 +9,7 @@ import { useKafka } from './use-kafka.ts'
 
 describe('the dashboard and the alerts', () => {
   const kafka = useKafka()
-  const world = useOperatorWorld()
+  const world = useOperatorWorld(undefined, { flags: ['--metrics-hold=5s'] })
   let prometheus: Prometheus
 
   before(async () => {
@@ -32,6 +32,7 @@ describe('the dashboard and the alerts', () => {
       topics,
       schedule: '@daily',
       verify: { deep: true },
+      drill: { schedule: '* * * * *', kafkaCluster: shared.kafkaCluster },
     })
     await trigger(world, backup, 'first')
     await stage.until(backup, 'verified', ({ lastVerifyTime }) => lastVerifyTime !== undefined)
@@ -39,9 +40,13 @@ describe('the dashboard and the alerts', () => {
     await run('restore', 'copy', { ...shared, backupId: 'nightly', restore: { topicMapping } })
     await run('offset_reset', 'again', { ...shared, groups: ['billing'], strategy: 'earliest' })
     await run('offset_rollback', 'back', { ...shared, resetRef: { name: 'again' } })
+    await stage.until(backup, 'drilled', ({ drill }) => drill?.result !== undefined)
     const slow = await stage.apply('backup', 'slow', { ...shared, topics, backup: { rateLimit: 1024 } })
     await stage.apply('backup', 'held', { ...shared, topics, suspend: true })
     await stage.untilPhase(slow, 'Running')
+    // One that is not ready, because its key is missing.
+    const encryption = { recipients: [{ name: 'ops', keySecret: { name: 'none', key: 'none' } }] }
+    await stage.apply('backup', 'keyless', { ...shared, topics, encryption, schedule: '@daily' })
 
     const queries = [
       ...readPanels().flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const)),
@@ -61,7 +66,7 @@ describe('the dashboard and the alerts', () => {
   /** Those that give no number, also after the next scrapes. */
   async function unanswered(queries: readonly (readonly [title: string, expr: string])[]): Promise<string[]> {
     let left = queries
-    for (let round = 0; round < 20 && left.length > 0; round++) {
+    for (let round = 0; round < 30 && left.length > 0; round++) {
       const answers = await Promise.all(left.map(async ([, expr]) => prometheus.query(fillVariables(expr))))
       left = left.filter((_, index) => !answers[index]?.some(isNumber))
       if (left.length > 0) await sleep(1000)

@@ -18,18 +18,22 @@ export interface OperatorWorld {
 
 /**
  * With `startOwnKube` the control plane is not one that other test files use at the same time. With `values` of the chart, `prepare`
- * can install what the operator then needs.
+ * can install what the operator then needs; `flags` are further ones of the operator.
  */
 export function useOperatorWorld(
   startOwnKube?: () => Promise<Kube>,
-  { values = {}, prepare }: { values?: ChartValues; prepare?: (kube: Kube) => Promise<void> } = {},
+  {
+    values = {},
+    flags = [],
+    prepare,
+  }: { values?: ChartValues; flags?: string[]; prepare?: (kube: Kube) => Promise<void> } = {},
 ): OperatorWorld {
   const world = {} as OperatorWorld
   before(async () => {
     const own = startOwnKube && { kube: await startOwnKube() }
     world.stage = await openOperatorStage({ image: kafkaBackupImage(), values, ...own })
     await prepare?.(world.stage.kube)
-    world.operator = await world.stage.start()
+    world.operator = await world.stage.start({ flags })
     world.run = (controller, name, spec, phase = 'Completed') => runResource(world, controller, name, spec, phase)
   })
   after(() => world.stage?.stop())
