@@ -15,5 +15,5 @@ if (Number(major) < 24) {
   v8.setFlagsFromString('--semi-space-growth-factor=1')
   // Otherwise a small heap grows several times over before it is collected; `BENCH_PART=registry make bench` measures it.
   v8.setFlagsFromString('--heap-growing-percent=50')
-  await import('../dist/kafka-backup.js')
+  module.createRequire(import.meta.url)('../dist/kafka-backup.cjs')
 }

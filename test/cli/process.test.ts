@@ -69,6 +69,19 @@ describe('the process', () => {
     }
   })
 
+  test('does not succeed if it ends while it waits', async () => {
+    const stuck = join(folder, 'stuck.mjs')
+    writeFileSync(
+      stuck,
+      `import files from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+for (const name of ['access', 'open', 'readdir', 'readFile', 'realpath', 'stat']) files[name] = () => new Promise(() => {})
+syncBuiltinESMExports()`,
+    )
+    const { code, out } = await run(['list', '--path', folder], { nodeArgs: ['--import', pathToFileURL(stuck).href] })
+    assert.deepEqual({ code, out }, { code: 13, out: '' })
+  })
+
   test('loads only the command line for its help', async () => {
     const { code, err } = await run(['backup', '--help'], { nodeArgs: ['--import', pathToFileURL(spy).href] })
     assert.equal(code, 0)

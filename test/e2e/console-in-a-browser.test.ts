@@ -196,7 +196,7 @@ test('a page shows a newer generation as soon as it is committed, and keeps what
 
 describe('a backup of a real Kafka, taken, verified and served by the built program', () => {
   const kafka = useKafka()
-  const program = join(root, 'dist/kafka-backup.js')
+  const program = join(root, 'dist/kafka-backup.cjs')
 
   async function command(...args: string[]): Promise<void> {
     const { code, stderr } = await run(process.execPath, [program, ...args])

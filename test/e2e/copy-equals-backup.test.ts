@@ -90,7 +90,7 @@ describe('a copy of a backup of Kafka', () => {
       assert.equal(await backUpAll(here, registry.server.url), 2)
       const bucket = `s3://backups/team?endpoint=${server.endpoint}`
       const there = await run(process.execPath, [
-        ...[join(root, 'dist/kafka-backup.js'), 'copy', '--from', here, '--to', bucket],
+        ...[join(root, 'dist/kafka-backup.cjs'), 'copy', '--from', here, '--to', bucket],
         ...['--backup-id', 'b1', '--format', 'json'],
       ])
       assert.equal(there.code, 0, there.stderr)

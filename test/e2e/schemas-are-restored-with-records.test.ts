@@ -309,7 +309,7 @@ describe('schemas are restored with records', () => {
         })
         assert.equal(killed.code, null, killed.stderr)
         // As it is installed: with threads that are files of their own.
-        const installed = [join(root, 'dist/kafka-backup.js'), 'restore', '--config', config, '--format', 'json']
+        const installed = [join(root, 'dist/kafka-backup.cjs'), 'restore', '--config', config, '--format', 'json']
         const last = await run(process.execPath, installed)
         assert.equal(last.code, 0, last.stderr)
         assert.deepEqual(JSON.parse(last.stdout).schemas.unmapped_ids, [])
