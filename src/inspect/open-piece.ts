@@ -3,6 +3,7 @@ import { openBody, openBodyAside } from '../batch/compression.ts'
 import { type BatchHeader, isControl, isTransactional, readHeader } from '../batch/header.ts'
 import { HeaderCursor } from '../batch/header-cursor.ts'
 import { decodeMarker, eachRecord, type KafkaRecord } from '../batch/records.ts'
+import { assertCrc } from '../restore/check-batches.ts'
 import { type AbortedIndex, isVisible } from '../restore/pieces.ts'
 import type { Extent, FoundRecord } from './found-record.ts'
 import type { SiftAhead, SiftedPiece } from './sift-ahead.ts'
@@ -86,6 +87,8 @@ export async function* openPiece(
       if (isJudged) judged++
       if (isLeftOut(cursor.moveTo(position), verdict)) continue
       const header = readHeader(bytes, position)
+      // A verdict is only given on a batch that equals its checksum.
+      if (isJudged && watch.ahead && verdict === undefined) assertCrc(bytes, header, segment)
       some.push({ header, isJudged, verdict, opening: openOne(bytes, header) })
     }
     opened += some.length

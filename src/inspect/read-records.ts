@@ -32,7 +32,7 @@ export async function openPartition(
   return { topic: topic.name, partition: partition.partition, watch, segments, aborted }
 }
 
-/** In the order of their offsets. Each batch is compared with its checksum. */
+/** In the order of their offsets. Each batch is compared with its checksum: by the sieve, if there is one and it may leave the batch out. */
 export async function* readForward(
   storage: Storage,
   source: PartitionRecords,
@@ -100,7 +100,7 @@ function isPacked({ bytes, positions }: ExtentPiece): boolean {
 
 async function* readPieces(
   storage: Storage,
-  { aborted }: PartitionRecords,
+  { aborted, watch }: PartitionRecords,
   segments: readonly Segment[],
   extent: Extent,
   signal: AbortSignal,
@@ -111,13 +111,19 @@ async function* readPieces(
     let next = 0n
     for await (const bytes of readSegment(storage, segment, signal)) {
       const [positions, whole]: [number[], number[]] = [[], []]
-      let isEnd = false
-      next = checkBatches(bytes, segment, next, header => {
+      let [isEnd, isWanted, mayBeLeftOut] = [false, false, false]
+      // A header that its checksum does not confirm yet: what it leads to is used only after that.
+      const isSifted = (header: BatchHeader) => {
         isEnd ||= isBeyond(header)
-        if (isEnd || !mayHold(header, extent) || !isShown(header)) return
-        positions.push(header.position)
-        if (isWhole(header, extent, segment)) whole.push(header.position)
-      })
+        isWanted = !isEnd && mayHold(header, extent) && isShown(header)
+        mayBeLeftOut = isWanted && isWhole(header, extent, segment)
+        return mayBeLeftOut && watch.ahead !== undefined
+      }
+      const note = ({ position }: BatchHeader) => {
+        if (isWanted) positions.push(position)
+        if (mayBeLeftOut) whole.push(position)
+      }
+      next = checkBatches(bytes, segment, next, note, isSifted)
       yield { segment, bytes, positions, whole, end: next }
       if (isEnd) break
     }

@@ -1,4 +1,5 @@
 import { decompress, knownCodec, openBody } from '../batch/compression.ts'
+import { hasValidCrc } from '../batch/crc.ts'
 import { type BatchHeader, HEADER_BYTES } from '../batch/header.ts'
 import { HeaderCursor } from '../batch/header-cursor.ts'
 import { RecordCursor } from '../batch/record-cursor.ts'
@@ -51,9 +52,10 @@ export class Sieve {
     return packed
   }
 
-  /** Undefined for a batch that cannot be opened, or that is too large: opening it in the usual way tells more. */
+  /** Undefined for a batch that is damaged, cannot be opened, or is too large: opening it in the usual way tells more. */
   siftBatch(bytes: Buffer, header: BatchHeader): Verdict | undefined {
     try {
+      if (!hasValidCrc(bytes, header.position, header.sizeBytes)) return undefined
       return this.sift(this.#open(bytes, header), header)
     } catch {
       return undefined

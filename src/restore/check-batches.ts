@@ -16,12 +16,16 @@ export function walkSegment(bytes: Buffer, segment: Segment, from: bigint): Batc
   return headers
 }
 
-/** The same, for a caller that does not keep headers: `onBatch` gets one object for all of them. Returns the offset that follows the last batch. */
+/**
+ * The same, for a caller that does not keep headers: `onBatch` gets one object for all of them. Returns the offset that follows the last batch.
+ * `isCheckedLater` is asked before the checksum is compared, so that the header may be wrong.
+ */
 export function checkBatches(
   bytes: Buffer,
   segment: Segment,
   from: bigint,
   onBatch: (header: BatchHeader) => void,
+  isCheckedLater: (header: BatchHeader) => boolean = () => false,
 ): bigint {
   const header = new HeaderCursor(bytes)
   let next = from
@@ -30,14 +34,24 @@ export function checkBatches(
     const sizeBytes = wholeSizeAt(bytes, position, bytes.length)
     if (sizeBytes === undefined) return next
     header.moveTo(position)
-    if (!hasValidCrc(bytes, position, sizeBytes)) throw damaged(segment, header, 'has a wrong CRC-32C')
+    if (!isCheckedLater(header)) assertCrc(bytes, header, segment)
     const { baseOffset, lastOffset } = header
     const isInside = lastOffset >= segment.start_offset && lastOffset < segment.end_offset
-    if (baseOffset < next || !isInside) throw damaged(segment, header, 'cannot be there')
+    if (baseOffset < next || !isInside) {
+      // A batch before it with a wrong length may be what is damaged.
+      checkBatches(bytes.subarray(0, position), segment, from, () => undefined)
+      throw damaged(segment, header, 'cannot be there')
+    }
     next = lastOffset + 1n
     position += sizeBytes
     onBatch(header)
   }
+}
+
+/** Compares the batch with its checksum. */
+export function assertCrc(bytes: Buffer, header: BatchHeader, segment: Segment): void {
+  const { position, sizeBytes } = header
+  if (!hasValidCrc(bytes, position, sizeBytes)) throw damaged(segment, header, 'has a wrong CRC-32C')
 }
 
 function damaged({ key }: Segment, { baseOffset }: BatchHeader, why: string): KafkaBackupError {

@@ -156,6 +156,28 @@ test('a search finds damage in a batch that it would leave out before it goes on
   // The last letter of the first record: the sieve finds no needle in it.
   damaged[(batches[0]?.length ?? 0) - 4] = 0x39
   await storage.replace('b1/kafka/orders/0/0.log', damaged, never)
-  const reading = search(new SiftAhead(openSifting(needles, 0)), () => assert.fail('a record was found before'))
-  await assert.rejects(reading, { code: 'ARCHIVE_DAMAGED', message: /the batch at offset 0 has a wrong CRC-32C/ })
+  for (const totalBytes of [0, LARGE]) {
+    const ahead = new SiftAhead(openSifting(needles, totalBytes, 2))
+    const reading = search(ahead, () => assert.fail('a record was found before'))
+    await assert.rejects(reading, { code: 'ARCHIVE_DAMAGED', message: /the batch at offset 0 has a wrong CRC-32C/ })
+    ahead.close()
+  }
+})
+
+test('a search names the batch whose length is wrong, not the bytes behind it', async () => {
+  const batches = ['hay 0', 'hay 1', 'hay 2'].map((text, i) =>
+    encodeBatch({ baseOffset: BigInt(i), records: [{ value: Buffer.from(text) }] }),
+  )
+  const storage = openMemoryStorage()
+  const search = await openSearch(storage, [batches])
+  const damaged = Buffer.concat(batches)
+  const [first = 0, second = 0] = batches.map(({ length }) => length)
+  // The second batch takes in the beginning of the third one, of which the rest passes for a batch.
+  damaged.writeInt32BE(second - 12 + 8, first + 8)
+  damaged.writeInt32BE(damaged.length - first - second - 8 - 12, first + second + 8 + 8)
+  damaged[first + second + 8 + 16] = 2
+  await storage.replace('b1/kafka/orders/0/0.log', damaged, never)
+  for (const ahead of [undefined, new SiftAhead(openSifting(needles, 0))]) {
+    await assert.rejects(search(ahead), { code: 'ARCHIVE_DAMAGED', message: /the batch at offset 1 has a wrong CRC-32C/ })
+  }
 })
