@@ -178,6 +178,9 @@ test('a search names the batch whose length is wrong, not the bytes behind it', 
   damaged[first + second + 8 + 16] = 2
   await storage.replace('b1/kafka/orders/0/0.log', damaged, never)
   for (const ahead of [undefined, new SiftAhead(openSifting(needles, 0))]) {
-    await assert.rejects(search(ahead), { code: 'ARCHIVE_DAMAGED', message: /the batch at offset 1 has a wrong CRC-32C/ })
+    await assert.rejects(search(ahead), {
+      code: 'ARCHIVE_DAMAGED',
+      message: /the batch at offset 1 has a wrong CRC-32C/,
+    })
   }
 })

@@ -6,6 +6,7 @@ import type { Session } from '../session.ts'
 import { DIFFERENCES_FOUND } from './comparison.ts'
 import { withChoice } from './generation-choice.ts'
 import { keepReport } from './keep-report.ts'
+import { letHeapGrowForFew } from './let-heap-grow.ts'
 import { isOpen, LOSSY } from './loss-table.ts'
 import { showRefusal } from './refused.ts'
 import { showRestoreDryRun } from './restore-dry-run.ts'
@@ -26,7 +27,7 @@ export async function run(session: Session): Promise<number> {
   const act = (hooks: Hooks) =>
     wanted.step === 'finish'
       ? actions.finishRestoreJob(job, hooks, signal)
-      : actions.runRestoreJob(job, hooks, signal, probeOf(session))
+      : actions.runRestoreJob(job, letHeapGrowForFew(hooks), signal, probeOf(session))
   const shown = { label: 'restore', preparing: 'checking the backup and the target' }
   const report = await showRefused(session, watchJob(session, shown, act))
   session.outcome.note(restoreFacts(report))

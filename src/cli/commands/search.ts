@@ -1,6 +1,6 @@
-import { setFlagsFromString } from 'node:v8'
 import { SieveWorkers } from '../../inspect/sieve-workers.ts'
 import type { Session } from '../session.ts'
+import { letHeapGrow } from './let-heap-grow.ts'
 
 /** The threads start while everything else is loaded, which takes as long. */
 export async function run(session: Session): Promise<number> {
@@ -12,10 +12,4 @@ export async function run(session: Session): Promise<number> {
   } finally {
     workers.end()
   }
-}
-
-/** As V8 does it without the flags of bin/kafka-backup.js: a search keeps little, and would collect it every few pieces. */
-function letHeapGrow(): void {
-  setFlagsFromString('--semi-space-growth-factor=2')
-  setFlagsFromString('--heap-growing-percent=0')
 }
