@@ -1,6 +1,4 @@
-import { decompress, knownCodec, openBody } from '../batch/compression.ts'
-import { hasValidCrc } from '../batch/crc.ts'
-import { type BatchHeader, HEADER_BYTES } from '../batch/header.ts'
+import type { BatchHeader } from '../batch/header.ts'
 import { HeaderCursor } from '../batch/header-cursor.ts'
 import { RecordCursor } from '../batch/record-cursor.ts'
 import { RecordParts } from '../batch/record-parts.ts'
@@ -14,6 +12,7 @@ import {
   readSchemaId,
   VALUE_HEADER,
 } from '../registry/ids/schema-id.ts'
+import { openIntact } from './open-intact.ts'
 import { type FrameIds, scanFrames } from './scan-frames.ts'
 import { type PartFrames, packVerdict, type Verdict } from './verdicts.ts'
 
@@ -25,9 +24,6 @@ export interface Needle {
   /** Text in JSON, which may be written with escapes. */
   isJson: boolean
 }
-
-/** A larger batch is left to the caller, who opens one at a time. */
-const MAX_SIFTED_BYTES = 16 << 20
 
 /** Sorts out batches without decoding their records. It knows no schemas, so that any thread can do it. */
 export class Sieve {
@@ -55,18 +51,11 @@ export class Sieve {
   /** Undefined for a batch that is damaged, cannot be opened, or is too large: opening it in the usual way tells more. */
   siftBatch(bytes: Buffer, header: BatchHeader): Verdict | undefined {
     try {
-      if (!hasValidCrc(bytes, header.position, header.sizeBytes)) return undefined
-      return this.sift(this.#open(bytes, header), header)
+      const body = openIntact(bytes, header, this.#zstd)
+      return body && this.sift(body, header)
     } catch {
       return undefined
     }
-  }
-
-  #open(bytes: Buffer, header: BatchHeader): Buffer {
-    const codec = knownCodec(header)
-    if (codec === 'none') return openBody(bytes, header)
-    const body = bytes.subarray(header.position + HEADER_BYTES, header.position + header.sizeBytes)
-    return (codec === 'zstd' ? this.#zstd.read(body) : undefined) ?? decompress(codec, body, MAX_SIFTED_BYTES)
   }
 
   /** `body` is what the batch holds, unpacked. */
