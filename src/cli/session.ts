@@ -47,6 +47,7 @@ export class Session {
   readonly #io: Io
   readonly #screen: Screen
   readonly #redactor: Redactor
+  #isOutputClosed = false
 
   constructor(parts: SessionParts) {
     this.options = parts.options
@@ -208,7 +209,6 @@ export class Session {
     }
     let held: Buffer[] = []
     let size = 0
-    let isRead = true
     let written: Promise<void> = Promise.resolve()
     let cancel = () => {}
     const flush = () => {
@@ -217,7 +217,7 @@ export class Session {
       held = []
       size = 0
       written = written.then(async () => {
-        if (bytes.length > 0 && isRead) isRead = await write(bytes)
+        if (bytes.length > 0 && !this.#isOutputClosed) this.#isOutputClosed = !(await write(bytes))
       })
       // A failure is thrown where it is waited for.
       written.catch(() => undefined)
@@ -232,12 +232,17 @@ export class Session {
         // People on a terminal wait for each.
         if (stdout.isTTY || size >= PRINTED_BYTES) await flush()
         await written
-        if (!isRead) return
+        if (this.#isOutputClosed) return
       }
     } finally {
       // Also what came before damage, or before an interruption.
       await flush()
     }
+  }
+
+  /** Whether the reader of what `printAll` wrote did not take all of it, as `head` does. */
+  get isOutputClosed(): boolean {
+    return this.#isOutputClosed
   }
 
   /** A text that repeats options of the command line, which may have secrets. */

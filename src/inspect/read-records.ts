@@ -16,7 +16,7 @@ export async function openPartition(
   storage: Storage,
   topic: ManifestTopic,
   partition: ManifestPartition,
-  { offsets, times }: Extent,
+  { offsets, times, withAborted }: Extent,
   watch: BatchWatch,
   signal: AbortSignal,
 ): Promise<PartitionRecords> {
@@ -25,8 +25,8 @@ export async function openPartition(
     ({ start_offset, end_offset, last_timestamp }) =>
       (offsets.end === undefined || start_offset < offsets.end) &&
       (offsets.start === undefined || end_offset > offsets.start) &&
-      // The first time does not bound the others, so that the end of a window tells nothing.
-      (times.start === undefined || last_timestamp === null || last_timestamp >= times.start),
+      // The first time does not bound the others, so that the end of a window tells nothing. The last one does not bound markers.
+      (withAborted || times.start === undefined || last_timestamp === null || last_timestamp >= times.start),
   )
   const aborted = indexAborted([...all.flatMap(one => one.aborted ?? []), ...partition.open_aborted])
   return { topic: topic.name, partition: partition.partition, watch, segments, aborted }
@@ -108,24 +108,25 @@ async function* readPieces(
   const isBeyond = ({ baseOffset }: BatchHeader) => extent.offsets.end !== undefined && baseOffset >= extent.offsets.end
   const isShown = (header: BatchHeader) => extent.withAborted || isVisible(header, aborted)
   for (const segment of segments) {
-    let next = 0n
+    let [next, beyond] = [0n, 0]
     for await (const bytes of readSegment(storage, segment, signal)) {
       const [positions, whole]: [number[], number[]] = [[], []]
-      let [isEnd, isWanted, mayBeLeftOut] = [false, false, false]
+      let [isWanted, mayBeLeftOut] = [false, false]
       // A header that its checksum does not confirm yet: what it leads to is used only after that.
       const isSifted = (header: BatchHeader) => {
-        isEnd ||= isBeyond(header)
-        isWanted = !isEnd && mayHold(header, extent) && isShown(header)
+        isWanted = !isBeyond(header) && mayHold(header, extent) && isShown(header)
         mayBeLeftOut = isWanted && isWhole(header, extent, segment)
         return mayBeLeftOut && watch.ahead !== undefined
       }
-      const note = ({ position }: BatchHeader) => {
-        if (isWanted) positions.push(position)
-        if (mayBeLeftOut) whole.push(position)
+      const note = (header: BatchHeader) => {
+        if (isWanted) positions.push(header.position)
+        if (mayBeLeftOut) whole.push(header.position)
+        if (isBeyond(header)) beyond++
       }
       next = checkBatches(bytes, segment, next, note, isSifted)
       yield { segment, bytes, positions, whole, end: next }
-      if (isEnd) break
+      // Offsets are outside the checksum. One that is wrong is found by the batch that follows it.
+      if (beyond >= 2) break
     }
   }
 }

@@ -4,7 +4,7 @@ import { hasValidCrc } from '../batch/crc.ts'
 import { type BatchHeader, readHeader } from '../batch/header.ts'
 import { HeaderCursor } from '../batch/header-cursor.ts'
 import { wholeSizeAt } from '../batch/walk.ts'
-import type { KafkaBackupError } from '../errors.ts'
+import { hasCode, type KafkaBackupError } from '../errors.ts'
 
 /**
  * The batches of a piece, which must follow each other. Offsets lie outside a batch's checksum: one that is wrong would
@@ -31,21 +31,36 @@ export function checkBatches(
   let next = from
   let position = 0
   for (;;) {
-    const sizeBytes = wholeSizeAt(bytes, position, bytes.length)
+    const sizeBytes = nextSize(bytes, position, segment, from)
     if (sizeBytes === undefined) return next
     header.moveTo(position)
     if (!isCheckedLater(header)) assertCrc(bytes, header, segment)
     const { baseOffset, lastOffset } = header
     const isInside = lastOffset >= segment.start_offset && lastOffset < segment.end_offset
     if (baseOffset < next || !isInside) {
-      // A batch before it with a wrong length may be what is damaged.
-      checkBatches(bytes.subarray(0, position), segment, from, () => undefined)
+      assertBefore(bytes, position, segment, from)
       throw damaged(segment, header, 'cannot be there')
     }
     next = lastOffset + 1n
     position += sizeBytes
     onBatch(header)
   }
+}
+
+/** Undefined if the batch at this position is not there as a whole. */
+function nextSize(bytes: Buffer, position: number, segment: Segment, from: bigint): number | undefined {
+  try {
+    return wholeSizeAt(bytes, position, bytes.length)
+  } catch (cause) {
+    assertBefore(bytes, position, segment, from)
+    if (!hasCode(cause, 'BATCH_INVALID', 'BATCH_OLD_FORMAT')) throw cause
+    throw damagedInside(segment.key, cause.message, { cause })
+  }
+}
+
+/** Throws if a batch before `position` has a wrong checksum: its wrong length may be why what follows is not a batch. */
+function assertBefore(bytes: Buffer, position: number, segment: Segment, from: bigint): void {
+  checkBatches(bytes.subarray(0, position), segment, from, () => undefined)
 }
 
 /** Compares the batch with its checksum. */

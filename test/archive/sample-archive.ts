@@ -11,6 +11,7 @@ import { parsePartitionIndex } from '../../src/archive/manifest.ts'
 import { renewManifestCopy } from '../../src/archive/newest-copies.ts'
 import { type ChunkFacts, SegmentWriter } from '../../src/archive/segment-writer.ts'
 import { emptyPartition, withSegment } from '../../src/archive/summary.ts'
+import { isControl } from '../../src/batch/header.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
@@ -52,16 +53,17 @@ export function topicOf(
   }
 }
 
-/** What the batches hold, all of them plain data. */
+/** What the batches hold: plain data and markers. */
 export function factsOf(batches: Buffer[]): ChunkFacts {
   const bytes = Buffer.concat(batches)
   const headers = walkBatches(bytes, 0, bytes.length)
-  const times = headers.flatMap(header => [header.baseTimestamp, header.maxTimestamp]).sort((a, b) => (a < b ? -1 : 1))
+  const data = headers.filter(({ attributes }) => !isControl(attributes))
+  const times = data.flatMap(header => [header.baseTimestamp, header.maxTimestamp]).sort((a, b) => (a < b ? -1 : 1))
   return {
     startOffset: headers[0]?.baseOffset ?? 0n,
     endOffset: (headers.at(-1)?.lastOffset ?? -1n) + 1n,
     batches: headers.length,
-    records: headers.reduce((sum, header) => sum + header.recordCount, 0),
+    records: data.reduce((sum, header) => sum + header.recordCount, 0),
     abortedRecords: 0,
     firstTimestamp: times[0] ?? null,
     lastTimestamp: times.at(-1) ?? null,

@@ -113,6 +113,17 @@ describe('search', () => {
     assert.match(err, /^\{.*search: found 0 of 18 records/m)
   })
 
+  test('says that its output was closed before the end', async () => {
+    const io = new FakeIo()
+    io.writeBytes = async () => false
+    const actions = fakeActions({
+      catAt: (_storage, _backupId, request, signal, work) => catAt(golden(), 'golden', request, signal, work),
+    })
+    const place = ['--path', '/backups', '--backup-id', 'golden']
+    assert.equal(await main(['search', ...place, '--header', 'h'], io, actions), 0)
+    assert.match(io.stderr.text, /found \d+ of \d+ records .*; it stopped when its output was closed\n/)
+  })
+
   test('says that it stopped at the limit, or before the end', async () => {
     assert.match((await search('--header', 'h', '--limit', '2', '--count')).err, /it stopped at --limit/)
     const failing = await searchWith(

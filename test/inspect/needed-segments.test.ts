@@ -80,6 +80,41 @@ for (const [what, open] of [
   })
 }
 
+test('markers are found by time, although they are later than all records of their segment', async () => {
+  const storage = openMemoryStorage()
+  const at = { baseTimestamp: BigInt(START_MS), producerId: 7n, transactional: true }
+  const marker = { key: Buffer.from([0, 0, 0, 1]), value: Buffer.alloc(6) }
+  const batches = [
+    encodeBatch({ ...at, records: [{ value: Buffer.from('paid') }] }),
+    encodeBatch({ ...at, baseOffset: 1n, baseTimestamp: BigInt(START_MS + 1), control: true, records: [marker] }),
+  ]
+  await storePartitions(storage, [[batches]], false)
+  const times = { start: BigInt(START_MS + 1) }
+  assert.deepEqual((await read(storage, { times, withAborted: true })).segments, ['0'])
+  assert.deepEqual((await read(storage, { times })).segments, [])
+})
+
+test('an offset that is damaged is found, although it is after the end of what is asked for', async () => {
+  const storage = openMemoryStorage()
+  // Several pieces. The damaged batch may be the last one of a piece, or the last one before the end.
+  const batches = Array.from({ length: 20 }, (_, i) => {
+    const records = Array.from({ length: 16 }, () => ({ value: Buffer.alloc(25_000) }))
+    return encodeBatch({ baseOffset: BigInt(16 * i), records })
+  })
+  await storePartitions(storage, [[batches]], false)
+  const end = 160n
+  for (const damagedAt of Array.from({ length: 10 }, (_, i) => i)) {
+    const stored = Buffer.concat(batches)
+    // Offsets are outside the checksum.
+    stored.writeBigInt64BE(288n, damagedAt * (batches[0]?.length ?? 0))
+    await storage.replace('b1/kafka/orders/0/0.log', stored, never)
+    await assert.rejects(read(storage, { offsets: { end } }), {
+      code: 'ARCHIVE_DAMAGED',
+      message: /the batch at offset \d+ cannot be there/,
+    })
+  }
+})
+
 /** Each generation has two records more in each topic, an hour after the one before. */
 async function storeStates(logFrom?: number) {
   const storage = openMemoryStorage()

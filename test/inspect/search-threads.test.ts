@@ -164,23 +164,41 @@ test('a search finds damage in a batch that it would leave out before it goes on
   }
 })
 
-test('a search names the batch whose length is wrong, not the bytes behind it', async () => {
-  const batches = ['hay 0', 'hay 1', 'hay 2'].map((text, i) =>
+for (const rest of ['passes for a batch', 'has an old format'] as const) {
+  test(`a search names the batch whose length is wrong, if what is left behind it ${rest}`, async () => {
+    const batches = ['hay 0', 'hay 1', 'hay 2'].map((text, i) =>
+      encodeBatch({ baseOffset: BigInt(i), records: [{ value: Buffer.from(text) }] }),
+    )
+    const storage = openMemoryStorage()
+    const search = await openSearch(storage, [batches])
+    const damaged = Buffer.concat(batches)
+    const [first = 0, second = 0] = batches.map(({ length }) => length)
+    // The second batch takes in the beginning of the third one.
+    damaged.writeInt32BE(second - 12 + 8, first + 8)
+    const left = first + second + 8
+    damaged.writeInt32BE(damaged.length - left - 12, left + 8)
+    damaged[left + 16] = rest === 'has an old format' ? 1 : 2
+    await storage.replace('b1/kafka/orders/0/0.log', damaged, never)
+    for (const ahead of [undefined, new SiftAhead(openSifting(needles, 0))]) {
+      await assert.rejects(search(ahead), {
+        code: 'ARCHIVE_DAMAGED',
+        message: /the batch at offset 1 has a wrong CRC-32C/,
+      })
+    }
+  })
+}
+
+test('a search names the object whose bytes are not a batch', async () => {
+  const batches = ['hay 0', 'hay 1'].map((text, i) =>
     encodeBatch({ baseOffset: BigInt(i), records: [{ value: Buffer.from(text) }] }),
   )
   const storage = openMemoryStorage()
   const search = await openSearch(storage, [batches])
   const damaged = Buffer.concat(batches)
-  const [first = 0, second = 0] = batches.map(({ length }) => length)
-  // The second batch takes in the beginning of the third one, of which the rest passes for a batch.
-  damaged.writeInt32BE(second - 12 + 8, first + 8)
-  damaged.writeInt32BE(damaged.length - first - second - 8 - 12, first + second + 8 + 8)
-  damaged[first + second + 8 + 16] = 2
+  // The magic number is outside the checksum.
+  damaged[(batches[0]?.length ?? 0) + 16] = 7
   await storage.replace('b1/kafka/orders/0/0.log', damaged, never)
   for (const ahead of [undefined, new SiftAhead(openSifting(needles, 0))]) {
-    await assert.rejects(search(ahead), {
-      code: 'ARCHIVE_DAMAGED',
-      message: /the batch at offset 1 has a wrong CRC-32C/,
-    })
+    await assert.rejects(search(ahead), { code: 'ARCHIVE_DAMAGED', message: /0\.log: .* unknown format 7/ })
   }
 })

@@ -30,7 +30,8 @@ export async function run(session: Session): Promise<number> {
       () => report,
     )
   }
-  const summary = `export: ${formatSummary(report)}`
+  const closed = session.isOutputClosed ? '; it stopped when its output was closed' : ''
+  const summary = `export: ${formatSummary(report)}${closed}`
   const { keys_not_decoded: keys, values_not_decoded: values, searched_as_stored: stored } = report
   const isPartial = (keys ?? 0) + (values ?? 0) + stored + report.reasons.length > 0
   if (isPrinted || isPartial) {

@@ -53,7 +53,9 @@ export async function searchRecords(session: Session, workers: SieveWorkers): Pr
       () => ({ ...countsDocument(tally), warnings }),
     )
   }
-  tell(tally.isCut ? '; it stopped at --limit' : '')
+  tell(
+    session.isOutputClosed ? '; it stopped when its output was closed' : tally.isCut ? '; it stopped at --limit' : '',
+  )
   return judge(tally, options.requireMatch)
 }
 
