@@ -5,7 +5,7 @@ import { runPool } from '../lib/pool.ts'
 import { RateLimiter } from '../lib/rate-limiter.ts'
 import { Turns } from '../lib/turns.ts'
 import type { OnProgress } from '../observe/progress.ts'
-import { type RestoreMark, type StreamProgress, writeProgress } from './progress.ts'
+import { type RestoreMark, readNotes, type StreamProgress, streamKey, writeProgress } from './progress.ts'
 import { reconcileAll } from './reconcile.ts'
 import { Replay } from './replay.ts'
 import type { RestoreOptions } from './restore-options.ts'
@@ -24,6 +24,8 @@ export interface FillParts {
 
 const CONCURRENCY = 8
 const LAST_NOTE_MS = 5000
+/** Longer than a commit takes that another run has begun before it could see the notes of this one. */
+const CLAIM_MS = 2000
 
 /** Progress is committed before the first record, so records without progress are not from this restore. */
 export async function fill(
@@ -35,6 +37,9 @@ export async function fill(
 ): Promise<Writing> {
   const { cluster, clock, onProgress, requestTimeoutMs } = parts
   await note(parts, restoreId, mark, streams, signal)
+  if (mark.earlier.size === 0 && streams.some(({ progress }) => !progress.isMade)) {
+    await confirmFirst(parts, restoreId, mark, streams, signal)
+  }
   const isShared = options.existingTopics === 'append'
   await reconcileAll(streams, { cluster, isShared }, signal)
   const begunAt = clock.monotonic()
@@ -67,6 +72,24 @@ export async function fill(
     await finishing.settled()
     await noteAtLast(parts, restoreId, mark, streams)
   }
+}
+
+/**
+ * Of two first runs that begin at the same time, both may have seen that there are no notes before they committed theirs. The later commit replaces the
+ * earlier one, and only its run may write: each has its own producer, so brokers would keep the records of both. Of topics that are
+ * created, one of them creates each.
+ */
+async function confirmFirst(
+  { cluster, clock }: FillParts,
+  restoreId: string,
+  mark: RunMark,
+  streams: readonly Stream[],
+  signal: AbortSignal,
+): Promise<void> {
+  await clock.sleep(CLAIM_MS, signal)
+  const keys = new Set(streams.map(streamKey))
+  const notes = (await readNotes(cluster, restoreId, signal)).filter(({ stream }) => keys.has(streamKey(stream)))
+  assertNotTakenOver(restoreId, mark, new Set(notes.map(({ run }) => run)))
 }
 
 /** How records were written, in one run. */

@@ -5,10 +5,8 @@ import { formatDuration } from '../lib/units.ts'
 import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
 import { compareSetting, defaultOf } from './inherited-settings.ts'
 import type { PlannedTopic } from './plan.ts'
-import { streamKey } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import type { RestoredExtent } from './restored-extent.ts'
-import { listSome } from './shard-plan.ts'
 import { FORMAT_SETTING, isOldFormatSetting } from './topic-settings.ts'
 
 type Settings = ReadonlyMap<string, string>
@@ -274,26 +272,4 @@ export function judgeReplacement({ name }: PlannedTopic, settings: Settings, ful
   const problem =
     'it is compacted and already contains records: restored records come after them and replace newer values of the same key'
   return [topicWarning(name, problem, 'map it to another name (restore.topic_mapping) to keep the current values')]
-}
-
-const lost = {
-  partly: 'it contains records, and the target has lost the progress of this restore for it',
-  wholly:
-    'a restore has created it, filled it in part and not finished, and the target has no progress of this restore for it',
-}
-
-/**
- * Every partition of a plan has progress before the first record is written, so that one without progress next to others has lost
- * it: its records may be those of this restore, and would be written a second time.
- */
-export function judgeLostProgress(
-  { name }: PlannedTopic,
-  full: PlannedTopic['streams'],
-  extent: keyof typeof lost,
-): Finding {
-  const keys = full.map(({ partition }) => streamKey({ topic: name, partition }))
-  const remedy =
-    'brokers delete progress after offsets.retention.minutes without a commit. Delete the topic to have it filled again, or ' +
-    'restore it under another name (restore.topic_mapping) with another restore.restore_id'
-  return topicError(name, `${lost[extent]} (${listSome(keys)})`, remedy)
 }

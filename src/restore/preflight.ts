@@ -7,15 +7,9 @@ import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.
 import { type Finding, topicError } from '../observe/finding.ts'
 import { areRegistryKeys, isRegistryTopicName } from '../registry/own-topic.ts'
 import { type ExtraPartition, judgeExtra, judgeReplicas, listExtra } from './existing-partitions.ts'
+import { judgeLostProgress } from './judge-progress.ts'
 import { awaitsRetention, isBeingFilled, judgeExisting, judgeNew, judgeNewAge, valuesOf } from './judge-settings.ts'
-import {
-  judgeInternal,
-  judgeLostProgress,
-  judgeMissing,
-  judgePartitions,
-  judgePlacement,
-  judgeReplacement,
-} from './judge-topic.ts'
+import { judgeInternal, judgeMissing, judgePartitions, judgePlacement, judgeReplacement } from './judge-topic.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import type { RestoreProgress } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
@@ -150,9 +144,10 @@ function judgeContent(
   { bounds, extra }: { bounds: ReadonlyMap<string, PartitionBounds>; extra: readonly ExtraPartition[] },
 ): Finding[] {
   const full = listForeign(topic, progress, bounds)
-  if (full.length > 0 && progress) return [judgeLostProgress(topic, full, 'partly')]
+  const isShared = existingTopics === 'append' && !isBeingFilled(configs)
+  if (full.length > 0 && progress) return [judgeLostProgress(topic, full, 'partly', isShared)]
   if (existingTopics === 'append') {
-    if (full.length > 0 && isBeingFilled(configs)) return [judgeLostProgress(topic, full, 'wholly')]
+    if (full.length > 0 && isBeingFilled(configs)) return [judgeLostProgress(topic, full, 'wholly', isShared)]
     return judgeReplacement(topic, valuesOf(configs), full.length)
   }
   const remedy = 'delete it, map it to another name (restore.topic_mapping), or set restore.existing_topics: append'

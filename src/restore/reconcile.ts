@@ -9,11 +9,12 @@ const CONCURRENCY = 8
 
 /**
  * Finds what of a stream is on the target after responses were lost: batches carry the producer ID and their sequence,
- * which tells whether one is ours, and which. Brokers forget producers whose records are old; the log does not.
+ * which tells whether one is ours, and which. Brokers forget producers whose records are old; the log does not. What comes before `logEnd`
+ * may be ours and cannot be read before all in-sync replicas have it.
  */
 export async function reconcile(
   stream: Stream,
-  { cluster, isShared }: { cluster: Cluster; isShared: boolean },
+  { cluster, isShared, logEnd = 0n }: { cluster: Cluster; isShared: boolean; logEnd?: bigint | undefined },
   signal: AbortSignal,
   known?: PartitionBounds,
 ): Promise<void> {
@@ -24,6 +25,10 @@ export async function reconcile(
     })
   }
   const { targetOffset, sequence } = stream.progress
+  if (bounds.highWatermark < logEnd) {
+    const message = `${stream.name}: the in-sync replicas do not have the records up to offset ${logEnd} yet`
+    throw new KafkaBackupError('KAFKA_NOT_READY', message, { details: stream.details })
+  }
   if (bounds.highWatermark < targetOffset) {
     throw gone(stream, isShared, `it ends at offset ${bounds.highWatermark}, and was filled up to ${targetOffset}`)
   }

@@ -1,4 +1,5 @@
 import { KafkaBackupError } from '../errors.ts'
+import type { MetadataTopic } from '../kafka/api/metadata.ts'
 import { brokerError } from '../kafka/broker-errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { ProducedPartition } from '../kafka/produce-lane.ts'
@@ -10,6 +11,7 @@ import type { OnProgress } from '../observe/progress.ts'
 import { BrokerQueue } from './broker-queue.ts'
 import { CopiedSum } from './copied-sum.ts'
 import { FORGOTTEN_REMEDY } from './forgotten-producer.ts'
+import { LogEnds } from './log-ends.ts'
 import type { Outgoing } from './outgoing-batch.ts'
 import { reconcile } from './reconcile.ts'
 import type { Stream } from './stream.ts'
@@ -40,6 +42,7 @@ const FORGOTTEN_HELP = `The broker has forgotten the producer of these records, 
 export class Replay {
   readonly #parts: ReplayParts
   readonly #queues = new Map<string, BrokerQueue>()
+  readonly #logEnds: LogEnds
   #leaders = new Map<string, number>()
   #dealt = 0
   #startedAt = 0
@@ -48,6 +51,7 @@ export class Replay {
 
   constructor(parts: ReplayParts) {
     this.#parts = parts
+    this.#logEnds = new LogEnds(parts.cluster)
   }
 
   async run(streams: readonly Stream[], signal: AbortSignal): Promise<void> {
@@ -183,8 +187,10 @@ export class Replay {
   async #lookAgain(stream: Stream, signal: AbortSignal): Promise<KafkaBackupError | undefined> {
     const { cluster, isShared } = this.#parts
     try {
-      await this.#findLeaders([stream], signal)
-      await reconcile(stream, { cluster, isShared }, signal)
+      const topics = await this.#findLeaders([stream], signal)
+      const logEnd = await this.#logEnds.endOf(stream, topics, signal)
+      await reconcile(stream, { cluster, isShared, logEnd }, signal)
+      this.#logEnds.forget(stream)
       return undefined
     } catch (error) {
       signal.throwIfAborted()
@@ -193,11 +199,12 @@ export class Replay {
     }
   }
 
-  async #findLeaders(streams: readonly Stream[], signal: AbortSignal): Promise<void> {
+  async #findLeaders(streams: readonly Stream[], signal: AbortSignal): Promise<readonly MetadataTopic[]> {
     const { topics } = await this.#parts.cluster.metadata({ topics: [...new Set(streams.map(s => s.topic))] }, signal)
     for (const { name, partitions } of topics) {
       for (const { partition, leader } of partitions) this.#leaders.set(`${name}/${partition}`, leader)
     }
+    return topics
   }
 
   #queueOf(stream: Stream, lane: number, signal: AbortSignal): BrokerQueue {

@@ -268,11 +268,18 @@ function encodeEpochEnds(state: FakeState, { body, version, answer }: BrokerRequ
       const isKnown = log?.epoch === epoch
       writer.int16(log ? 0 : 3).int32(partition)
       if (version >= 1) writer.int32(isKnown ? epoch : -1)
-      writer.int64(isKnown ? log.highWatermark : -1n).noTags()
+      writer.int64(isKnown ? logEndOf(log) : -1n).noTags()
     })
     writer.noTags()
   })
   return writer.noTags()
+}
+
+/** Also behind the high watermark, as a leader of Kafka 4.1.1 answers whose followers are stopped. */
+function logEndOf({ highWatermark, batches }: FakePartition): bigint {
+  const last = batches.at(-1)
+  const end = last ? last.readBigInt64BE(0) + BigInt(last.readInt32BE(23)) + 1n : 0n
+  return end > highWatermark ? end : highWatermark
 }
 
 function encodeConfigs(state: FakeState, { body, version, answer }: BrokerRequest): Writer {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ManifestTopic } from '../../src/archive/manifest.ts'
+import type { Finding } from '../../src/observe/finding.ts'
 import { type PlannedTopic, planRestore } from '../../src/restore/plan.ts'
 import { type Circumstances, examineTarget } from '../../src/restore/preflight.ts'
 import type { RestoreProgress } from '../../src/restore/progress.ts'
@@ -23,6 +24,17 @@ async function findingsOf(
   progress?: RestoreProgress,
   more: Partial<Circumstances> = {},
 ): Promise<string[]> {
+  const findings = await examine(source, target, changes, progress, more)
+  return findings.map(({ severity, subject, problem }) => `${severity} ${subject}: ${problem}`)
+}
+
+async function examine(
+  source: ManifestTopic[],
+  target: FakeTopic[],
+  changes: Partial<RestoreOptions> = {},
+  progress?: RestoreProgress,
+  more: Partial<Circumstances> = {},
+): Promise<readonly Finding[]> {
   const fake = await startFakeCluster(target)
   try {
     const options = plainOptions(changes)
@@ -37,8 +49,7 @@ async function findingsOf(
     }
     const cluster = await fake.open()
     const facts = { target: await cluster.metadata({ topics: null }, never), ...known, ...more }
-    const { findings } = await examineTarget(cluster, plan, options, facts, never)
-    return findings.map(({ severity, subject, problem }) => `${severity} ${subject}: ${problem}`)
+    return (await examineTarget(cluster, plan, options, facts, never)).findings
   } finally {
     await fake.close()
   }
@@ -174,6 +185,15 @@ describe('the look at the target', () => {
         assert.deepEqual(await findingsOf([sampleTopic('a', 1)], own, { existingTopics }, noteOf(0)), [])
       })
     }
+
+    test('and advises to delete the topic only where no others can have written to it', async () => {
+      const { whileFilling: configs } = planSettings({}, new Map(), 'apply')
+      const remedyOf = async (existingTopics: 'fail' | 'append', topic: FakeTopic) =>
+        (await examine([sampleTopic('a', 3)], [topic], { existingTopics }, noteOf(0)))[0]?.remedy
+      assert.match(String(await remedyOf('fail', fakeTopic('a', filled))), /\. Delete the topic/)
+      assert.match(String(await remedyOf('append', fakeTopic('a', filled, { configs }))), /\. Delete the topic/)
+      assert.match(String(await remedyOf('append', fakeTopic('a', filled))), /Do not delete the topic if others/)
+    })
 
     test('as a whole, and the topic still has the settings of an unfinished restore', async () => {
       const { whileFilling: configs } = planSettings({}, new Map(), 'apply')
