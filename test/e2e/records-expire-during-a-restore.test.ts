@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { backUp, withFolder } from './backup-job.ts'
 import { callCli } from './call-cli.ts'
 import { restoreJobText } from './restore-job.ts'
-import { assertConfigs } from './topic-settings.ts'
+import { assertConfig } from './topic-settings.ts'
 import { useKafka } from './use-kafka.ts'
 
 const DAY_MS = 86_400_000
@@ -44,22 +44,28 @@ describe('a restore in parts, whose records expire meanwhile', () => {
         assert.equal(code, 0, stderr)
       }
       await sleep(Math.max(0, expiresAt + 1000 - Date.now()))
-      for (const args of [['--shard', '1/2'], ['--finish']]) {
+      const assertExpired = async (...args: string[]) => {
         const { code, stderr } = await act(...args)
-        assert.notEqual(code, 0, args.join(' '))
+        assert.equal(code, 1, args.join(' '))
         assert.match(
           stderr,
           /aging-back\b.* its newest record is 24h 00m old; its retention of 86400000 ms would delete all/,
         )
         assert.match(stderr, /set restore\.retention: hold/)
       }
-      await assertConfigs(kafka.server, 'aging-back', { 'retention.ms': '-1' })
-
-      for (const args of [['--shard', '1/2'], ['--finish']]) {
+      const holds = async (...args: string[]) => {
         const { code, stderr } = await act(...args, '--set', 'restore.retention=hold')
         assert.equal(code, 0, stderr)
       }
-      await assertConfigs(kafka.server, 'aging-back', { 'retention.ms': '-1' })
+      await assertExpired('--shard', '1/2')
+      const early = await act('--finish')
+      assert.equal(early.code, 4)
+      assert.match(early.stderr, /records are missing for the restore \w+: shard 1 of 2 \(not begun: aging-back\/\d\)/)
+      await holds('--shard', '1/2')
+      await assertExpired('--finish')
+      await assertConfig(kafka.server, 'aging-back', 'retention.ms', '-1')
+      await holds('--finish')
+      await assertConfig(kafka.server, 'aging-back', 'retention.ms', '-1')
       assert.deepEqual(await digestsOf('aging-back'), await digestsOf('aging'))
     }))
 })

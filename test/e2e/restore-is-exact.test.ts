@@ -7,7 +7,7 @@ import type { ConsumedRecord, SeedRecord } from '../servers/driver.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { anyTime, codecs, seedCompacted, seedCut, seedForeign, seedHuge, seedZoo, zoo } from './record-zoo.ts'
 import { type RestoreSpec, restore } from './restore-job.ts'
-import { assertConfigs, assertPolicy } from './topic-settings.ts'
+import { assertConfig, assertConfigs } from './topic-settings.ts'
 import { useKafka } from './use-kafka.ts'
 
 describe('a restore is exact', () => {
@@ -83,7 +83,7 @@ describe('a restore is exact', () => {
     assert.ok((report.totals.conversions.holes ?? 0) > 0)
     assert.deepEqual(latestOf(restored), latestOf(source))
     assert.equal(latestOf(restored)[0]?.size, 8)
-    await assertPolicy(kafka.server, 'compacted-back', 'compact')
+    await assertConfig(kafka.server, 'compacted-back', 'cleanup.policy', 'compact')
   })
 
   test('with raw snappy and records without a time, as other clients write them', async () => {

@@ -9,7 +9,7 @@ import type { ProgressEvent } from '../../src/observe/progress.ts'
 import type { SeedRecord } from '../servers/driver.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { callCli } from './call-cli.ts'
-import { assertPolicy } from './topic-settings.ts'
+import { assertConfig } from './topic-settings.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -67,7 +67,7 @@ describe('a restore with restore.verify', () => {
       const events: ProgressEvent[] = []
       const report = await runRestoreJob(makeJob(path, 'same'), { onProgress: event => events.push(event) }, never)
       assert.deepEqual([report.isDone, report.verification?.ok, report.verification?.totals.records], [true, true, 400])
-      await assertPolicy(kafka.server, 'same-copy', 'compact')
+      await assertConfig(kafka.server, 'same-copy', 'cleanup.policy', 'compact')
       const phases = events.flatMap(event => (event.type === 'planned' ? [event.phase ?? 'restore'] : []))
       assert.deepEqual(phases, ['restore', 'compare'])
       // Its topics are in use by now: what comes behind the restore is none of its business.
@@ -87,7 +87,7 @@ describe('a restore with restore.verify', () => {
         found?.map(({ kind, targetOffset }) => [kind, targetOffset]),
         [['extra', 200n]],
       )
-      await assertPolicy(kafka.server, 'differs-copy', 'delete')
+      await assertConfig(kafka.server, 'differs-copy', 'cleanup.policy', 'delete')
       const file = join(path, 'restore.yaml')
       await writeFile(file, jobText(path, 'differs'))
       const cli = (...args: string[]) => callCli(['restore', '--config', file, ...args])
@@ -99,6 +99,6 @@ describe('a restore with restore.verify', () => {
       const accepted = await cli('--set', 'restore.verify=false', '--format', 'json')
       const { complete, totals } = JSON.parse(accepted.stdout)
       assert.deepEqual([accepted.code, complete, totals.records, totals.already_there], [0, true, 0, 400])
-      await assertPolicy(kafka.server, 'differs-copy', 'compact')
+      await assertConfig(kafka.server, 'differs-copy', 'cleanup.policy', 'compact')
     }))
 })

@@ -16,9 +16,9 @@ export async function assertConfigs(server: Server, topic: string, expected: Set
 }
 
 /** The same for one of them. */
-export async function assertPolicy(server: Server, topic: string, policy: string): Promise<void> {
-  const found = await waitForConfigs(server, topic, one => one['cleanup.policy'] === policy)
-  assert.equal(found['cleanup.policy'], policy)
+export async function assertConfig(server: Server, topic: string, name: string, value: string): Promise<void> {
+  const found = await waitForConfigs(server, topic, one => one[name] === value)
+  assert.equal(found[name], value)
 }
 
 /** What is there in the end, if it is not what is waited for. */
