@@ -78,8 +78,10 @@ import { syncBuiltinESMExports } from 'node:module'
 for (const name of ['access', 'open', 'readdir', 'readFile', 'realpath', 'stat']) files[name] = () => new Promise(() => {})
 syncBuiltinESMExports()`,
     )
-    const { code, out } = await run(['list', '--path', folder], { nodeArgs: ['--import', pathToFileURL(stuck).href] })
-    assert.deepEqual({ code, out }, { code: 13, out: '' })
+    const nodeArgs = ['--import', pathToFileURL(stuck).href]
+    const { code, out, err } = await run(['list', '--path', folder], { nodeArgs })
+    assert.deepEqual({ code, out }, { code: 1, out: '' })
+    assert.match(err, /^error: the program ended before its work was done.*\nhelp: .*\(INTERNAL\)\n$/)
   })
 
   test('loads only the command line for its help', async () => {

@@ -49,6 +49,7 @@ test('a release has its files, with a bill of materials and checksums that match
     assert.ok(listed.stdout.includes('package/bin/kafka-backup.js\n'))
     assert.ok(listed.stdout.includes('package/bin/kubectl-kafka_backup.js\n'))
     assert.doesNotMatch(listed.stdout, /package\/(src|test)\//)
+    await assertBundles(listed.stdout.match(/(?<=^package\/)dist\/.*\.cjs$/gm) ?? [])
 
     const { metadata, components } = JSON.parse(
       await readFile(join(folder, `kafka-backup-${version}.cdx.json`), 'utf8'),
@@ -75,6 +76,19 @@ test('a release has its files, with a bill of materials and checksums that match
     await assertSingleFile(join(folder, `kafka-backup-${version}-linux-${process.arch}`), path, version)
     await assertPushed(folder, path, helm, version, imageNames)
   }))
+
+/** As strict as the modules that tests run, and without long lines, because Node.js prints the line of an exception that nothing catches. */
+async function assertBundles(files: readonly string[]): Promise<void> {
+  assert.equal(files.length, 3)
+  for (const file of files) {
+    const text = await readFile(join(root, file), 'utf8')
+    assert.ok(text.startsWith('"use strict";'), file)
+    assert.ok(
+      text.split('\n').every(({ length }) => length < 10_000),
+      file,
+    )
+  }
+}
 
 /** npm installs the package with its dependencies into a project, and npx runs it there. */
 async function assertInstallable(tarball: string, project: string): Promise<void> {
