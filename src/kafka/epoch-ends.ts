@@ -1,6 +1,7 @@
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import { type EpochEnd, offsetForLeaderEpoch } from './api/list-offsets.ts'
 import type { MetadataTopic } from './api/metadata.ts'
+import { brokerError } from './broker-errors.ts'
 import type { Cluster } from './cluster.ts'
 import { partitionKey, type TopicPartition } from './offsets.ts'
 
@@ -27,16 +28,15 @@ export async function fetchEpochEnds(
 ): Promise<Map<string, KnownEpoch>> {
   const found = new Map<string, KnownEpoch>()
   if (wanted.length === 0) return found
-  const names = [...new Set(wanted.map(({ topic }) => topic))]
-  const topics = shown ?? (await cluster.metadata({ topics: names }, signal)).topics
-  const led = new Map(
-    topics.flatMap(({ name, partitions }) =>
-      partitions.map(one => [partitionKey({ topic: name, partition: one.partition }), one] as const),
-    ),
-  )
+  const led = leadersIn(shown ?? (await showTopics(cluster, wanted, signal)))
   for (const [leader, some] of Map.groupBy(wanted, each => led.get(partitionKey(each))?.leader ?? -1)) {
     if (leader < 0) continue
-    for (const { topic, end } of await askLeader(cluster, leader, some, signal)) {
+    const ends = await askLeader(cluster, leader, some, signal).catch(error => {
+      signal.throwIfAborted()
+      if (!(error instanceof KafkaBackupError)) throw error
+      return []
+    })
+    for (const { topic, end } of ends) {
       const key = partitionKey({ topic, partition: end.partition })
       const { epoch, endOffset } = end
       if (end.errorCode === 0) found.set(key, { epoch, endOffset, leaderEpoch: led.get(key)?.leaderEpoch ?? -1 })
@@ -45,20 +45,78 @@ export async function fetchEpochEnds(
   return found
 }
 
+/** Where the log of a leader ends, also behind the high watermark. */
+export interface LogEnd {
+  leaderEpoch: number
+  end: bigint
+}
+
+/**
+ * The same for the epochs in which the leaders lead now, by `partitionKey`. What a leader cannot tell is not in it; what it may
+ * tell later is an error that is retryable.
+ */
+export async function fetchLogEnds(
+  cluster: Cluster,
+  partitions: readonly TopicPartition[],
+  signal: AbortSignal,
+  shown: readonly MetadataTopic[],
+): Promise<Map<string, LogEnd>> {
+  const found = new Map<string, LogEnd>()
+  const led = leadersIn(shown)
+  const wanted = partitions.flatMap(({ topic, partition }) => {
+    const known = led.get(partitionKey({ topic, partition }))
+    if (!known || known.leader < 0) throw notReady(`${partitionKey({ topic, partition })} has no leader at the moment`)
+    const { leader, leaderEpoch: epoch } = known
+    // Brokers before Kafka 2.1 do not tell it.
+    return epoch < 0 ? [] : [{ topic, partition, leader, epoch, currentEpoch: epoch }]
+  })
+  for (const [leader, some] of Map.groupBy(wanted, one => one.leader)) {
+    const ends = await askLeader(cluster, leader, some, signal).catch(error => {
+      if (!hasCode(error, 'KAFKA_UNSUPPORTED')) throw error
+      return []
+    })
+    for (const { topic, end } of ends) {
+      const key = partitionKey({ topic, partition: end.partition })
+      const error = end.errorCode === 0 ? undefined : brokerError(end.errorCode, `asking for the end of ${key}`)
+      if (error?.code === 'TOPIC_NOT_FOUND') throw notReady(error.message)
+      if (error?.retryable) throw error
+      if (!error && end.endOffset >= 0n) {
+        found.set(key, { leaderEpoch: led.get(key)?.leaderEpoch ?? -1, end: end.endOffset })
+      }
+    }
+  }
+  return found
+}
+
+function notReady(message: string): KafkaBackupError {
+  return new KafkaBackupError('KAFKA_NOT_READY', message)
+}
+
+async function showTopics(
+  cluster: Cluster,
+  wanted: readonly TopicPartition[],
+  signal: AbortSignal,
+): Promise<readonly MetadataTopic[]> {
+  return (await cluster.metadata({ topics: [...new Set(wanted.map(({ topic }) => topic))] }, signal)).topics
+}
+
+/** By `partitionKey`. */
+export function leadersIn(topics: readonly MetadataTopic[]): Map<string, MetadataTopic['partitions'][number]> {
+  return new Map(
+    topics.flatMap(({ name, partitions }) =>
+      partitions.map(one => [partitionKey({ topic: name, partition: one.partition }), one] as const),
+    ),
+  )
+}
+
 async function askLeader(
   cluster: Cluster,
   leader: number,
-  wanted: readonly EpochOf[],
+  wanted: readonly (EpochOf & { currentEpoch?: number })[],
   signal: AbortSignal,
 ): Promise<{ topic: string; end: EpochEnd }[]> {
   const topics = [...Map.groupBy(wanted, ({ topic }) => topic)].map(([name, partitions]) => ({ name, partitions }))
-  try {
-    const link = await cluster.link(leader, signal)
-    const answer = await link.call(offsetForLeaderEpoch, { topics }, signal)
-    return answer.topics.flatMap(({ name, partitions }) => partitions.map(end => ({ topic: name, end })))
-  } catch (error) {
-    signal.throwIfAborted()
-    if (!(error instanceof KafkaBackupError)) throw error
-    return []
-  }
+  const link = await cluster.link(leader, signal)
+  const answer = await link.call(offsetForLeaderEpoch, { topics }, signal)
+  return answer.topics.flatMap(({ name, partitions }) => partitions.map(end => ({ topic: name, end })))
 }

@@ -5,10 +5,11 @@ import { runPool } from '../lib/pool.ts'
 import { RateLimiter } from '../lib/rate-limiter.ts'
 import { Turns } from '../lib/turns.ts'
 import type { OnProgress } from '../observe/progress.ts'
-import { type RestoreMark, readNotes, type StreamProgress, streamKey, writeProgress } from './progress.ts'
+import { type StreamProgress, writeProgress } from './progress.ts'
 import { reconcileAll } from './reconcile.ts'
 import { Replay } from './replay.ts'
 import type { RestoreOptions } from './restore-options.ts'
+import { assertNotTakenOver, confirmClaim, continuesEarlier, type RunMark } from './run-mark.ts'
 import type { Stream } from './stream.ts'
 import { countActive } from './stream-memory.ts'
 import { TopicFinisher } from './topic-finisher.ts'
@@ -24,8 +25,6 @@ export interface FillParts {
 
 const CONCURRENCY = 8
 const LAST_NOTE_MS = 5000
-/** Longer than a commit takes that another run has begun before it could see the notes of this one. */
-const CLAIM_MS = 2000
 
 /** Progress is committed before the first record, so records without progress are not from this restore. */
 export async function fill(
@@ -37,11 +36,9 @@ export async function fill(
 ): Promise<Writing> {
   const { cluster, clock, onProgress, requestTimeoutMs } = parts
   await note(parts, restoreId, mark, streams, signal)
-  if (mark.earlier.size === 0 && streams.some(({ progress }) => !progress.isMade)) {
-    await confirmFirst(parts, restoreId, mark, streams, signal)
-  }
+  await confirmClaim(parts, restoreId, mark, streams, signal)
   const isShared = options.existingTopics === 'append'
-  await reconcileAll(streams, { cluster, isShared }, signal)
+  await reconcileAll(streams, { cluster, isShared, mayBeBehind: continuesEarlier(mark) }, signal)
   const begunAt = clock.monotonic()
   await announce(streams, options, onProgress)
   const { bytesPerSecond, connectionsPerBroker } = options
@@ -64,7 +61,7 @@ export async function fill(
     await finishing.settled()
     scoped.throwIfAborted()
     // A writer after the last record of a partition did not affect any response.
-    if (!isShared) await reconcileAll(streams, { cluster, isShared }, scoped)
+    if (!isShared) await reconcileAll(streams, { cluster, isShared, mayBeBehind: false }, scoped)
     return describeWriting(streams, { ms, waitedMs: replay.waitedMs }, options)
   } finally {
     stop.abort(stop.signal.reason)
@@ -72,24 +69,6 @@ export async function fill(
     await finishing.settled()
     await noteAtLast(parts, restoreId, mark, streams)
   }
-}
-
-/**
- * Of two first runs that begin at the same time, both may have seen that there are no notes before they committed theirs. The later commit replaces the
- * earlier one, and only its run may write: each has its own producer, so brokers would keep the records of both. Of topics that are
- * created, one of them creates each.
- */
-async function confirmFirst(
-  { cluster, clock }: FillParts,
-  restoreId: string,
-  mark: RunMark,
-  streams: readonly Stream[],
-  signal: AbortSignal,
-): Promise<void> {
-  await clock.sleep(CLAIM_MS, signal)
-  const keys = new Set(streams.map(streamKey))
-  const notes = (await readNotes(cluster, restoreId, signal)).filter(({ stream }) => keys.has(streamKey(stream)))
-  assertNotTakenOver(restoreId, mark, new Set(notes.map(({ run }) => run)))
 }
 
 /** How records were written, in one run. */
@@ -183,23 +162,4 @@ export async function note(
   await writeProgress(cluster, restoreId, { ...mark, streams: notes }, signal, runs =>
     assertNotTakenOver(restoreId, mark, runs),
   )
-}
-
-/** The mark of a run that takes over from others. */
-export interface RunMark extends RestoreMark {
-  /** Its name: no two runs have the same. */
-  run: string
-  /** Runs whose notes were there when this one began: what is theirs is behind it. */
-  earlier: ReadonlySet<string>
-}
-
-/**
- * Of two runs of one restore at the same time the one that started later continues, and the earlier one ends when it finds a
- * note of the other. Both write the same batches with the same sequences, so that brokers keep one of each.
- */
-function assertNotTakenOver(restoreId: string, { run, earlier }: RunMark, runs: ReadonlySet<string>): void {
-  if ([...runs].every(one => one === run || earlier.has(one))) return
-  throw new KafkaBackupError('RESTORE_CONFLICT', `another run of the restore ${restoreId} has taken over`, {
-    help: 'Let the other run finish. When there is none any more, run the same command again.',
-  })
 }

@@ -3,7 +3,6 @@ import { acquireProducerId } from '../kafka/produce-lane.ts'
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
 import type { Storage } from '../storage/storage.ts'
 import { countStream } from './expected.ts'
-import type { RunMark } from './fill.ts'
 import { type SourcePosition, startOf } from './legs.ts'
 import type { OutgoingOptions } from './outgoing.ts'
 import { outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
@@ -11,6 +10,7 @@ import { fingerprintOf, orderTopics, type PlannedLeg } from './plan.ts'
 import { type OnTopicsCreated, prepareTopics } from './prepare-topics.ts'
 import { type ShardPin, streamKey } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
+import type { RunMark } from './run-mark.ts'
 import { Stream } from './stream.ts'
 import { countAheadBytes } from './stream-memory.ts'
 import type { RecordsSurvey } from './survey-records.ts'
@@ -32,7 +32,7 @@ export async function openStreams(
   pins?: ReadonlyMap<string, ShardPin>,
 ): Promise<{ streams: Stream[]; mark: RunMark }> {
   const segmentsOf = (leg: PlannedLeg) => readSegments({ storage, segments }, leg, signal)
-  const ready = await prepareTopics({ cluster, onTopicsCreated }, plan.topics, preflight.existing, signal)
+  const { ready, unclear } = await prepareTopics({ cluster, onTopicsCreated }, plan.topics, preflight.existing, signal)
   const configs = await readTopicConfigs(cluster, [...ready.keys()], signal)
   // A new producer ID also identifies the run, even if it continues as an earlier producer.
   const own = await acquireProducerId(cluster, signal)
@@ -63,7 +63,9 @@ export async function openStreams(
     const shard = pins?.get(key) ?? known.shard
     return new Stream(parts, { ...known, isDone: false, ...(shard && { shard }) })
   })
-  const run = { run: `${own.producerId}`, earlier: earlierRuns }
+  // Of topics that are created, one run creates each.
+  const mayBeShared = [...ready.keys()].some(name => preflight.existing.has(name) || unclear.has(name))
+  const run = { run: `${own.producerId}`, earlier: earlierRuns, mayHaveTwin: progress === undefined && mayBeShared }
   // A shard has a part of the plan: the fingerprint of the whole is that of its notes, which was compared.
   const fingerprint = progress?.fingerprint ?? fingerprintOf(plan)
   const schemasAddedAt = progress?.schemasAddedAt ?? plan.schemasAddedAt

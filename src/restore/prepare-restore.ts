@@ -8,6 +8,7 @@ import { startOf } from './legs.ts'
 import { openStreams } from './open-streams.ts'
 import { type RestoreProgress, readProgress, type ShardPin, streamKey } from './progress.ts'
 import { beginRestore, type RestoreParts } from './restore-backup.ts'
+import { confirmClaim } from './run-mark.ts'
 import { assignShards, findUnprepared, isSamePin, type Sharing, unprepared } from './shard-plan.ts'
 import type { Stream } from './stream.ts'
 import type { RecordsSurvey } from './survey-records.ts'
@@ -112,6 +113,7 @@ async function pinStreams(
   // Shards that are at work end where their notes are replaced, so that notes that fit stay as they are.
   const stale = streams.filter(stream => !isPinned(progress, stream))
   if (stale.length > 0) await note(parts, restoreId, mark, stale, signal)
+  await confirmClaim(parts, restoreId, mark, stale, signal)
   const names = new Set(plan.topics.map(({ name }) => name))
   const problem = findUnprepared(plan, await readProgress(parts.cluster, restoreId, names, signal), sharing)
   if (problem === undefined) return

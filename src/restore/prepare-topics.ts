@@ -22,13 +22,19 @@ export interface NewlyCreated {
   id: string | undefined
 }
 
+interface PreparedTopics {
+  ready: Map<string, MetadataTopic>
+  /** Another run may have created them: the answer to the first request was lost. */
+  unclear: ReadonlySet<string>
+}
+
 /** Makes the topics that are not there, with the settings they have while they are filled, and waits for their leaders. */
 export async function prepareTopics(
   { cluster, onTopicsCreated }: { cluster: Cluster; onTopicsCreated?: OnTopicsCreated | undefined },
   topics: readonly PlannedTopic[],
   existing: ReadonlySet<string>,
   signal: AbortSignal,
-): Promise<Map<string, MetadataTopic>> {
+): Promise<PreparedTopics> {
   const missing = topics.filter(({ name }) => !existing.has(name))
   const created = await createTopics(cluster, missing.map(newTopic), { timeoutMs: TIMEOUT_MS }, signal)
   await onTopicsCreated?.(
@@ -67,7 +73,8 @@ export async function prepareTopics(
       : partitions,
   }))
   const ready = await waitForTopics(cluster, wanted, signal)
-  return new Map(ready.map(topic => [topic.name, topic]))
+  const unclear = created.flatMap(one => (one.outcome === 'exists' && one.isMaybeOurs ? [one.name] : []))
+  return { ready: new Map(ready.map(topic => [topic.name, topic])), unclear: new Set(unclear) }
 }
 
 /**

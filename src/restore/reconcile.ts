@@ -3,6 +3,7 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { type LogBatch, type OffsetRange, readUncommittedLog } from '../kafka/log-reader.ts'
 import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import { runPool } from '../lib/pool.ts'
+import { LogEnds } from './log-ends.ts'
 import { conflict, nextSequence, type Stream } from './stream.ts'
 
 const CONCURRENCY = 8
@@ -14,7 +15,7 @@ const CONCURRENCY = 8
  */
 export async function reconcile(
   stream: Stream,
-  { cluster, isShared, logEnd = 0n }: { cluster: Cluster; isShared: boolean; logEnd?: bigint | undefined },
+  { cluster, isShared, logEnd }: { cluster: Cluster; isShared: boolean; logEnd: bigint },
   signal: AbortSignal,
   known?: PartitionBounds,
 ): Promise<void> {
@@ -62,21 +63,26 @@ export async function reconcile(
 
 /**
  * The same for many, most of which have only what is in their progress: their bounds are read together. Their readers are closed:
- * most of them wait long for their turn, and would hold the memory that the others need.
+ * most of them wait long for their turn, and would hold the memory that the others need. `mayBeBehind`: an earlier run may have sent
+ * batches that only their leaders have.
  */
 export async function reconcileAll(
   streams: readonly Stream[],
-  parts: { cluster: Cluster; isShared: boolean },
+  { cluster, isShared, mayBeBehind }: { cluster: Cluster; isShared: boolean; mayBeBehind: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  const bounds = await fetchBounds(parts.cluster, streams, signal)
+  const logEnds = new LogEnds(cluster)
+  if (mayBeBehind) await cluster.settling(() => logEnds.learn(streams, signal), signal)
+  const bounds = await fetchBounds(cluster, streams, signal)
   await runPool(streams, CONCURRENCY, stream => {
     let known = bounds.get(partitionKey(stream))
-    return parts.cluster.settling(async () => {
+    return cluster.settling(async () => {
       const found = known
-      // After a leader has moved, the bounds are read again.
+      // After a leader has moved, both are read again.
+      if (mayBeBehind && !found) await logEnds.learn([stream], signal)
       known = undefined
-      await reconcile(stream, parts, signal, found).finally(() => stream.close())
+      const looking = reconcile(stream, { cluster, isShared, logEnd: logEnds.endOf(stream) }, signal, found)
+      await looking.finally(() => stream.close())
     }, signal)
   })
 }

@@ -188,8 +188,8 @@ export class Replay {
     const { cluster, isShared } = this.#parts
     try {
       const topics = await this.#findLeaders([stream], signal)
-      const logEnd = await this.#logEnds.endOf(stream, topics, signal)
-      await reconcile(stream, { cluster, isShared, logEnd }, signal)
+      await this.#logEnds.learn([stream], signal, topics)
+      await reconcile(stream, { cluster, isShared, logEnd: this.#logEnds.endOf(stream) }, signal)
       this.#logEnds.forget(stream)
       return undefined
     } catch (error) {

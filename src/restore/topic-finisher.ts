@@ -53,7 +53,7 @@ export class TopicFinisher {
     const own = this.#byTopic.get(topic) ?? []
     try {
       this.#signal.throwIfAborted()
-      if (!isShared) await reconcileAll(own, { cluster, isShared }, this.#signal)
+      if (!isShared) await reconcileAll(own, { cluster, isShared, mayBeBehind: false }, this.#signal)
       await noteSome(own)
       await onTopicFilled(topic, this.#signal)
     } catch (error) {

@@ -103,7 +103,7 @@ async function runOnce(target: ScriptedTarget, run: Run, signal: AbortSignal): P
   )
   const readProgress = () => opened.streams.map(({ progress }) => progress)
   run.onOpened?.(readProgress)
-  await reconcileAll(opened.streams, { cluster, isShared: false }, never)
+  await reconcileAll(opened.streams, { cluster, isShared: false, mayBeBehind: false }, never)
   await new Replay({ ...fake, cluster, onProgress: () => undefined }).run(opened.streams, signal).catch(error => {
     if (!signal.aborted) throw error
   })

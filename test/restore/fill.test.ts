@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { hasCode, KafkaBackupError } from '../../src/errors.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
-import type { FillParts, RunMark } from '../../src/restore/fill.ts'
-import { fill } from '../../src/restore/fill.ts'
+import { type FillParts, fill } from '../../src/restore/fill.ts'
+import type { RunMark } from '../../src/restore/run-mark.ts'
 import type { Stream } from '../../src/restore/stream.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { type Committed, keepNotes } from './fake-group.ts'
@@ -26,7 +26,8 @@ async function run(
 ): Promise<void> {
   const cluster = await fake.open()
   const parts = { cluster, clock: fake.clock, requestTimeoutMs: 300, onProgress: () => undefined, ...more }
-  const known = { identity, generation: 1, fingerprint: 'f', run: 'mine', earlier: new Set<string>(), ...mark }
+  const alone = { run: 'mine', earlier: new Set<string>(), mayHaveTwin: false }
+  const known = { identity, generation: 1, fingerprint: 'f', ...alone, ...mark }
   const options = plainOptions(isShared ? { existingTopics: 'append' } : {})
   await fill(options, { restoreId: 'r1', mark: known }, streams, parts, never)
 }

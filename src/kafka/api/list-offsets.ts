@@ -64,7 +64,8 @@ export const listOffsets: Api<ListOffsetsRequest, ListOffsetsResponse> = {
 }
 
 interface EpochRequest {
-  topics: { name: string; partitions: { partition: number; epoch: number }[] }[]
+  /** A leader that leads in another epoch than `currentEpoch` answers with an error. */
+  topics: { name: string; partitions: { partition: number; epoch: number; currentEpoch?: number | undefined }[] }[]
 }
 
 interface EpochResponse {
@@ -93,9 +94,9 @@ export const offsetForLeaderEpoch: Api<EpochRequest, EpochResponse> = {
       .array(request.topics, ({ name, partitions }) =>
         writer
           .string(name)
-          .array(partitions, ({ partition, epoch }) => {
+          .array(partitions, ({ partition, epoch, currentEpoch = -1 }) => {
             writer.int32(partition)
-            if (version >= 2) writer.int32(-1)
+            if (version >= 2) writer.int32(currentEpoch)
             writer.int32(epoch).noTags()
           })
           .noTags(),

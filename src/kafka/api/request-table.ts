@@ -87,7 +87,8 @@ export const requestTable = {
   offsetForLeaderEpoch: row('OffsetForLeaderEpoch', 23, [1, 4, 4], {
     use: 'read',
     needs: ['topic Describe'],
-    without: 'a log that lost records and grew again is recognized while it is read, not before',
+    without:
+      'a log that lost records and grew again is recognized while it is read, not before; a restore does not see batches that only a leader has',
   }),
   describeConfigs: row('DescribeConfigs', 32, [1, 4, 4], {
     use: 'read',

@@ -1,0 +1,52 @@
+import { KafkaBackupError } from '../errors.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type RestoreMark, readNotes, streamKey } from './progress.ts'
+import type { Stream } from './stream.ts'
+
+/** The mark of a run that takes over from others. */
+export interface RunMark extends RestoreMark {
+  /** Its name: no two runs have the same. It is the producer ID that the run has got, also where it continues as an earlier producer. */
+  run: string
+  /** Runs whose notes were there when this one began: what is theirs is behind it. */
+  earlier: ReadonlySet<string>
+  /** Another first run may have found no progress either, and write to the same topics as another producer. */
+  mayHaveTwin: boolean
+}
+
+/** Longer than a commit takes that another run has begun before it could see the notes of this one. */
+const CLAIM_MS = 2000
+
+/** Whether it continues as the producer of an earlier run, whose batches may arrive late. */
+export function continuesEarlier({ run, identity }: RunMark): boolean {
+  return run !== `${identity.producerId}`
+}
+
+/**
+ * Of two runs of one restore at the same time the one that started later continues, and the earlier one ends when it finds a
+ * note of the other. Both write the same batches with the same sequences, so that brokers keep one of each.
+ */
+export function assertNotTakenOver(restoreId: string, { run, earlier }: RunMark, runs: ReadonlySet<string>): void {
+  if ([...runs].every(one => one === run || earlier.has(one))) return
+  throw new KafkaBackupError('RESTORE_CONFLICT', `another run of the restore ${restoreId} has taken over`, {
+    help: 'Let the other run finish. When there is none any more, run the same command again.',
+  })
+}
+
+/**
+ * Of two first runs that begin at the same time, both may have seen that there are no notes before they committed theirs. The later commit
+ * replaces the earlier one, and only its run may write: each has its own producer, so brokers would keep the records of both.
+ */
+export async function confirmClaim(
+  { cluster, clock }: { cluster: Cluster; clock: Clock },
+  restoreId: string,
+  mark: RunMark,
+  streams: readonly Stream[],
+  signal: AbortSignal,
+): Promise<void> {
+  if (!mark.mayHaveTwin) return
+  await clock.sleep(CLAIM_MS, signal)
+  const keys = new Set(streams.map(streamKey))
+  const notes = (await readNotes(cluster, restoreId, signal)).filter(({ stream }) => keys.has(streamKey(stream)))
+  assertNotTakenOver(restoreId, mark, new Set(notes.map(({ run }) => run)))
+}
