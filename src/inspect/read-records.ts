@@ -21,15 +21,21 @@ export async function openPartition(
   signal: AbortSignal,
 ): Promise<PartitionRecords> {
   const all = await listSegments(storage, topic, partition, signal)
-  const segments = all.filter(
-    ({ start_offset, end_offset, last_timestamp }) =>
-      (offsets.end === undefined || start_offset < offsets.end) &&
-      (offsets.start === undefined || end_offset > offsets.start) &&
-      // The first time does not bound the others, so that the end of a window tells nothing. The last one does not bound markers.
-      (withAborted || times.start === undefined || last_timestamp === null || last_timestamp >= times.start),
-  )
+  const segments = all.filter(segment => {
+    const { start_offset, end_offset, last_timestamp } = segment
+    if (offsets.end !== undefined && start_offset >= offsets.end) return false
+    if (offsets.start !== undefined && end_offset <= offsets.start) return false
+    // The first time does not bound the others, so that the end of a window tells nothing. The last one does not bound markers.
+    const isBounded = last_timestamp !== null && !(withAborted && mayHaveMarkers(segment))
+    return times.start === undefined || !isBounded || last_timestamp >= times.start
+  })
   const aborted = indexAborted([...all.flatMap(one => one.aborted ?? []), ...partition.open_aborted])
   return { topic: topic.name, partition: partition.partition, watch, segments, aborted }
+}
+
+/** Markers have offsets, and are not counted as records. */
+function mayHaveMarkers({ start_offset, end_offset, records }: Segment): boolean {
+  return BigInt(records) < end_offset - start_offset
 }
 
 /** In the order of their offsets. Each batch is compared with its checksum: by the sieve, if there is one and it may leave the batch out. */
@@ -108,7 +114,10 @@ async function* readPieces(
   const isBeyond = ({ baseOffset }: BatchHeader) => extent.offsets.end !== undefined && baseOffset >= extent.offsets.end
   const isShown = (header: BatchHeader) => extent.withAborted || isVisible(header, aborted)
   for (const segment of segments) {
-    let [next, beyond] = [0n, 0]
+    let next = 0n
+    // Offsets are outside the checksum. Where each batch begins where the one before it ends, none is wrong.
+    let [isGapless, isEnd] = [true, false]
+    let follows: bigint | undefined
     for await (const bytes of readSegment(storage, segment, signal)) {
       const [positions, whole]: [number[], number[]] = [[], []]
       let [isWanted, mayBeLeftOut] = [false, false]
@@ -121,12 +130,15 @@ async function* readPieces(
       const note = (header: BatchHeader) => {
         if (isWanted) positions.push(header.position)
         if (mayBeLeftOut) whole.push(header.position)
-        if (isBeyond(header)) beyond++
+        const { baseOffset, lastOffset } = header
+        isGapless &&= follows === undefined ? baseOffset <= segment.start_offset : baseOffset === follows
+        isEnd ||= isBeyond(header)
+        follows = lastOffset + 1n
       }
       next = checkBatches(bytes, segment, next, note, isSifted)
       yield { segment, bytes, positions, whole, end: next }
-      // Offsets are outside the checksum. One that is wrong is found by the batch that follows it.
-      if (beyond >= 2) break
+      // Behind a gap, only the hash of the whole segment tells whether the offsets are right.
+      if (isEnd && isGapless) break
     }
   }
 }

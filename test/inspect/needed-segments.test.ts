@@ -94,24 +94,47 @@ test('markers are found by time, although they are later than all records of the
   assert.deepEqual((await read(storage, { times })).segments, [])
 })
 
-test('an offset that is damaged is found, although it is after the end of what is asked for', async () => {
+test('a segment without markers is not read for its time', async () => {
+  const storage = openMemoryStorage()
+  await storePartitions(storage, [segments], false)
+  const times = { start: BigInt(START_MS + 3 * HOUR_MS) }
+  assert.deepEqual((await read(storage, { times, withAborted: true })).segments, ['3'])
+})
+
+/** Offsets are outside the checksum. */
+async function storeWithDamage(bases: readonly bigint[], { at, to }: { at: number; to: bigint }): Promise<Storage> {
   const storage = openMemoryStorage()
   // Several pieces. The damaged batch may be the last one of a piece, or the last one before the end.
-  const batches = Array.from({ length: 20 }, (_, i) => {
+  const batches = bases.map(baseOffset => {
     const records = Array.from({ length: 16 }, () => ({ value: Buffer.alloc(25_000) }))
-    return encodeBatch({ baseOffset: BigInt(16 * i), records })
+    return encodeBatch({ baseOffset, records })
   })
   await storePartitions(storage, [[batches]], false)
-  const end = 160n
-  for (const damagedAt of Array.from({ length: 10 }, (_, i) => i)) {
-    const stored = Buffer.concat(batches)
-    // Offsets are outside the checksum.
-    stored.writeBigInt64BE(288n, damagedAt * (batches[0]?.length ?? 0))
-    await storage.replace('b1/kafka/orders/0/0.log', stored, never)
-    await assert.rejects(read(storage, { offsets: { end } }), {
+  const stored = Buffer.concat(batches)
+  stored.writeBigInt64BE(to, at * (batches[0]?.length ?? 0))
+  await storage.replace('b1/kafka/orders/0/0.log', stored, never)
+  return storage
+}
+
+test('an offset that is damaged is found, although it is after the end of what is asked for', async () => {
+  const bases = Array.from({ length: 20 }, (_, i) => BigInt(16 * i))
+  for (const at of bases.slice(0, 10).keys()) {
+    const storage = await storeWithDamage(bases, { at, to: 288n })
+    await assert.rejects(read(storage, { offsets: { end: 160n } }), {
       code: 'ARCHIVE_DAMAGED',
       message: /the batch at offset \d+ cannot be there/,
     })
+  }
+})
+
+test('an offset that is damaged inside a gap of a compacted topic is found', async () => {
+  const bases = [0n, 50n, 100n, ...Array.from({ length: 20 }, (_, i) => BigInt(500 + 16 * i))]
+  for (const [to, offsets] of [
+    [300n, { end: 120n }],
+    [70n, { start: 90n, end: 120n }],
+  ] as const) {
+    const storage = await storeWithDamage(bases, { at: 2, to })
+    await assert.rejects(read(storage, { offsets }), { code: 'ARCHIVE_DAMAGED' })
   }
 })
 
