@@ -1,4 +1,4 @@
-import { hasCode, KafkaBackupError } from '../errors.ts'
+import { KafkaBackupError } from '../errors.ts'
 import { type EpochEnd, offsetForLeaderEpoch } from './api/list-offsets.ts'
 import type { MetadataTopic } from './api/metadata.ts'
 import { brokerError } from './broker-errors.ts'
@@ -52,40 +52,56 @@ export interface LogEnd {
 }
 
 /**
- * The same for the epochs in which the leaders lead now, by `partitionKey`. What a leader cannot tell is not in it; what it may
- * tell later is an error that is retryable.
+ * The same for the epochs in which the leaders lead now, by `partitionKey`. What a leader cannot tell is not in it. What it may tell
+ * later is not either; then `failure` is an error that is retryable.
  */
 export async function fetchLogEnds(
   cluster: Cluster,
   partitions: readonly TopicPartition[],
   signal: AbortSignal,
   shown: readonly MetadataTopic[],
-): Promise<Map<string, LogEnd>> {
-  const found = new Map<string, LogEnd>()
+): Promise<{ ends: Map<string, LogEnd>; failure: KafkaBackupError | undefined }> {
+  const ends = new Map<string, LogEnd>()
   const led = leadersIn(shown)
+  let failure: KafkaBackupError | undefined
+  const fail = (error: KafkaBackupError) => {
+    failure ??= error
+  }
   const wanted = partitions.flatMap(({ topic, partition }) => {
-    const known = led.get(partitionKey({ topic, partition }))
-    if (!known || known.leader < 0) throw notReady(`${partitionKey({ topic, partition })} has no leader at the moment`)
-    const { leader, leaderEpoch: epoch } = known
+    const key = partitionKey({ topic, partition })
+    const { leader, leaderEpoch: epoch } = led.get(key) ?? { leader: -1, leaderEpoch: 0 }
+    if (leader < 0) fail(notReady(`partition ${key} has no leader at the moment`))
     // Brokers before Kafka 2.1 do not tell it.
-    return epoch < 0 ? [] : [{ topic, partition, leader, epoch, currentEpoch: epoch }]
+    return leader < 0 || epoch < 0 ? [] : [{ topic, partition, leader, epoch, currentEpoch: epoch }]
   })
   for (const [leader, some] of Map.groupBy(wanted, one => one.leader)) {
-    const ends = await askLeader(cluster, leader, some, signal).catch(error => {
-      if (!hasCode(error, 'KAFKA_UNSUPPORTED')) throw error
-      return []
-    })
-    for (const { topic, end } of ends) {
-      const key = partitionKey({ topic, partition: end.partition })
-      const error = end.errorCode === 0 ? undefined : brokerError(end.errorCode, `asking for the end of ${key}`)
-      if (error?.code === 'TOPIC_NOT_FOUND') throw notReady(error.message)
-      if (error?.retryable) throw error
-      if (!error && end.endOffset >= 0n) {
-        found.set(key, { leaderEpoch: led.get(key)?.leaderEpoch ?? -1, end: end.endOffset })
+    try {
+      const answers = await askLeader(cluster, leader, some, signal)
+      const byKey = new Map(answers.map(({ topic, end }) => [partitionKey({ topic, partition: end.partition }), end]))
+      for (const { topic, partition, epoch } of some) {
+        const key = partitionKey({ topic, partition })
+        const end = byKey.get(key)
+        const error = end ? laterError(end, key) : notReady(`the leader of ${key} does not say where its log ends`)
+        if (error) fail(error)
+        else if (end?.errorCode === 0 && end.endOffset >= 0n) ends.set(key, { leaderEpoch: epoch, end: end.endOffset })
       }
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof KafkaBackupError)) throw error
+      if (error.retryable) fail(error)
+      else if (error.code !== 'KAFKA_UNSUPPORTED') throw error
     }
   }
-  return found
+  return { ends, failure }
+}
+
+/** Undefined for the end itself, and where the leader will not tell it later either. */
+function laterError({ errorCode }: EpochEnd, key: string): KafkaBackupError | undefined {
+  if (errorCode === 0) return undefined
+  const error = brokerError(errorCode, `asking for the end of ${key}`)
+  // A new leader may not know the partition yet.
+  if (error.code === 'TOPIC_NOT_FOUND') return notReady(error.message)
+  return error.retryable ? error : undefined
 }
 
 function notReady(message: string): KafkaBackupError {

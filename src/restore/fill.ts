@@ -35,8 +35,7 @@ export async function fill(
   signal: AbortSignal,
 ): Promise<Writing> {
   const { cluster, clock, onProgress, requestTimeoutMs } = parts
-  await note(parts, restoreId, mark, streams, signal)
-  await confirmClaim(parts, restoreId, mark, streams, signal)
+  await claim(parts, restoreId, mark, streams, signal)
   const isShared = options.existingTopics === 'append'
   await reconcileAll(streams, { cluster, isShared, mayBeBehind: continuesEarlier(mark) }, signal)
   const begunAt = clock.monotonic()
@@ -149,9 +148,21 @@ async function noteAtLast(
   cancel()
 }
 
+/** The first note of a run, which no other run may have replaced. */
+export async function claim(
+  parts: Pick<FillParts, 'cluster' | 'clock'>,
+  restoreId: string,
+  mark: RunMark,
+  streams: readonly Stream[],
+  signal: AbortSignal,
+): Promise<void> {
+  await note(parts, restoreId, mark, streams, signal)
+  await confirmClaim(parts, restoreId, mark, streams, signal)
+}
+
 /** Says of each stream what is acknowledged. How far the restore as a whole is, only its end can say. */
 export async function note(
-  { cluster }: FillParts,
+  { cluster }: Pick<FillParts, 'cluster'>,
   restoreId: string,
   mark: RunMark,
   streams: readonly Stream[],

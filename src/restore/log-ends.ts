@@ -33,7 +33,9 @@ export class LogEnds {
       return known === undefined || known.leaderEpoch !== leaders.get(partitionKey(one))?.leaderEpoch
     })
     for (const one of asked) this.forget(one)
-    for (const [key, end] of await fetchLogEnds(this.#cluster, asked, signal, topics)) this.#known.set(key, end)
+    const { ends, failure } = await fetchLogEnds(this.#cluster, asked, signal, topics)
+    for (const [key, end] of ends) this.#known.set(key, end)
+    if (failure) throw failure
   }
 
   /** Zero where the leader cannot tell, as brokers that do not know the request. */

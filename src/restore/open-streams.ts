@@ -63,9 +63,9 @@ export async function openStreams(
     const shard = pins?.get(key) ?? known.shard
     return new Stream(parts, { ...known, isDone: false, ...(shard && { shard }) })
   })
-  // Of topics that are created, one run creates each.
-  const mayBeShared = [...ready.keys()].some(name => preflight.existing.has(name) || unclear.has(name))
-  const run = { run: `${own.producerId}`, earlier: earlierRuns, mayHaveTwin: progress === undefined && mayBeShared }
+  // Of topics that are created, one run creates each. A run that finds them before they are noted is a conflict, or appends.
+  const isCommon = isShared || [...ready.keys()].some(name => preflight.existing.has(name) || unclear.has(name))
+  const run = { run: `${own.producerId}`, earlier: earlierRuns, mayHaveTwin: progress === undefined && isCommon }
   // A shard has a part of the plan: the fingerprint of the whole is that of its notes, which was compared.
   const fingerprint = progress?.fingerprint ?? fingerprintOf(plan)
   const schemasAddedAt = progress?.schemasAddedAt ?? plan.schemasAddedAt

@@ -3,12 +3,11 @@ import { describeFinding } from '../observe/finding.ts'
 import type { CarryPlan } from '../offsets/carry-plan.ts'
 import type { SchemaReport } from '../registry/restore/schema-report.ts'
 import { expectStream } from './expected.ts'
-import { note } from './fill.ts'
+import { claim } from './fill.ts'
 import { startOf } from './legs.ts'
 import { openStreams } from './open-streams.ts'
 import { type RestoreProgress, readProgress, type ShardPin, streamKey } from './progress.ts'
 import { beginRestore, type RestoreParts } from './restore-backup.ts'
-import { confirmClaim } from './run-mark.ts'
 import { assignShards, findUnprepared, isSamePin, type Sharing, unprepared } from './shard-plan.ts'
 import type { Stream } from './stream.ts'
 import type { RecordsSurvey } from './survey-records.ts'
@@ -112,8 +111,7 @@ async function pinStreams(
   const { streams, mark } = await openStreams(options, survey, parts, signal, pins)
   // Shards that are at work end where their notes are replaced, so that notes that fit stay as they are.
   const stale = streams.filter(stream => !isPinned(progress, stream))
-  if (stale.length > 0) await note(parts, restoreId, mark, stale, signal)
-  await confirmClaim(parts, restoreId, mark, stale, signal)
+  if (stale.length > 0) await claim(parts, restoreId, mark, stale, signal)
   const names = new Set(plan.topics.map(({ name }) => name))
   const problem = findUnprepared(plan, await readProgress(parts.cluster, restoreId, names, signal), sharing)
   if (problem === undefined) return

@@ -7,6 +7,8 @@ import { LogEnds } from './log-ends.ts'
 import { conflict, nextSequence, type Stream } from './stream.ts'
 
 const CONCURRENCY = 8
+/** How long a partition may stay as it is before the restore fails. Followers that are behind are left out by then. */
+export const MAX_STALL_MS = 120_000
 
 /**
  * Finds what of a stream is on the target after responses were lost: batches carry the producer ID and their sequence,
@@ -72,19 +74,36 @@ export async function reconcileAll(
   signal: AbortSignal,
 ): Promise<void> {
   const logEnds = new LogEnds(cluster)
-  if (mayBeBehind) await cluster.settling(() => logEnds.learn(streams, signal), signal)
+  const endAt = cluster.clock.monotonic() + (mayBeBehind ? MAX_STALL_MS : 0)
+  const settling = (look: () => Promise<void>) => settleUntil(endAt, cluster, look, signal)
+  if (mayBeBehind) await settling(() => logEnds.learn(streams, signal))
   const bounds = await fetchBounds(cluster, streams, signal)
   await runPool(streams, CONCURRENCY, stream => {
     let known = bounds.get(partitionKey(stream))
-    return cluster.settling(async () => {
+    return settling(async () => {
       const found = known
       // After a leader has moved, both are read again.
       if (mayBeBehind && !found) await logEnds.learn([stream], signal)
       known = undefined
       const looking = reconcile(stream, { cluster, isShared, logEnd: logEnds.endOf(stream) }, signal, found)
       await looking.finally(() => stream.close())
-    }, signal)
+    })
   })
+}
+
+async function settleUntil(
+  endAt: number,
+  cluster: Cluster,
+  look: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    try {
+      return await cluster.settling(look, signal)
+    } catch (error) {
+      if (!hasCode(error, 'KAFKA_NOT_READY') || cluster.clock.monotonic() >= endAt) throw error
+    }
+  }
 }
 
 async function* readBatches(

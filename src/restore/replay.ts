@@ -13,7 +13,7 @@ import { CopiedSum } from './copied-sum.ts'
 import { FORGOTTEN_REMEDY } from './forgotten-producer.ts'
 import { LogEnds } from './log-ends.ts'
 import type { Outgoing } from './outgoing-batch.ts'
-import { reconcile } from './reconcile.ts'
+import { MAX_STALL_MS, reconcile } from './reconcile.ts'
 import type { Stream } from './stream.ts'
 
 interface ReplayParts {
@@ -29,8 +29,6 @@ interface ReplayParts {
   onFilled?: (stream: Stream) => void
 }
 
-/** Longer than any election or rolling restart should take. */
-const MAX_STALL_MS = 120_000
 /** What is older than this may be wrong: a run that slept may have been replaced, and brokers may have forgotten it. */
 const MAX_SILENCE_MS = 30_000
 const BACKOFF = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 100, maxDelayMs: 3000 }

@@ -11,12 +11,13 @@ const REQUEST_TIMED_OUT = 7
 const FENCED_LEADER_EPOCH = 74
 
 /** Holds the first notes of two runs until both are under way: each has seen that there are none. */
-function holdFirstNotes(target: FakeTarget): void {
+function holdFirstNotes(target: FakeTarget, onFirst: () => void = () => undefined): void {
   let commits = 0
   const both = Promise.withResolvers<undefined>()
   target.before = ({ key }) => {
     if (key !== API.offsetCommit || commits === 2) return undefined
     commits++
+    if (commits === 1) onFirst()
     if (commits === 2) both.resolve(undefined)
     return both.promise
   }
@@ -40,6 +41,17 @@ describe('two first runs of a restore that note their progress at the same time'
         assert.equal(wasComplete, true)
       }))
   }
+
+  test('write them once where one has created the topic and the other appends to it', () =>
+    withFakeTarget([fakeTopic('orders', [[SEVEN_RECORDS]])], async target => {
+      const begun = Promise.withResolvers<undefined>()
+      holdFirstNotes(target, () => begun.resolve(undefined))
+      const first = target.restore({ existingTopics: 'append' })
+      await begun.promise
+      const ends = await endsOf([first, target.restore({ existingTopics: 'append' })])
+      assert.deepEqual(ends, ['RESTORE_CONFLICT', true])
+      assert.deepEqual(target.log('orders'), [[0, 7]])
+    }))
 
   test('write them once next to notes of a topic that was deleted', () =>
     withFakeTarget([fakeTopic('orders', [[SEVEN_RECORDS]])], async target => {
@@ -126,26 +138,61 @@ describe('a batch that is in the log of the leader and not in those of its follo
       }))
   }
 
-  test('is not sent again by the next run', () =>
-    withFakeTarget(source(), async target => {
-      target.fake.state.topics.push(fakeTopic('orders', [[]]))
-      const { before } = holdFollowers(target, { looks: 1000, answer: 'hang-up' })
-      let isDead = false
-      target.before = request => {
-        const answer = before(request)
-        isDead ||= answer !== undefined
-        return isDead ? 'hang-up' : answer
-      }
-      const existingTopics = 'append'
-      await assert.rejects(target.restore({ existingTopics }))
-      const { seen, before: later } = holdFollowers(target, { looks: 12, answer: 'timeout' })
-      target.before = later
-      const { isDone } = await target.restore({ existingTopics })
-      assert.equal(isDone, true)
-      assert.deepEqual(target.log('orders'), [[0, 12]])
-      assert.ok(seen.looks > 12, 'it waited for the followers')
-    }))
+  for (const looks of [12, 60]) {
+    test(`is not sent again by the next run (${looks} looks until the followers have it)`, () =>
+      withFakeTarget(source(), async target => {
+        target.fake.state.topics.push(fakeTopic('orders', [[]]))
+        const existingTopics = 'append'
+        await die(target, holdFollowers(target, { looks: 1000, answer: 'hang-up' }).before, { existingTopics })
+        const { seen } = holdFollowers(target, { looks, answer: 'timeout' })
+        const startedAt = target.fake.clock.monotonic()
+        const { isDone } = await target.restore({ existingTopics })
+        assert.equal(isDone, true)
+        assert.deepEqual(target.log('orders'), [[0, 12]])
+        assert.ok(seen.looks > looks, 'it waited for the followers')
+        // Brokers leave out a follower that is behind for 30 seconds.
+        assert.ok(looks < 60 || target.fake.clock.monotonic() - startedAt > 30_000, 'it waited long enough')
+      }))
+  }
 })
+
+test('a run that continues asks leaders only for what they have not answered, because leaders may move all the time', () => {
+  const count = 24
+  const source = fakeTopic(
+    'orders',
+    Array.from({ length: count }, () => [SEVEN_RECORDS]),
+  )
+  return withFakeTarget([source], async target => {
+    await die(target, ({ key }) => (key === API.produce ? 'hang-up' : undefined), {})
+    const asked: number[] = []
+    target.before = request => {
+      if (request.key !== API.offsetForLeaderEpoch) return undefined
+      const partitions = readEpochRequest(request)
+      asked.push(partitions.length)
+      const moved = partitions.slice(0, asked.length < 4 ? 2 : 0)
+      return encodeEpochEnds(request, partitions, moved)
+    }
+    const { isDone } = await target.restore()
+    assert.equal(isDone, true)
+    assert.deepEqual(asked, [count, 2, 2, 2])
+  })
+})
+
+/** Runs a restore whose connections are all closed from the moment on that a request is not answered. */
+async function die(
+  target: FakeTarget,
+  before: FakeTarget['before'],
+  changes: Parameters<FakeTarget['restore']>[0],
+): Promise<void> {
+  let isDead = false
+  target.before = request => {
+    const answer = isDead ? 'hang-up' : before(request)
+    isDead ||= answer !== undefined
+    return answer
+  }
+  await assert.rejects(target.restore(changes))
+  target.before = () => undefined
+}
 
 /** The batch of a Produce request for one partition. */
 function batchOf({ body }: BrokerRequest): Buffer {
@@ -179,11 +226,41 @@ function encodeTimeout(): Writer {
   return writer.int32(0).noTags()
 }
 
-function encodeEpochError({ answer }: BrokerRequest): Writer {
+function encodeEpochError(request: BrokerRequest): Writer {
+  return encodeEpochEnds(request, [0], [0])
+}
+
+/** Partitions of one topic. */
+function readEpochRequest({ body }: BrokerRequest): number[] {
+  body.int32()
+  const topics = body.array(() => {
+    body.string()
+    const partitions = body.array(() => {
+      const partition = body.int32()
+      body.int32()
+      body.int32()
+      body.tags()
+      return partition
+    })
+    body.tags()
+    return partitions
+  })
+  return topics.flat()
+}
+
+/** Of empty logs. Those in `moved` have another leader epoch. */
+function encodeEpochEnds({ answer }: BrokerRequest, partitions: readonly number[], moved: readonly number[]): Writer {
   const writer = answer().int32(0)
   writer.array([0], () => {
-    const partition = () => writer.int16(FENCED_LEADER_EPOCH).int32(0).int32(-1).int64(-1n).noTags()
-    writer.string('orders').array([0], partition).noTags()
+    const encode = (partition: number) => {
+      const isMoved = moved.includes(partition)
+      writer.int16(isMoved ? FENCED_LEADER_EPOCH : 0).int32(partition)
+      writer
+        .int32(isMoved ? -1 : 0)
+        .int64(isMoved ? -1n : 0n)
+        .noTags()
+    }
+    writer.string('orders').array(partitions, encode).noTags()
   })
   return writer.noTags()
 }
