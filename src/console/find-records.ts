@@ -217,6 +217,7 @@ class Scan {
         if (this.#query.before === undefined && baseOffset > this.#reached.offset) this.#reached.offset = baseOffset
         return this.#takeTurns()
       },
+      trustsGaps: true,
       // Requests share the cores: each takes one.
       ahead: undefined,
       onSearched: count => {

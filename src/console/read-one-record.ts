@@ -20,6 +20,7 @@ export async function readOneRecord(
   const watch: BatchWatch = {
     mayMatch: () => true,
     judge: () => true,
+    trustsGaps: true,
     ahead: undefined,
     onSearched: () => undefined,
     onRead: () => undefined,

@@ -19,6 +19,8 @@ export interface BatchWatch {
   excludes?(record: KafkaRecord): boolean
   /** Awaited before each batch that is opened; everything before it was looked at. */
   beforeBatch?(header: BatchHeader): Promise<void>
+  /** Does not read a segment with gaps to its end only to prove by its hash that no offset is damaged. */
+  trustsGaps?: true
   /** Undefined where nothing can be found ahead. */
   ahead: SiftAhead | undefined
   /** So many records of the extent were looked at. */
