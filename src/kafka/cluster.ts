@@ -104,9 +104,11 @@ export class Cluster {
     return BrokerLink.open(this.#endpointOf(brokerId), this.#linkOptions, signal)
   }
 
-  /** Calls until the cluster has settled: elections, restarts and lost connections pass. */
-  settling<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    return this.#retrying(SETTLING, call, signal)
+  /** Calls until the cluster has settled: elections, restarts and lost connections pass. As often as in `patienceMs`, where it is given. */
+  settling<T>(call: () => Promise<T>, signal: AbortSignal, patienceMs?: number): Promise<T> {
+    if (patienceMs === undefined) return this.#retrying(SETTLING, call, signal)
+    const endAt = this.clock.monotonic() + patienceMs
+    return this.#retrying({ ...SETTLING, attempts: Number.POSITIVE_INFINITY }, call, signal, endAt)
   }
 
   close(): void {
@@ -119,9 +121,15 @@ export class Cluster {
     this.#links.clear()
   }
 
-  #retrying<T>(policy: RetryPolicy, call: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  #retrying<T>(
+    policy: RetryPolicy,
+    call: () => Promise<T>,
+    signal: AbortSignal,
+    endAt = Number.POSITIVE_INFINITY,
+  ): Promise<T> {
     const { clock, onRetry } = this.#options
-    const isRetryable = (error: unknown) => error instanceof KafkaBackupError && error.retryable
+    const isRetryable = (error: unknown) =>
+      error instanceof KafkaBackupError && error.retryable && clock.monotonic() < endAt
     return retry(
       call,
       policy,

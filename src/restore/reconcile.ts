@@ -74,10 +74,11 @@ export async function reconcileAll(
   signal: AbortSignal,
 ): Promise<void> {
   const logEnds = new LogEnds(cluster)
-  const endAt = cluster.clock.monotonic() + (mayBeBehind ? MAX_STALL_MS : 0)
-  const settling = (look: () => Promise<void>) => settleUntil(endAt, cluster, look, signal)
-  if (mayBeBehind) await settling(() => logEnds.learn(streams, signal))
-  const bounds = await fetchBounds(cluster, streams, signal)
+  const settling = <T>(look: () => Promise<T>) => cluster.settling(look, signal, mayBeBehind ? MAX_STALL_MS : undefined)
+  const bounds = await settling(async () => {
+    if (mayBeBehind) await logEnds.learn(streams, signal)
+    return fetchBounds(cluster, streams, signal)
+  })
   await runPool(streams, CONCURRENCY, stream => {
     let known = bounds.get(partitionKey(stream))
     return settling(async () => {
@@ -89,21 +90,6 @@ export async function reconcileAll(
       await looking.finally(() => stream.close())
     })
   })
-}
-
-async function settleUntil(
-  endAt: number,
-  cluster: Cluster,
-  look: () => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  for (;;) {
-    try {
-      return await cluster.settling(look, signal)
-    } catch (error) {
-      if (!hasCode(error, 'KAFKA_NOT_READY') || cluster.clock.monotonic() >= endAt) throw error
-    }
-  }
 }
 
 async function* readBatches(

@@ -9,6 +9,7 @@ import { type FakeTarget, withFakeTarget } from './fake-target.ts'
 const SEVEN_RECORDS = encodeRun(0n, 7)
 const REQUEST_TIMED_OUT = 7
 const FENCED_LEADER_EPOCH = 74
+const OFFSET_NOT_AVAILABLE = 78
 
 /** Holds the first notes of two runs until both are under way: each has seen that there are none. */
 function holdFirstNotes(target: FakeTarget, onFirst: () => void = () => undefined): void {
@@ -156,6 +157,21 @@ describe('a batch that is in the log of the leader and not in those of its follo
   }
 })
 
+test('a run that continues waits for a new leader that does not know yet what its followers have', () =>
+  withFakeTarget([fakeTopic('orders', [[SEVEN_RECORDS]])], async target => {
+    await die(target, ({ key }) => (key === API.produce ? 'hang-up' : undefined), {})
+    const { clock } = target.fake
+    let readyAt = 0
+    target.before = request => {
+      if (request.key === API.offsetForLeaderEpoch && readyAt === 0) readyAt = clock.monotonic() + 60_000
+      return request.key === API.listOffsets && clock.monotonic() < readyAt ? encodeOffsetError(request) : undefined
+    }
+    const { isDone } = await target.restore()
+    assert.equal(isDone, true)
+    assert.deepEqual(target.log('orders'), [[0, 7]])
+    assert.ok(readyAt > 0 && clock.monotonic() >= readyAt)
+  }))
+
 test('a run that continues asks leaders only for what they have not answered, because leaders may move all the time', () => {
   const count = 24
   const source = fakeTopic(
@@ -262,5 +278,12 @@ function encodeEpochEnds({ answer }: BrokerRequest, partitions: readonly number[
     }
     writer.string('orders').array(partitions, encode).noTags()
   })
+  return writer.noTags()
+}
+
+function encodeOffsetError({ answer }: BrokerRequest): Writer {
+  const writer = answer().int32(0)
+  const partition = () => writer.int32(0).int16(OFFSET_NOT_AVAILABLE).int64(-1n).int64(-1n).int32(-1).noTags()
+  writer.array([0], () => writer.string('orders').array([0], partition).noTags())
   return writer.noTags()
 }
