@@ -75,10 +75,14 @@ export async function reconcileAll(
 ): Promise<void> {
   const logEnds = new LogEnds(cluster)
   const settling = <T>(look: () => Promise<T>) => cluster.settling(look, signal, mayBeBehind ? MAX_STALL_MS : undefined)
-  const bounds = await settling(async () => {
-    if (mayBeBehind) await logEnds.learn(streams, signal)
-    return fetchBounds(cluster, streams, signal)
-  })
+  const lookAtAll = () => fetchBounds(cluster, streams, signal)
+  // It retries by itself, but not for as long as followers may be behind.
+  const bounds = mayBeBehind
+    ? await settling(async () => {
+        await logEnds.learn(streams, signal)
+        return lookAtAll()
+      })
+    : await lookAtAll()
   await runPool(streams, CONCURRENCY, stream => {
     let known = bounds.get(partitionKey(stream))
     return settling(async () => {
