@@ -17,11 +17,11 @@ export function judgeLostProgress(
   { name }: PlannedTopic,
   full: PlannedTopic['streams'],
   extent: keyof typeof lost,
-  isShared: boolean,
+  mayHoldOthers: boolean,
 ): Finding {
   const keys = full.map(({ partition }) => streamKey({ topic: name, partition }))
   const rename = 'restore it under another name (restore.topic_mapping) with another restore.restore_id'
-  const remedy = isShared
+  const remedy = mayHoldOthers
     ? 'brokers delete progress after offsets.retention.minutes without a commit, and a run that was killed before it wrote may not ' +
       `have stored all of it. Do not delete the topic if others have written to it: ${rename}`
     : `brokers delete progress after offsets.retention.minutes without a commit. Delete the topic to have it filled again, or ${rename}`

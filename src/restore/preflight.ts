@@ -144,10 +144,11 @@ function judgeContent(
   { bounds, extra }: { bounds: ReadonlyMap<string, PartitionBounds>; extra: readonly ExtraPartition[] },
 ): Finding[] {
   const full = listForeign(topic, progress, bounds)
-  const isShared = existingTopics === 'append' && !isBeingFilled(configs)
-  if (full.length > 0 && progress) return [judgeLostProgress(topic, full, 'partly', isShared)]
+  const isOurs = isBeingFilled(configs)
+  const mayHoldOthers = existingTopics === 'append' && !isOurs
+  if (full.length > 0 && progress) return [judgeLostProgress(topic, full, 'partly', mayHoldOthers)]
   if (existingTopics === 'append') {
-    if (full.length > 0 && isBeingFilled(configs)) return [judgeLostProgress(topic, full, 'wholly', isShared)]
+    if (full.length > 0 && isOurs) return [judgeLostProgress(topic, full, 'wholly', false)]
     return judgeReplacement(topic, valuesOf(configs), full.length)
   }
   const remedy = 'delete it, map it to another name (restore.topic_mapping), or set restore.existing_topics: append'

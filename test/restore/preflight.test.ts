@@ -17,14 +17,8 @@ const never = new AbortController().signal
 const now = Date.parse('2026-01-02T00:00:00Z')
 const old = BigInt(now) - 30n * 86_400_000n
 
-async function findingsOf(
-  source: ManifestTopic[],
-  target: FakeTopic[],
-  changes: Partial<RestoreOptions> = {},
-  progress?: RestoreProgress,
-  more: Partial<Circumstances> = {},
-): Promise<string[]> {
-  const findings = await examine(source, target, changes, progress, more)
+async function findingsOf(...args: Parameters<typeof examine>): Promise<string[]> {
+  const findings = await examine(...args)
   return findings.map(({ severity, subject, problem }) => `${severity} ${subject}: ${problem}`)
 }
 
