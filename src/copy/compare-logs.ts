@@ -2,6 +2,7 @@ import type { ScannedGenerations } from '../archive/catalog.ts'
 import { hashesOf, readCommit } from '../archive/log/read-commit.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { compareHistories, diverged } from './compare-histories.ts'
+import { fromSource, fromTarget } from './damage-at.ts'
 import type { Sides } from './sides.ts'
 
 interface Logs {
@@ -53,11 +54,12 @@ async function compareCommit(
   generation: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const theirs = hashesOf(await readCommit(sides.target, backupId, generation, signal))
+  const theirs = hashesOf(await fromTarget(sides, backupId, readCommit(sides.target, backupId, generation, signal)))
+  const readOurs = (number: number) => fromSource(sides, readCommit(sides.source, backupId, number, signal))
   const ours = source.commits.includes(generation)
-    ? hashesOf(await readCommit(sides.source, backupId, generation, signal))
+    ? hashesOf(await readOurs(generation))
     : source.commits.includes(generation + 1)
-      ? [(await readCommit(sides.source, backupId, generation + 1, signal)).commit.previous?.blake3]
+      ? [(await readOurs(generation + 1)).commit.previous?.blake3]
       : []
   const known = ours.filter(one => one !== undefined)
   if (known.length === 0 || known.some(one => theirs.includes(one))) return

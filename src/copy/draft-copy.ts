@@ -4,7 +4,7 @@ import { listSizes, type Problem } from '../archive/verify-objects.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { chooseGenerations, type RequestedGeneration } from './choose-generations.ts'
-import { compareHistories } from './compare-histories.ts'
+import { compareHistories, diverged } from './compare-histories.ts'
 import type { CopyOptions, CopyPlan, PlannedObject, Sides } from './sides.ts'
 import { type SurveyedGeneration, surveySource } from './survey-source.ts'
 
@@ -19,8 +19,12 @@ export async function draftCopy(
   signal: AbortSignal,
 ): Promise<CopyPlan> {
   // The target first: what another copy brings there meanwhile is at the source, too.
-  const target = await generationsOf(sides.target, backupId, signal)
-  const source = await generationsOf(sides.source, backupId, signal)
+  const { manifests: target, commits: commitsThere } = await scanGenerations(sides.target, backupId, signal)
+  const { manifests: source, commits } = await scanGenerations(sides.source, backupId, signal)
+  const [own] = commits.length > 0 ? [] : commitsThere
+  if (own !== undefined) {
+    throw diverged(sides, backupId, `it has generation ${own} of format version 2, and the source has none of these`)
+  }
   if (source.length === 0) throw await backupNotFound(sides.source, backupId, signal)
   assertThere(sides, backupId, source, generation)
   const chosen = chooseGenerations(source, target, generation, verifyExisting)
@@ -40,11 +44,6 @@ export async function draftCopy(
     newestThere: target.at(-1),
     problems: [...problems, ...survey.problems.filter(({ key }) => problems.every(known => known.key !== key))],
   }
-}
-
-/** An expired backup is removed after its grace period, including copied objects. */
-async function generationsOf(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
-  return (await scanGenerations(storage, backupId, signal)).manifests
 }
 
 function assertThere(

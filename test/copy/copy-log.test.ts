@@ -243,4 +243,71 @@ describe('a copy of a backup of version 2', () => {
     assert.equal((await openBackup(target, 'a', never)).generation, 6)
     assert.deepEqual([...(await readAllGenerations(target, 'a')).keys()], [2, 3, 6])
   })
+
+  test('reports every document that the target lacks or has damaged, although its commit is there', async () => {
+    const world = new World()
+    await (await LogRun.open(world, 'a')).rounds(10, HOUR)
+    const intact = openMemoryStorage()
+    await copy(world.storage, intact)
+    const documents = [...intact.objects.keys()].filter(key => /\/(checkpoints|commits|manifests)\//.test(key))
+    assert.deepEqual(new Set(documents.map(key => key.split('/')[1])), new Set(['checkpoints', 'commits', 'manifests']))
+    for (const key of documents) {
+      for (const bytes of [undefined, Buffer.from('other bytes')]) {
+        for (const options of [{}, { dryRun: true }, { verifyExisting: true }]) {
+          const target = cloneOf(intact, world)
+          if (bytes) target.objects.set(key, bytes)
+          else target.objects.delete(key)
+          const before = [...target.objects.keys()]
+          const found = await copy(world.storage, target, options).catch(error => error)
+          // A commit that is missing is copied again.
+          if (key.includes('/commits/') && !bytes) {
+            assert.deepEqual([found.ok, found.generations], [true, [10]])
+            continue
+          }
+          if (found instanceof Error) {
+            assert.ok(hasCode(found, 'ARCHIVE_DAMAGED'), key)
+            assert.deepEqual([found.details.key, found.details.location], [key, target.location])
+            assert.ok(found.message.startsWith(`at ${target.location}: ${key} `), found.message)
+          } else {
+            assert.deepEqual([found.ok, found.generations], [false, []], key)
+            assert.deepEqual(
+              found.problems.map((one: { key: string }) => one.key),
+              [key],
+            )
+            assert.match(found.problems[0].problem, /^at memory: it /)
+          }
+          assert.deepEqual([...target.objects.keys()], before)
+        }
+      }
+    }
+  })
+
+  test('warns of lost pages of the generation before, and with a reading of everything fails', async () => {
+    const world = new World()
+    const run = await LogRun.open(world, 'a')
+    await run.rounds(10, HOUR)
+    const target = openMemoryStorage()
+    await copy(world.storage, target)
+    const page = [...target.objects.keys()].find(key => key.endsWith('-1.json.zst')) ?? assert.fail()
+    target.objects.delete(page)
+    await run.rounds(2, HOUR)
+    const { ok, generations, warnings } = await copy(world.storage, target)
+    assert.deepEqual([ok, generations, warnings.length], [true, [12], 1])
+    assert.ok(warnings[0]?.startsWith(`${page}: at memory: `), warnings[0])
+    const deep = await copy(world.storage, target, { verifyExisting: true })
+    assert.deepEqual([deep.ok, deep.problems.map(({ key }) => key)], [false, [page]])
+  })
+
+  test('of a backup of version 1 is refused where the target continued it in version 2', async () => {
+    const world = new World()
+    await world.commit('a')
+    const target = openMemoryStorage({ now: world.clock.now })
+    await copy(world.storage, target)
+    await (await LogRun.open(world, 'a', target)).rounds(1, HOUR)
+    await assert.rejects(copy(world.storage, target), error => {
+      assert.ok(hasCode(error, 'WRITER_CONFLICT'))
+      assert.match(error.message, /it has generation 2 of format version 2/)
+      return true
+    })
+  })
 })
