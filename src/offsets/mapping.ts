@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { count, int64 } from '../archive/scalars.ts'
 import { KafkaBackupError } from '../errors.ts'
+import { partitionKey } from '../kafka/offsets.ts'
 import { parseJson } from '../lib/json.ts'
+import { mixedProblem } from './mixed-partition.ts'
 
 const run = z.object({
   topic: z.string(),
@@ -23,7 +25,7 @@ const position = z.strictObject({
 
 /** `runs` is what `offset-map --format json` prints; `positions` are offsets of this cluster, ready to be set. */
 const mappingSchema = z.union([
-  z.object({ runs: z.array(run).min(1) }),
+  z.object({ runs: z.array(run).min(1), partition: count.exactOptional() }),
   z.strictObject({ positions: z.array(position).min(1) }),
 ])
 
@@ -38,7 +40,7 @@ export function parseMapping(text: string, path: string): OffsetMapping {
     throw new KafkaBackupError('CONFIG_INVALID', `${path} is not JSON`, { cause, help: HELP })
   }
   const result = mappingSchema.safeParse(data)
-  if (result.success) return withoutDoubles(result.data, path)
+  if (result.success) return wholeMap(withoutDoubles(result.data, path), path)
   const [issue] = result.error.issues
   const where = issue?.path.join('.') ?? ''
   throw new KafkaBackupError('CONFIG_INVALID', `${path} is not a mapping of offsets: ${where} ${issue?.message}`, {
@@ -60,45 +62,62 @@ function withoutDoubles(mapping: OffsetMapping, path: string): OffsetMapping {
   return mapping
 }
 
+/** In a map of one partition, those that records of others are mixed into look as if they had its records alone. */
+function wholeMap(mapping: OffsetMapping, path: string): OffsetMapping {
+  if (!('runs' in mapping) || mapping.partition === undefined) return mapping
+  const message = `${path} maps partition ${mapping.partition} alone, so it does not show where records of others are mixed with it`
+  throw new KafkaBackupError('CONFIG_INVALID', message, { help: 'Run `offset-map` again without `--partition`.' })
+}
+
 const HELP =
   'Give the output of `kafka-backup offset-map --format json`, or {"positions": [{"group", "topic", "partition", "offset"}]}; docs/offsets.md shows both.'
 
-/** Where a position leads on the target. */
+/** Where positions lead in one partition of the target. */
 interface Translated {
   topic: string
   partition: number
-  to: bigint
-  /** Records between this and the end of the partition may have been read already. */
-  isApproximate: boolean
+  to: bigint | { problem: string }
 }
 
 /**
- * Where the positions of one topic at the source lead: for each partition of the target that has records of them, to the
+ * Where the positions of one group at the source lead: for each partition of the target that has records of them, to the
  * first one that is unread; behind the last one where all are read. A partition of the target that has records of several
- * of the source is reported as approximate, unless all of them or none are unread; there, one without a position is unread.
+ * of the source is a problem, and so is one that does not have them in their order.
  */
 export function translateByRuns(
   positions: readonly { topic: string; partition: number; offset: bigint }[],
   runs: readonly MappingRun[],
 ): Translated[] {
-  const read = new Map(positions.map(one => [`${one.topic}/${one.partition}`, one.offset]))
-  const topics = new Set(positions.map(({ topic }) => topic))
-  const meant = runs.filter(({ topic }) => topics.has(topic))
-  const targets = [...Map.groupBy(meant, one => `${one.target_topic}/${one.target_partition}`).values()]
-  const known = targets.filter(each => each.some(one => read.has(`${one.topic}/${one.partition}`)))
-  return known.map(each => {
+  const read = new Map(positions.map(one => [partitionKey(one), one.offset]))
+  const targets = [...Map.groupBy(runs, one => `${one.target_topic}/${one.target_partition}`).values()]
+  return targets.flatMap((each): Translated[] => {
     const ordered = each.toSorted((a, b) => (a.target_offset < b.target_offset ? -1 : 1))
-    const [{ target_topic: topic, target_partition: partition }] = ordered as [MappingRun]
-    const unread = ordered.map(one => firstUnread(one, read.get(`${one.topic}/${one.partition}`) ?? 0n))
-    const at = unread.findIndex(offset => offset !== undefined)
-    const last = ordered.at(-1) as MappingRun
-    if (at < 0) return { topic, partition, to: last.target_offset + last.count, isApproximate: false }
-    const isApproximate = ordered.some((one, i) => i > at && unread[i] !== one.target_offset)
-    return { topic, partition, to: unread[at] ?? 0n, isApproximate }
+    const [first] = ordered as [MappingRun]
+    const place = { topic: first.target_topic, partition: first.target_partition }
+    const known = each.map(one => read.get(partitionKey(one))).find(offset => offset !== undefined)
+    if (known === undefined) return []
+    const problem = findDisorder(ordered)
+    return [{ ...place, to: problem === undefined ? nextUnread(ordered, known) : { problem } }]
   })
 }
 
-function firstUnread(one: MappingRun, position: bigint): bigint | undefined {
-  if (position <= one.offset) return one.target_offset
-  return position >= one.offset + one.count ? undefined : one.target_offset + position - one.offset
+function findDisorder(ordered: readonly MappingRun[]): string | undefined {
+  const sources = ordered.map(partitionKey)
+  if (new Set(sources).size > 1) return mixedProblem(sources)
+  const isAscending = ordered.every((one, i) => {
+    const before = ordered[i - 1]
+    return !before || (one.offset >= endOf(before) && one.target_offset >= before.target_offset + before.count)
+  })
+  return isAscending ? undefined : `the mapping does not have the records of ${sources[0]} in their order here`
+}
+
+function nextUnread(ordered: readonly MappingRun[], position: bigint): bigint {
+  const next = ordered.find(one => position < endOf(one))
+  const last = ordered.at(-1) as MappingRun
+  if (!next) return last.target_offset + last.count
+  return position <= next.offset ? next.target_offset : next.target_offset + position - next.offset
+}
+
+function endOf({ offset, count }: MappingRun): bigint {
+  return offset + count
 }

@@ -49,33 +49,32 @@ export function desiredByMapping(
   )
 }
 
-/** A partition of which nothing was restored has nothing that was read: it is begun where its namesake begins. */
+/**
+ * A partition of which nothing was restored has nothing that was read: it is begun where its namesake begins, if the restore
+ * kept the partitions.
+ */
 function translate(positions: readonly OriginPosition[], runs: readonly MappingRun[]): DesiredOffset[] {
-  const desiredOffsets: DesiredOffset[] = translateByRuns(positions, runs).map(
-    ({ topic, partition, to, isApproximate }) => ({
-      ...{ topic, partition, to },
-      ...(isApproximate && { note: APPROXIMATE }),
-    }),
-  )
+  const desiredOffsets: DesiredOffset[] = translateByRuns(positions, runs)
   const covered = new Set(desiredOffsets.map(partitionKey))
   const names = new Map(runs.map(run => [run.topic, run.target_topic]))
+  const spread = new Set(runs.flatMap(run => (run.partition === run.target_partition ? [] : [run.topic])))
   const known = new Set(runs.map(partitionKey))
-  for (const one of positions) {
-    const topic = names.get(one.topic)
-    if (known.has(partitionKey(one))) continue
-    if (topic === undefined) {
-      const problem = 'the mapping says nothing of the topic'
-      desiredOffsets.push({ topic: one.topic, partition: one.partition, to: { problem } })
-    } else if (!covered.has(partitionKey({ topic, partition: one.partition }))) {
-      desiredOffsets.push({
-        topic,
-        partition: one.partition,
-        to: 'earliest',
-        note: 'nothing of this partition was restored',
-      })
-    }
+  for (const { topic: source, partition } of positions) {
+    const topic = names.get(source) ?? source
+    const isMapped =
+      known.has(partitionKey({ topic: source, partition })) || covered.has(partitionKey({ topic, partition }))
+    if (!isMapped) desiredOffsets.push({ topic, partition, ...withoutRuns(source, names.has(source), spread) })
   }
   return desiredOffsets
+}
+
+function withoutRuns(topic: string, isKnown: boolean, spread: ReadonlySet<string>): Pick<DesiredOffset, 'to' | 'note'> {
+  if (!isKnown) return { to: { problem: 'the mapping says nothing of the topic' } }
+  const note = 'nothing of this partition was restored'
+  if (!spread.has(topic)) return { to: 'earliest', note }
+  return {
+    to: { problem: `${note}, and the restore did not keep the partitions of ${topic}, so its offset has no place` },
+  }
 }
 
 /** Through the headers that a restore gave to records. Each partition is looked through once, for all groups. */

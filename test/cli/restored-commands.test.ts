@@ -148,6 +148,9 @@ orders/0    20  20  copy/1     3        1
       count: 1,
     })
     assert.equal(JSON.parse(out).runs.length, offsetRuns.length)
+    const one = await run(['offset-map', ...config, '--topic', 'orders', '--partition', '0', '--format', 'json'])
+    const { topic, partition } = JSON.parse(one.out)
+    assert.deepEqual([topic, partition], ['orders', 0], 'a map that lacks other partitions says so')
   })
 
   test('prints the target offset of one record, or of the next one', async () => {

@@ -330,16 +330,6 @@ test('a partition of the source without a position counts as unread where it is 
   const origins = [0, 1].flatMap(partition => [0, 1].map((i): [string, number, number] => ['orders', partition, i]))
   const fake = fakeOffsets({ copy: [restoredLog(origins), restoredLog([['orders', 0, 7]])] })
   assert.deepEqual(await plan(fake, byHeaders({ 'orders/1': 1 })), [['billing', 'copy/0', null, 0, APPROXIMATE]])
-  const run = { topic: 'orders', target_topic: 'copy', target_partition: 0, offset: 0, count: 2 }
-  const runs = [
-    { ...run, partition: 0, target_offset: 0 },
-    { ...run, partition: 1, target_offset: 2 },
-    { ...run, partition: 0, target_partition: 1, offset: 7, target_offset: 0, count: 1 },
-  ]
-  const mapping = parseMapping(JSON.stringify({ runs }), 'm.json')
-  const request = { strategy: 'from_mapping', mapping, selection: select(['billing']) } as const
-  const from = origin({ 'orders/1': 1 }, { clusterId: 'source' })
-  assert.deepEqual(await plan(fake, { ...request, origin: from }), [['billing', 'copy/0', null, 0, APPROXIMATE]])
 })
 
 test('records without headers are refused by name, and a topic that is missing is a problem of its row', async () => {

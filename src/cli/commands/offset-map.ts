@@ -24,7 +24,7 @@ export async function run(session: Session): Promise<number> {
   const runs = await session.actions.offsetMapJob(job, filter, session, session.signal)
   session.print(
     () => formatRuns(runs, session.style),
-    () => ({ backup_id: job.backupId, runs: runs.map(runDocument) }),
+    () => ({ backup_id: job.backupId, ...filter, runs: runs.map(runDocument) }),
   )
   return 0
 }
