@@ -6,7 +6,7 @@ import { RateLimiter } from '../lib/rate-limiter.ts'
 import { Turns } from '../lib/turns.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { type StreamProgress, writeProgress } from './progress.ts'
-import { reconcileAll } from './reconcile.ts'
+import { confirmFilled, reconcileAll } from './reconcile.ts'
 import { Replay } from './replay.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { assertNotTakenOver, confirmClaim, continuesEarlier, type RunMark } from './run-mark.ts'
@@ -59,8 +59,7 @@ export async function fill(
     const ms = clock.monotonic() - begunAt
     await finishing.settled()
     scoped.throwIfAborted()
-    // A writer after the last record of a partition did not affect any response.
-    if (!isShared) await reconcileAll(streams, { cluster, isShared, mayBeBehind: false }, scoped)
+    await confirmFilled(streams, { cluster, isShared }, scoped)
     return describeWriting(streams, { ms, waitedMs: replay.waitedMs }, options)
   } finally {
     stop.abort(stop.signal.reason)

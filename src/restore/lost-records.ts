@@ -4,6 +4,7 @@ import { fetchBounds } from '../kafka/offsets.ts'
 import { type Finding, topicError } from '../observe/finding.ts'
 import type { RestorePlan } from './plan.ts'
 import { type RestoreProgress, restoreGroup, type StreamProgress, streamKey } from './progress.ts'
+import { isReplaced } from './replaced-topics.ts'
 import type { RestoreOptions } from './restore-options.ts'
 
 export interface EarlierRestore {
@@ -13,8 +14,8 @@ export interface EarlierRestore {
 }
 
 /**
- * Partitions that an earlier run had filled and that end before that now. Nothing is written to them any more, so that a topic
- * that was created again, with the progress of the deleted one still there, would pass for restored.
+ * Topics that were created again, with the progress of the deleted one still there, and partitions that an earlier run had filled and
+ * that end before that now. Nothing is written any more to what was filled, so that it would pass for restored.
  */
 export async function findLost(
   cluster: Cluster,
@@ -23,12 +24,12 @@ export async function findLost(
   { existingTopics }: Pick<RestoreOptions, 'existingTopics'>,
   signal: AbortSignal,
 ): Promise<Finding[]> {
-  const filled = topics.flatMap(({ name, streams }) =>
-    streams.flatMap(({ partition }) => {
-      const noted = progress?.streams.get(streamKey({ topic: name, partition }))
-      return noted?.isFilled && noted.targetOffset > 0n ? [noted] : []
-    }),
+  const noted = topics.flatMap(({ name, streams }) =>
+    streams.flatMap(({ partition }) => progress?.streams.get(streamKey({ topic: name, partition })) ?? []),
   )
+  const remedy = remedyFor(existingTopics, restoreId)
+  const replaced = listReplaced(noted, shown)
+  const filled = noted.filter(one => one.isFilled && one.targetOffset > 0n && !replaced.has(one.topic))
   const partitions = new Map(
     shown.flatMap(({ name, partitions }) =>
       partitions.map(({ partition, leader }) => [streamKey({ topic: name, partition }), leader]),
@@ -42,9 +43,25 @@ export async function findLost(
     return end === null || (end !== undefined && end < one.targetOffset) ? [{ one, end }] : []
   })
   const byTopic = Map.groupBy(lost, ({ one }) => one.topic)
-  return [...byTopic.values()].flatMap(([first, ...others]) =>
-    first ? [describeLost(first.one, first.end, others.length, remedyFor(existingTopics, restoreId))] : [],
-  )
+  return [
+    ...[...replaced].map(topic => topicError(topic, REPLACED, remedy)),
+    ...[...byTopic.values()].flatMap(([first, ...others]) =>
+      first ? [describeLost(first.one, first.end, others.length, remedy)] : [],
+    ),
+  ]
+}
+
+const REPLACED =
+  'it was deleted and created again after this restore had begun to fill it: what the restore had written is gone, and its progress on the target is that of the deleted topic'
+
+/** Of a partition that had no records by then nothing is missing in another topic. */
+function listReplaced(noted: readonly StreamProgress[], shown: readonly MetadataTopic[]): Set<string> {
+  const byName = new Map(shown.map(topic => [topic.name, topic]))
+  const replaced = noted.filter(({ topic, topicId, isDone, targetOffset }) => {
+    const now = byName.get(topic)
+    return now !== undefined && isReplaced(topicId, now) && (!isDone || targetOffset > 0n)
+  })
+  return new Set(replaced.map(({ topic }) => topic))
 }
 
 function describeLost(

@@ -7,6 +7,7 @@ import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
 import { type EarlierRestore, findLost } from './lost-records.ts'
 import type { RestorePlan } from './plan.ts'
 import { decodeNotes, type ProgressNote, restoreGroup, streamKey } from './progress.ts'
+import { isReplaced } from './replaced-topics.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { listSome } from './shard-plan.ts'
 
@@ -43,7 +44,14 @@ async function findOtherRestores(
   const { notes, findings } = await readOtherNotes(cluster, restoreId, signal)
   const wanted = new Set(planned)
   const isSameBackup = ({ mark }: ProgressNote) => mark.backupId === undefined || mark.backupId === backupId
-  const matching = notes.filter(({ note }) => wanted.has(streamKey(note.stream)) && isSameBackup(note))
+  const byName = new Map(shown.map(topic => [topic.name, topic]))
+  const isSameTopic = ({ stream: { topic, topicId } }: ProgressNote) => {
+    const now = byName.get(topic)
+    return now !== undefined && !isReplaced(topicId, now)
+  }
+  const matching = notes.filter(
+    ({ note }) => wanted.has(streamKey(note.stream)) && isSameBackup(note) && isSameTopic(note),
+  )
   const places = new Map(matching.map(({ note: { stream } }) => [streamKey(stream), stream]))
   const bounds = places.size === 0 ? new Map() : await fetchBounds(cluster, [...places.values()], signal, shown)
   const filled = matching.filter(({ note: { stream } }) => {

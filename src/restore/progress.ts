@@ -22,6 +22,8 @@ export interface StreamProgress extends SourcePosition {
   isFilledByShard?: boolean
   /** What all runs have found of schema IDs in its records, where they were looked for. */
   checked?: IdTally
+  /** Of the topic that was filled. Absent in notes of earlier versions, and where brokers give topics no IDs. */
+  topicId?: string
 }
 
 /** Which of several processes fills a partition, as `restore --prepare` has decided. */
@@ -130,6 +132,7 @@ export function decodeNotes(offsets: readonly GroupOffset[]): ProgressNote[] {
       ...(note.c && { shard: pinOf(note.c, note.a) }),
       ...(note.f === 1 && { isFilledByShard: true }),
       ...(checked && { checked }),
+      ...(note.t !== undefined && { topicId: note.t }),
     }
     return [{ stream, mark, run: note.r }]
   })
@@ -181,6 +184,8 @@ interface Note {
   b?: string
   /** See `encodeTally`. */
   i?: number[]
+  /** The ID of the topic. */
+  t?: string
 }
 
 function encodeNote(
@@ -196,6 +201,7 @@ function encodeNote(
     shard,
     isFilledByShard,
     checked,
+    topicId,
   }: Omit<StreamProgress, 'topic' | 'partition' | 'targetOffset'>,
 ): string {
   const note: Note = {
@@ -216,6 +222,7 @@ function encodeNote(
     ...(schemasAddedAt !== undefined && { k: schemasAddedAt }),
     ...(backupId !== undefined && { b: backupId }),
     ...(checked && { i: encodeTally(checked) }),
+    ...(topicId !== undefined && { t: topicId }),
   }
   return JSON.stringify(note)
 }
@@ -239,7 +246,8 @@ function decodeNote(text: string): Note | undefined {
       isTime(note.k) &&
       ['string', 'undefined'].includes(typeof note.b) &&
       (note.i === undefined || decodeTally(note.i) !== undefined) &&
-      [0, 1, undefined].includes(note.a)
+      [0, 1, undefined].includes(note.a) &&
+      (note.t === undefined || /^[0-9a-f]{32}$/.test(note.t))
     return isOurs && typeof note.h === 'string' && typeof note.r === 'string' ? note : undefined
   } catch {
     return undefined

@@ -2,6 +2,7 @@ import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { type LogBatch, type OffsetRange, readUncommittedLog } from '../kafka/log-reader.ts'
 import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
+import { waitForTopics } from '../kafka/topic-leaders.ts'
 import { runPool } from '../lib/pool.ts'
 import { LogEnds } from './log-ends.ts'
 import { conflict, nextSequence, type Stream } from './stream.ts'
@@ -94,6 +95,21 @@ export async function reconcileAll(
       await looking.finally(() => stream.close())
     })
   })
+}
+
+/**
+ * When all records of these streams were acknowledged: the topics are still those that were filled. Where this restore is the only writer,
+ * another one after the last record of a partition is found as well, which affects no response.
+ */
+export async function confirmFilled(
+  streams: readonly Stream[],
+  { cluster, isShared }: { cluster: Cluster; isShared: boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  if (!isShared) await reconcileAll(streams, { cluster, isShared, mayBeBehind: false }, signal)
+  const topics = [...new Set(streams.map(({ topic }) => topic))].map(name => ({ name, partitions: 0 }))
+  const shown = new Map((await waitForTopics(cluster, topics, signal)).map(topic => [topic.name, topic]))
+  for (const stream of streams) stream.confirmTopic(shown.get(stream.topic))
 }
 
 async function* readBatches(

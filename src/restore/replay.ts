@@ -202,6 +202,8 @@ export class Replay {
     for (const { name, partitions } of topics) {
       for (const { partition, leader } of partitions) this.#leaders.set(`${name}/${partition}`, leader)
     }
+    const byName = new Map(topics.map(topic => [topic.name, topic]))
+    for (const stream of streams) stream.confirmTopic(byName.get(stream.topic))
     return topics
   }
 

@@ -1,11 +1,13 @@
 import { isWholeBatch } from '../batch/header.ts'
 import { stampBatch } from '../batch/stamp.ts'
 import { KafkaBackupError } from '../errors.ts'
+import type { MetadataTopic } from '../kafka/api/metadata.ts'
 import type { ProducerIdentity } from '../kafka/produce-lane.ts'
 import { addCounts, type IdTally, noCounts } from './id-counts.ts'
 import type { SourcePosition } from './legs.ts'
 import type { Conversion, Outgoing, OutgoingBlock } from './outgoing-batch.ts'
 import type { StreamProgress } from './progress.ts'
+import { givenId, isReplaced, replacedError } from './replaced-topics.ts'
 
 interface StreamParts {
   topic: string
@@ -43,7 +45,9 @@ export class Stream {
     this.topicId = parts.topicId
     this.partition = parts.partition
     this.#parts = parts
-    this.#progress = progress
+    const topicId = progress.topicId ?? givenId({ name: parts.topic, id: parts.topicId })
+    this.#progress = { ...progress, ...(topicId !== undefined && { topicId }) }
+    this.confirmTopic({ name: parts.topic, id: parts.topicId })
     this.checked = { records: progress.checked?.records ?? 0, ids: noCounts() }
     if (progress.checked) addCounts(this.checked.ids, progress.checked.ids)
   }
@@ -63,6 +67,11 @@ export class Stream {
 
   get identity(): ProducerIdentity {
     return this.#parts.identity
+  }
+
+  /** Throws where the target shows another topic under the name. */
+  confirmTopic(shown: Pick<MetadataTopic, 'id' | 'name'> | undefined): void {
+    if (shown && isReplaced(this.#progress.topicId, shown)) throw replacedError(this.topic, this.#parts.isShared)
   }
 
   /** About how many records are not on the target yet. */

@@ -2,7 +2,7 @@ import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { Turns } from '../lib/turns.ts'
 import type { OnProgress } from '../observe/progress.ts'
-import { reconcileAll } from './reconcile.ts'
+import { confirmFilled } from './reconcile.ts'
 import type { Stream } from './stream.ts'
 
 interface FinisherParts {
@@ -53,7 +53,7 @@ export class TopicFinisher {
     const own = this.#byTopic.get(topic) ?? []
     try {
       this.#signal.throwIfAborted()
-      if (!isShared) await reconcileAll(own, { cluster, isShared, mayBeBehind: false }, this.#signal)
+      await confirmFilled(own, { cluster, isShared }, this.#signal)
       await noteSome(own)
       await onTopicFilled(topic, this.#signal)
     } catch (error) {
