@@ -64,7 +64,7 @@ export const copyCommand: CommandSpec = {
     },
   ],
   exits:
-    '3 if something is damaged, and the rest was copied; 5 if the target has another backup with that name; 130 or 143 if interrupted',
+    '1 also if `--all` finds no backup; 3 if something is damaged, and the rest was copied; 5 if the target has another backup with that name; 130 or 143 if interrupted',
   onInterrupt: 'Copied objects are kept; run the same command to continue.',
   stopsAtOnce: true,
 }

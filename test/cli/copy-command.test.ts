@@ -117,7 +117,7 @@ orders: generations 2 to 3 copied
     assert.deepEqual((await run([...sides, '--all'], broken)).code, 1)
   })
 
-  test('reports that nothing is new, that there are no backups, or what would be copied', async () => {
+  test('reports that nothing is new, or what would be copied', async () => {
     const told = async (changes: Partial<CopyReport>) =>
       (
         await run(
@@ -134,11 +134,18 @@ orders: generations 2 to 3 copied
     assert.match(tried, /^orders: generations 2 to 3 would be copied\n {2}12 objects, 376 MiB to copy;/m)
     assert.match(tried, /^ {2}generation 1 of the source: older than all at the target, skipped$/m)
     assert.match(await told({ existing_verified: true }), /existed before, read and compared$/m)
+  })
+
+  test('of all backups fails where there are none, and names the location', async () => {
     const empty: Partial<Actions> = {
       withCopies: (_places, _hooks, _signal, work) =>
         work({ from: '/backups', to: '/copies', listIds: async () => [], copy: () => assert.fail() }),
     }
-    assert.equal((await run([...sides, '--all'], empty)).out, 'No backups at /backups.\n')
+    for (const more of [[], ['--dry-run']]) {
+      const { code, out, err } = await run([...sides, '--all', ...more], empty)
+      assert.deepEqual([code, out], [1, ''])
+      assert.match(err, /^error: nothing to copy: there are no backups at \/backups\n.*BACKUP_NOT_FOUND/s)
+    }
   })
 
   for (const [argv, message] of [

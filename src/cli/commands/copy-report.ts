@@ -12,7 +12,6 @@ export function formatCopies(
   { rows, from, to }: { rows: CopyRow[]; from: string; to: string },
   style: OutputStyle,
 ): string[] {
-  if (rows.length === 0) return [`No backups at ${printable(from)}.`]
   return [`From ${printable(from)} to ${printable(to)}`, ...rows.flatMap(row => formatRow(row, style))]
 }
 

@@ -1,5 +1,5 @@
 import { errorTable } from '../../error-table.ts'
-import { detailsField, hasCode, usageError } from '../../errors.ts'
+import { detailsField, hasCode, KafkaBackupError, usageError } from '../../errors.ts'
 import type { Copies } from '../../jobs/copy.ts'
 import type { StoragePlace } from '../../jobs/encryption.ts'
 import { largest } from '../../lib/largest.ts'
@@ -24,6 +24,7 @@ export async function run(session: Session): Promise<number> {
   const places = { from: { ...from, ...session.givenKeys() }, to: { ...to, keyFiles }, decrypt }
   const rows = await session.actions.withCopies(places, session, signal, async copies => {
     const ids = named ?? (await copies.listIds(signal))
+    if (ids.length === 0) throw noBackups(copies.from)
     const rows: CopyRow[] = []
     for (const id of ids) rows.push(await copyOne(session, copies, id, generation, ids.length > 1))
     return { from: copies.from, to: copies.to, rows }
@@ -33,6 +34,14 @@ export async function run(session: Session): Promise<number> {
     () => ({ from: rows.from, to: rows.to, backups: rows.rows }),
   )
   return largest(rows.rows.map(exitCodeOf))
+}
+
+/** A wrong location looks like this: a second copy that is empty must not be called a success. */
+function noBackups(from: string): KafkaBackupError {
+  return new KafkaBackupError('BACKUP_NOT_FOUND', `nothing to copy: there are no backups at ${from}`, {
+    help: 'Correct --from or --from-config: it is the location that contains the folders of backups.',
+    details: { location: from },
+  })
 }
 
 /** Copies the other backups if one of several fails. */
