@@ -75,9 +75,14 @@ export async function checkRegistry(job: Pick<Job, 'enterprise'>, signal: AbortS
   const registry = registryOf(job)
   if (!registry) return []
   return withRegistry(registry, async client => {
-    const { detectFlavour } = await import('../registry/client/flavour.ts')
+    const [{ detectFlavour }, { everything, isContextSelected }] = await Promise.all([
+      import('../registry/client/flavour.ts'),
+      import('../registry/client/select-versions.ts'),
+    ])
     const check = await attempt(`schema registry ${client.name}`, 'read', signal, async () => {
-      const { flavour, version } = await detectFlavour(client, signal)
+      const { flavour, version, hidden = [] } = await detectFlavour(client, signal)
+      const [first] = isContextSelected({ ...everything, ...selectionOf(registry) })(null) ? hidden : []
+      if (first) throw first.error
       return `${flavour}${version === null ? '' : ` ${version}`} answers`
     })
     return [check]

@@ -33,6 +33,17 @@ function matchesGlob(pattern: string, name: string): boolean {
   return at === pattern.length
 }
 
+/** Whether the pattern may match a name that begins so. */
+export function mayMatchWith(pattern: string, prefix: string): boolean {
+  const [literal = ''] = pattern.split(/[*?]/, 1)
+  return literal.startsWith(prefix) || (isPattern(pattern) && prefix.startsWith(literal))
+}
+
+/** Whether the pattern matches every name that begins so. */
+export function matchesAllWith(pattern: string, prefix: string): boolean {
+  return pattern.endsWith('*') && matchesGlob(pattern, prefix)
+}
+
 export function compileGlobs(patterns: readonly string[]): (name: string) => boolean {
   const matchers = patterns.map(compileGlob)
   return name => matchers.some(matches => matches(name))

@@ -1,9 +1,9 @@
 import { DEFAULT_CONTEXT, type RegistryFlavour, type RegistrySnapshot } from '../../archive/registry-model.ts'
-import { KafkaBackupError } from '../../errors.ts'
+import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { apicurioNative } from './apicurio.ts'
 import { noBody, type RegistryClient } from './client.ts'
 import { asList, asRecord } from './parse-answers.ts'
-import type { RegistryError } from './registry-error.ts'
+import { RegistryError } from './registry-error.ts'
 
 /** Vendor and version of a registry, as far as its answers show them. */
 export interface Identity {
@@ -13,6 +13,20 @@ export interface Identity {
   contexts: readonly string[]
   /** What access rules hide. */
   warnings?: readonly string[]
+  /** Contexts that cannot be listed, where no other list shows what is in them. */
+  hidden?: readonly HiddenContext[]
+}
+
+/** What the registry keeps back of a context. */
+export interface HiddenContext {
+  /** Null for all but the default one, whose names are not known. */
+  context: string | null
+  error: KafkaBackupError
+}
+
+/** The answer of a registry, or of a proxy, that keeps something back. */
+export function isHiding(error: unknown): error is KafkaBackupError {
+  return hasCode(error, 'REGISTRY_AUTH', 'REGISTRY_NOT_FOUND', 'REGISTRY_REFUSED', 'REGISTRY_PROTOCOL')
 }
 
 /** As a reading of the registry has found it. */
@@ -29,31 +43,39 @@ export function identityOf({
  * The list of subjects comes first: it is there in every registry, so a wrong address or login is found by it.
  */
 export async function detectFlavour(client: RegistryClient, signal: AbortSignal): Promise<Identity> {
-  let denied: RegistryError | undefined
+  let failure: KafkaBackupError | undefined
   const identity = await detect(client, signal, error => {
-    denied = error
+    failure = error
   })
-  if (!denied) return identity
-  // Only from that list does AxonOps show what is in other contexts than the default one.
-  if (identity.flavour === 'axonops') throw denied
-  const warning = `contexts cannot be listed, so their levels and modes are left out: ${denied.message}`
+  if (!failure || !hasHiddenContexts(identity, failure)) return identity
+  // Only from that list do others than Confluent show what is in other contexts than the default one.
+  if (identity.flavour === 'axonops' || identity.flavour === 'other') {
+    return { ...identity, hidden: [{ context: null, error: failure }] }
+  }
+  const warning = `contexts cannot be listed, so their levels and modes are left out: ${failure.message}`
   return { ...identity, warnings: [warning] }
 }
 
-/** `onDenied` is called if access rules hide the list of contexts. */
+/** A registry without contexts does not know the list of them; one that has them always answers with it. */
+function hasHiddenContexts({ flavour, version }: Identity, { code }: KafkaBackupError): boolean {
+  if (code === 'REGISTRY_AUTH') return true
+  if (flavour === 'axonops') return true
+  return flavour === 'confluent' && Number.parseInt(version ?? '', 10) >= 7
+}
+
+/** `onFailure` is called with what keeps the list of contexts back. */
 async function detect(
   client: RegistryClient,
   signal: AbortSignal,
-  onDenied: (error: RegistryError) => void,
+  onFailure: (error: KafkaBackupError) => void,
 ): Promise<Identity> {
   if (asList(await client.call({ path: '/subjects', query: { limit: 1 } }, signal)) === undefined) {
     throw new KafkaBackupError('REGISTRY_PROTOCOL', `${client.name} does not answer with a list of subjects`)
   }
-  const [contextList, versionAnswer] = await Promise.all([
-    client.probe({ path: '/contexts' }, signal, onDenied),
+  const [listed, versionAnswer] = await Promise.all([
+    listContexts(client, signal, onFailure),
     client.probe({ path: '/v1/metadata/version' }, signal),
   ])
-  const listed = asList(contextList) ?? []
   const contexts = parseContexts(listed)
   const identity = (flavour: RegistryFlavour, version: string | null) => ({ flavour, version, contexts })
 
@@ -77,6 +99,22 @@ async function detect(
   if (reported !== undefined && typeof cluster?.id === 'string') return identity('axonops', asText(reported.version))
   if (await isRedpanda(client, signal)) return identity('redpanda', null)
   return identity((await isHostedConfluent(client, signal)) ? 'confluent' : 'other', asText(reported?.version))
+}
+
+async function listContexts(
+  client: RegistryClient,
+  signal: AbortSignal,
+  onFailure: (error: KafkaBackupError) => void,
+): Promise<readonly unknown[]> {
+  try {
+    const listed = asList(await client.call({ path: '/contexts' }, signal))
+    if (listed !== undefined) return listed
+    onFailure(new KafkaBackupError('REGISTRY_PROTOCOL', `${client.name} does not answer /contexts with a list`))
+  } catch (error) {
+    if (!(error instanceof RegistryError) || error.retryable) throw error
+    onFailure(error)
+  }
+  return []
 }
 
 async function probeApicurio(client: RegistryClient, signal: AbortSignal): Promise<string | undefined> {

@@ -4,9 +4,10 @@ import { numberOf, textOf } from '../../lib/json.ts'
 import { runPool } from '../../lib/pool.ts'
 import { contextPath, pathOf } from './address.ts'
 import type { RegistryClient } from './client.ts'
-import type { Identity } from './flavour.ts'
+import type { HiddenContext, Identity } from './flavour.ts'
+import { listSubjects, readPages } from './list-subjects.ts'
 import { asList, asRecord, parseNumbers, parseVersion, qualify } from './parse-answers.ts'
-import { listSubjects, readPages, SubjectWalk, type Unreadable } from './walk-subjects.ts'
+import { SubjectWalk, type Unreadable } from './walk-subjects.ts'
 
 /** Versions of a registry, soft-deleted ones too, by subject and version. */
 export interface Inventory {
@@ -14,6 +15,8 @@ export interface Inventory {
   /** Subjects that have settings and no versions, as far as the registry lists them. */
   aliases: readonly string[]
   warnings: readonly string[]
+  /** Contexts that the registry lists without showing their subjects. */
+  hidden: readonly HiddenContext[]
 }
 
 type Pass = Inventory & { unreadable?: readonly Unreadable[] }
@@ -38,7 +41,8 @@ export async function readInventory(
   const walk = new SubjectWalk(client, identity, isWanted)
   const found = await untilAgreed(client, async () => {
     const versions = await walk.pass(signal)
-    return { versions, aliases: [], warnings: walk.warnings, unreadable: walk.unreadable }
+    const { warnings, unreadable, hidden } = walk
+    return { versions, aliases: [], warnings, unreadable, hidden }
   })
   refuseUnreadable(client, identity, walk.unreadable)
   return found
@@ -73,11 +77,11 @@ async function readByList(
   const agreed = untilAgreed(client, async () => {
     const list = next ?? (await listSchemas(client, identity, signal))
     next = undefined
-    return { versions: [], aliases: [], ...list, warnings: [] }
+    return { versions: [], aliases: [], ...list, warnings: [], hidden: [] }
   })
-  const [inventory, subjects] = await Promise.all([agreed, listSubjects(client, identity, signal)])
+  const [inventory, { subjects, hidden }] = await Promise.all([agreed, listSubjects(client, identity, signal)])
   const known = new Set(inventory.versions.map(({ subject }) => subject))
-  return subjects.every(subject => known.has(subject)) ? inventory : undefined
+  return subjects.every(subject => known.has(subject)) ? { ...inventory, hidden } : undefined
 }
 
 async function untilAgreed(client: RegistryClient, pass: () => Promise<Pass>): Promise<Inventory> {
@@ -87,7 +91,7 @@ async function untilAgreed(client: RegistryClient, pass: () => Promise<Pass>): P
     const versions = [...found.versions].sort(bySubjectAndVersion)
     const rows = versions.map(each => [each.subject, each.version, each.id, each.isDeleted])
     const print = [...rows, ...(found.unreadable ?? [])].map(row => JSON.stringify(row)).join('\n')
-    if (print === before) return { versions, aliases: found.aliases, warnings: found.warnings }
+    if (print === before) return { ...found, versions }
     before = print
   }
   throw new KafkaBackupError(

@@ -3,7 +3,7 @@ import { runPool } from '../../lib/pool.ts'
 import { encodeSegment, pathOf } from './address.ts'
 import { apicurioNative } from './apicurio.ts'
 import type { RegistryClient } from './client.ts'
-import type { Identity } from './flavour.ts'
+import { type HiddenContext, type Identity, isHiding } from './flavour.ts'
 import { asObject, asRecord } from './parse-answers.ts'
 import type { RegistryError } from './registry-error.ts'
 
@@ -12,6 +12,8 @@ export interface OuterSettings {
   global: RegistrySettings
   contextSettings: ReadonlyMap<string, RegistrySettings>
   warnings: readonly string[]
+  /** Contexts whose settings the registry does not show. */
+  hidden: readonly HiddenContext[]
 }
 
 export interface SubjectSettings {
@@ -47,8 +49,10 @@ export async function readOuterSettings(
     ...identity.contexts.filter(context => context !== DEFAULT_CONTEXT),
     ...(identity.flavour === 'confluent' ? [ACROSS_CONTEXTS] : []),
   ]
-  const { contextSettings, warnings } = await readContextSettings(client, identity, { contexts, global }, signal)
-  return { global, contextSettings, warnings: [...denied, ...warnings] }
+  const found = await readContextSettings(client, identity, { contexts, global }, signal)
+  const across = found.hidden.find(({ context }) => context === ACROSS_CONTEXTS)
+  if (across) throw across.error
+  return { ...found, global, warnings: [...denied, ...found.warnings] }
 }
 
 export async function readContextSettings(
@@ -61,11 +65,17 @@ export async function readContextSettings(
   const contextSettings = new Map<string, RegistrySettings>()
   const mayFake = identity.flavour !== 'confluent' && contexts.length > 0
   const faked = mayFake ? await reader.ofSubject(joinSubject(NOWHERE), true, signal) : unset
+  const hidden: HiddenContext[] = []
   for (const context of contexts) {
-    const found = withoutFaked(await reader.ofSubject(joinSubject({ context, name: '' }), true, signal), faked)
-    if (!isUnset(found)) contextSettings.set(context, found)
+    try {
+      const found = withoutFaked(await reader.ofSubject(joinSubject({ context, name: '' }), true, signal), faked)
+      if (!isUnset(found)) contextSettings.set(context, found)
+    } catch (error) {
+      if (!isHiding(error)) throw error
+      hidden.push({ context, error })
+    }
   }
-  return { contextSettings, warnings: [...reader.warnings] }
+  return { contextSettings, warnings: [...reader.warnings], hidden }
 }
 
 export async function readSubjectSettings(

@@ -4,6 +4,7 @@ import {
   type SchemaVersion,
   splitSubject,
 } from '../../archive/registry-model.ts'
+import { KafkaBackupError } from '../../errors.ts'
 import { formatUtc } from '../../lib/clock.ts'
 import { contextPath } from './address.ts'
 import type { RegistryClient } from './client.ts'
@@ -11,11 +12,20 @@ import { detectFlavour, type Identity } from './flavour.ts'
 import { type Inventory, readInventory } from './inventory.ts'
 import { asRecord } from './parse-answers.ts'
 import { type OuterSettings, readOuterSettings, readSubjectSettings } from './read-settings.ts'
-import { everything, isSelected, type Selection, selectVersions, withoutSensitive } from './select-versions.ts'
+import {
+  everything,
+  isContextSelected,
+  isSelected,
+  type Selection,
+  selectVersions,
+  withoutSensitive,
+} from './select-versions.ts'
 
 /** What is read of a registry: settings of all subjects, where nothing else is said. */
 type Reading = Partial<Selection> & {
   isSettingsAsked?: (subject: string) => boolean
+  /** Contexts that must be shown; null stands for those that have no name because they cannot be listed. */
+  isContextNeeded?: (context: string | null) => boolean
   /** A reading that was begun before, of all that is selected. */
   holdings?: Promise<Holdings> | undefined
 }
@@ -34,11 +44,13 @@ export interface Holdings {
  */
 export async function readSnapshot(
   client: RegistryClient,
-  { isSettingsAsked = () => true, holdings, ...selection }: Reading,
+  { isSettingsAsked = () => true, isContextNeeded, holdings, ...selection }: Reading,
   signal: AbortSignal,
 ): Promise<RegistrySnapshot> {
   const wanted = { ...everything, ...selection }
-  const { takenAt, identity, inventory, outer } = await (holdings ?? readHoldings(client, signal, isSelected(wanted)))
+  const held = await (holdings ?? readHoldings(client, signal, isSelected(wanted)))
+  refuseHidden(client, held, isContextNeeded ?? isContextSelected(wanted))
+  const { takenAt, identity, inventory, outer } = held
   const selected = selectVersions(inventory.versions, wanted)
   const cleared = selected.versions.map(withoutSensitive)
   const versions = cleared.map(({ version }) => version)
@@ -83,6 +95,26 @@ export async function readHoldings(
     readOuterSettings(client, identity, signal),
   ])
   return { takenAt, identity, inventory, outer }
+}
+
+/** Schemas of a context that the registry does not show would be missing. */
+function refuseHidden(
+  { name }: RegistryClient,
+  { identity, inventory, outer }: Holdings,
+  isContextNeeded: (context: string | null) => boolean,
+): void {
+  const hidden = [...(identity.hidden ?? []), ...inventory.hidden, ...outer.hidden]
+  const found = hidden.find(({ context }) => isContextNeeded(context))
+  if (found === undefined) return
+  const { context, error } = found
+  const what = context === null ? 'which contexts it has' : `what is in the context ${context}, which it has`
+  const pattern = `:${context ?? '.'}${context === null ? '' : ':'}*`
+  throw new KafkaBackupError(error.code, `the registry ${name} does not show ${what}: ${error.message}`, {
+    cause: error,
+    help:
+      `Allow the user of the job to read it. To back up without it, add '${pattern}' to ` +
+      '`enterprise.schema_registry.backup.exclude`.',
+  })
 }
 
 /** Asked along with a schema, any of the context. The highest may be one that no version has any more. */

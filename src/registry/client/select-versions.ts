@@ -5,7 +5,7 @@ import {
   type SchemaVersion,
   versionKey,
 } from '../../archive/registry-model.ts'
-import { compileGlobs } from '../../lib/glob.ts'
+import { compileGlobs, matchesAllWith, mayMatchWith } from '../../lib/glob.ts'
 import { asObject } from './parse-answers.ts'
 
 /** What of a registry is taken. */
@@ -68,6 +68,14 @@ export function isSelected({ subjects, exclude }: Selection): (subject: string) 
   return subject => isWanted(subject) && !isExcluded(subject)
 }
 
+/** Whether a subject of the context may be selected; null stands for any context but the default one. */
+export function isContextSelected({ subjects, exclude }: Selection): (context: string | null) => boolean {
+  return context => {
+    const prefix = context === null ? ':.' : `:${context}:`
+    return subjects.some(one => mayMatchWith(one, prefix)) && !exclude.some(one => matchesAllWith(one, prefix))
+  }
+}
+
 /** The highest live version of each subject; of a subject that is deleted as a whole, the highest. */
 function latestOf(versions: readonly SchemaVersion[]): SchemaVersion[] {
   const latest = new Map<string, SchemaVersion>()
@@ -97,7 +105,7 @@ function followReferences(
       if (target === undefined) {
         missing.push(
           `version ${from.version} of subject ${JSON.stringify(from.subject)} refers to version ${reference.version} of ` +
-            `subject ${JSON.stringify(reference.subject)}, which the registry does not have`,
+            `subject ${JSON.stringify(reference.subject)}, which the registry does not show`,
         )
       } else if (!chosen.has(target) && !pulled.has(target)) {
         pulled.add(target)

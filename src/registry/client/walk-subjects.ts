@@ -1,26 +1,19 @@
-import {
-  DEFAULT_CONTEXT,
-  resolveReference,
-  type SchemaVersion,
-  splitSubject,
-  versionKey,
-} from '../../archive/registry-model.ts'
+import { resolveReference, type SchemaVersion, splitSubject, versionKey } from '../../archive/registry-model.ts'
 import { KafkaBackupError } from '../../errors.ts'
-import { numberOf, textOf } from '../../lib/json.ts'
+import { numberOf } from '../../lib/json.ts'
 import { append } from '../../lib/largest.ts'
 import { runPool } from '../../lib/pool.ts'
-import { contextPath, pathOf } from './address.ts'
-import { findHiddenVersion, listArtifacts, refuseCutList } from './apicurio.ts'
+import { pathOf } from './address.ts'
+import { findHiddenVersion } from './apicurio.ts'
 import type { RegistryClient } from './client.ts'
-import type { Identity } from './flavour.ts'
-import { asList, asRecord, parseNumbers, parseVersion, qualify, withoutInjectedVersion } from './parse-answers.ts'
+import type { HiddenContext, Identity } from './flavour.ts'
+import { listNames, listSubjects } from './list-subjects.ts'
+import { asRecord, parseNumbers, parseVersion, withoutInjectedVersion } from './parse-answers.ts'
 
 /** No subject has more; whatever a server says, no longer list of numbers is made. */
 const MAX_VERSIONS = 1_000_000
 /** Apicurio gives no more than so many numbers of versions. */
 const APICURIO_VERSIONS = 500
-/** All of them, if a server accepts a limit. */
-const ALL = 1_000_000
 
 interface Numbers {
   subject: string
@@ -37,38 +30,6 @@ export interface Unreadable {
   version: number | null
 }
 
-/** Every subject of every context, soft-deleted ones too. */
-export async function listSubjects(client: RegistryClient, identity: Identity, signal: AbortSignal): Promise<string[]> {
-  const artifacts = identity.flavour === 'apicurio' ? await listArtifacts(client, signal) : undefined
-  if (artifacts !== undefined) return artifacts.sort()
-  const found = await listNames(client, identity, true, signal)
-  if (identity.flavour === 'apicurio') refuseCutList(client, found)
-  return found.sort()
-}
-
-async function listNames(
-  client: RegistryClient,
-  identity: Identity,
-  deleted: boolean,
-  signal: AbortSignal,
-): Promise<string[]> {
-  const found = new Set<string>()
-  for (const context of identity.contexts) {
-    const path = `${contextPath(identity, context)}/subjects`
-    const call = {
-      ...{ path, query: { deleted }, pageSize: ALL },
-      ...(context !== DEFAULT_CONTEXT && { isOptional: true }),
-      // Confluent lists the subjects of all contexts with those of the default one.
-      ...(identity.flavour !== 'confluent' && { onDenied: throwIt }),
-    }
-    for (const subject of (await readPages(client, call, textOf, signal)) ?? []) {
-      if (typeof subject !== 'string') throw notText(client, subject)
-      found.add(qualify(subject, context))
-    }
-  }
-  return [...found]
-}
-
 /**
  * Reads a registry subject by subject: those that are wanted, and those that these refer to, as a whole. A pass asks for all numbers of versions again, but for the schemas only once: what
  * version of a number does not change.
@@ -77,6 +38,7 @@ export class SubjectWalk {
   warnings: string[] = []
   /** What the last pass found in a list of live subjects or versions and could not read. */
   unreadable: Unreadable[] = []
+  hidden: HiddenContext[] = []
   readonly #client: RegistryClient
   readonly #identity: Identity
   readonly #isWanted: (subject: string) => boolean
@@ -94,7 +56,8 @@ export class SubjectWalk {
     this.warnings = []
     this.unreadable = []
     this.#empty = []
-    const subjects = await listSubjects(this.#client, this.#identity, signal)
+    const { subjects, hidden } = await listSubjects(this.#client, this.#identity, signal)
+    this.hidden = [...hidden]
     const left = new Set(subjects)
     const read: SchemaVersion[] = []
     for (let next = subjects.filter(this.#isWanted); next.length > 0; ) {
@@ -117,7 +80,9 @@ export class SubjectWalk {
    */
   async #judgeEmpty(signal: AbortSignal): Promise<void> {
     if (this.#empty.length === 0) return
-    const live = new Set(await listNames(this.#client, this.#identity, false, signal))
+    const { subjects, hidden } = await listNames(this.#client, this.#identity, false, signal)
+    const live = new Set(subjects)
+    this.hidden.push(...hidden)
     for (const subject of this.#empty) {
       if (live.has(subject)) this.unreadable.push({ subject, version: null })
       else this.warnings.push(warnOfEmpty(subject))
@@ -194,11 +159,6 @@ function byName(a: string, b: string): number {
   return a < b ? -1 : 1
 }
 
-/** A context that is listed and not shown has subjects that a backup must not leave out. */
-function throwIt(error: Error): never {
-  throw error
-}
-
 function warnOfEmpty(subject: string): string {
   return (
     `subject ${JSON.stringify(subject)} is listed but shows no versions: only settings of it are left, or the ` +
@@ -210,76 +170,7 @@ function warnOfHidden(subject: string, version: number): string {
   return `version ${version} of subject ${JSON.stringify(subject)} is soft-deleted, and the registry does not show it`
 }
 
-function notText({ name }: RegistryClient, subject: unknown): KafkaBackupError {
-  const message = `the registry ${name} lists ${JSON.stringify(subject)?.slice(0, 100)} among its subjects`
-  return new KafkaBackupError('REGISTRY_PROTOCOL', message)
-}
-
 function tooMany({ name }: RegistryClient, subject: string): KafkaBackupError {
   const what = `more than ${MAX_VERSIONS} versions of subject ${JSON.stringify(subject)}`
   return new KafkaBackupError('REGISTRY_PROTOCOL', `the registry ${name} says that it has ${what}`)
-}
-
-/** No registry has more rows; a server that keeps sending new ones is not a registry. */
-const MAX_ROWS = 5_000_000
-
-type Query = Record<string, string | number | boolean>
-
-/** So many pages are asked for at once after a page that was full. */
-const PAGES_AHEAD = 8
-
-interface ListCall {
-  path: string
-  query: Query
-  pageSize: number
-  isOptional?: boolean
-  onDenied?: (error: Error) => void
-}
-
-/**
- * All rows of a list, each key once. The end is a page that brings nothing new: servers cut pages shorter than asked for,
- * and some give the whole list however often they are asked. Undefined where an optional list does not exist.
- */
-export async function readPages(
-  client: RegistryClient,
-  call: ListCall,
-  keyOf: (row: unknown) => string,
-  signal: AbortSignal,
-): Promise<unknown[] | undefined> {
-  const rows = new Map<string, unknown>()
-  for (let offset = 0, pages = 1; ; ) {
-    const offsets = Array.from({ length: pages }, (_, at) => offset + at * call.pageSize)
-    const read = await runPool(offsets, pages, at => readPage(client, call, at, signal))
-    for (const page of read) {
-      if (page === undefined) return undefined
-      const before = rows.size
-      for (const row of page) rows.set(keyOf(row), row)
-      if (rows.size === before) return [...rows.values()]
-      refuseEndless(client, call, rows.size)
-      offset += page.length
-      pages = page.length === call.pageSize ? PAGES_AHEAD : 1
-      // The pages behind a shorter one begin too late.
-      if (pages === 1) break
-    }
-  }
-}
-
-async function readPage(
-  client: RegistryClient,
-  { path, query, pageSize, isOptional, onDenied }: ListCall,
-  offset: number,
-  signal: AbortSignal,
-): Promise<readonly unknown[] | undefined> {
-  const request = { path, query: { ...query, offset, limit: pageSize } }
-  const page = asList(isOptional ? await client.probe(request, signal, onDenied) : await client.call(request, signal))
-  if (page === undefined && !isOptional) {
-    throw new KafkaBackupError('REGISTRY_PROTOCOL', `${client.name} does not answer ${path} with a list`)
-  }
-  return page
-}
-
-function refuseEndless({ name }: RegistryClient, { path }: ListCall, rows: number): void {
-  if (rows <= MAX_ROWS) return
-  const message = `the registry ${name} answered ${path} with more than ${MAX_ROWS} rows`
-  throw new KafkaBackupError('REGISTRY_PROTOCOL', message)
 }

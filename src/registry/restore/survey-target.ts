@@ -2,6 +2,7 @@ import {
   DEFAULT_CONTEXT,
   type RegistrySettings,
   type RegistrySnapshot,
+  resolveReference,
   splitSubject,
   versionKey,
 } from '../../archive/registry-model.ts'
@@ -120,7 +121,8 @@ async function readTarget(
   const isKnown = (subject: string) => before !== undefined && !before.touched.has(subject)
   const isNamed = (subject: string) => named.has(subject) || splitSubject(subject).name === RESERVE_SUBJECT
   const isSettingsAsked = (subject: string) => isNamed(subject) && !isKnown(subject)
-  const read = await readSnapshot(client, { isSettingsAsked, holdings }, signal)
+  const isContextNeeded = contextsOf(backup, request)
+  const read = await readSnapshot(client, { isSettingsAsked, isContextNeeded, holdings }, signal)
   const known = [...(before?.target.subjects ?? [])].filter(([subject]) => isKnown(subject))
   const traits = traitsOf(read.flavour, read.registryVersion)
   const target: RegistrySnapshot = {
@@ -136,6 +138,8 @@ async function readTarget(
   const { global } = target
   const identity = { ...identityOf(target), contexts: [DEFAULT_CONTEXT, ...unlisted] }
   const found = await readContextSettings(client, identity, { contexts: unlisted, global }, signal)
+  const [hidden] = found.hidden
+  if (hidden) throw hidden.error
   const contextSettings = new Map([...target.contextSettings, ...found.contextSettings])
   const isAsked = asksAllModes ? () => true : modesToAsk(backup, request, { ...target, contextSettings })
   const isModeAsked = (subject: string) => {
@@ -152,6 +156,16 @@ async function readTarget(
 function namesOf(backup: RegistrySnapshot, { subjectMapping, unfinished }: TargetRequest): Set<string> {
   const wanted = [...backup.subjects.keys()].map(subject => subjectMapping.get(subject) ?? subject)
   return new Set([...wanted, ...journaledSubjects(unfinished)])
+}
+
+/** Whether the restore writes to a context, or refers to it. */
+function contextsOf(backup: RegistrySnapshot, request: TargetRequest): (context: string | null) => boolean {
+  const referred = backup.versions
+    .flatMap(({ subject, references }) => references.map(one => resolveReference(one.subject, subject)))
+    .map(subject => request.subjectMapping.get(subject) ?? subject)
+  const contexts = new Set([...namesOf(backup, request), ...referred].map(subject => splitSubject(subject).context))
+  contexts.delete(DEFAULT_CONTEXT)
+  return context => (context === null ? contexts.size > 0 : contexts.has(context))
 }
 
 function journaledSubjects(unfinished: TargetRequest['unfinished']): string[] {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import type { ScriptedAnswer, SeenRequest } from '../../fakes/http-script.ts'
 import { startRegistryProxy } from '../../fakes/registry-proxy.ts'
+import { row } from '../../fakes/registry-rows.ts'
 import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
 import { startVendor } from '../../fakes/vendors/start-vendor.ts'
 import type { VendorName } from '../../fakes/vendors/vendor-script.ts'
 import { brief, readServer } from '../restore/schema-stage.ts'
+import { snapshotOf as read } from './snapshots.ts'
 
 const start = snapshotOf([versionOf('a', 1, 5), versionOf(':.eu:b', 1, 1)], { contexts: ['.', '.eu'] })
 
@@ -43,4 +46,71 @@ describe('a registry that keeps an answer back', () => {
       assert.match(warnings.join(), /^modes cannot be read and are left out: .* answered 403/)
     })
   }
+})
+
+describe('a context that is listed and not shown', () => {
+  const answers: [string, ScriptedAnswer, string][] = [
+    ['refused', { status: 403, json: { error_code: 40301, message: 'denied' } }, 'REGISTRY_AUTH'],
+    ['not found by a proxy', { status: 404, text: 'not found' }, 'REGISTRY_NOT_FOUND'],
+    [
+      'a page',
+      { text: '<html><title>Portal</title></html>', headers: { 'content-type': 'text/html' } },
+      'REGISTRY_PROTOCOL',
+    ],
+    ['empty', { text: '' }, 'REGISTRY_PROTOCOL'],
+  ]
+  const rows = [row('a', 1, 1), row(':.eu:b', 1, 1)]
+  /** Also the list of all subjects has none of it. */
+  const hide = (answer: ScriptedAnswer) => (request: SeenRequest) => {
+    const path = decodeURIComponent(request.path)
+    if (path.startsWith('/contexts/.eu/') || path.includes(':.eu:')) return answer
+    return path === '/subjects' ? { json: ['a'] } : undefined
+  }
+
+  for (const vendor of ['confluent', 'axonops'] as const) {
+    for (const [name, answer, code] of answers) {
+      test(`fails the backup with its name, as ${vendor} answers: ${name}`, async t => {
+        const options = { rows, contexts: ['.', '.eu'], before: hide(answer) }
+        await assert.rejects(read(t, vendor, options), {
+          code,
+          message: /^the registry \S+ does not show what is in the context \.eu, which it has: /,
+          help: /':\.eu:\*'/,
+        })
+      })
+    }
+
+    test(`is left out where the job does not select it, as by ${vendor}`, async t => {
+      const denied = answers[0]?.[1] ?? {}
+      for (const selection of [{ exclude: [':.eu:*'] }, { exclude: [':.*'] }, { subjects: ['a*'] }]) {
+        const options = { rows, contexts: ['.', '.eu'], before: hide(denied) }
+        const { snapshot } = await read(t, vendor, options, selection)
+        assert.deepEqual(
+          snapshot.versions.map(({ subject }) => subject),
+          ['a'],
+        )
+      }
+      const options = { rows, contexts: ['.', '.eu'], before: hide(denied) }
+      for (const selection of [{ exclude: [':.eu:b'] }, { subjects: ['*b'] }, { exclude: ['b*'] }]) {
+        await assert.rejects(read(t, vendor, options, selection), /in the context \.eu/)
+      }
+    })
+  }
+
+  test('without the list of contexts, where no other list shows them, fails the backup', async t => {
+    const before = ({ path }: SeenRequest) => (path === '/contexts' ? { status: 404, text: 'not found' } : undefined)
+    await assert.rejects(read(t, 'axonops', { rows, before }), {
+      code: 'REGISTRY_NOT_FOUND',
+      message: /does not show which contexts it has/,
+      help: /':\.\*'/,
+    })
+    const { snapshot } = await read(t, 'axonops', { rows: rows.slice(0, 1), before }, { exclude: [':.*'] })
+    assert.equal(snapshot.versions.length, 1)
+  })
+
+  test('without the list of contexts, is found by its subjects, and a warning says what is missing', async t => {
+    const before = ({ path }: SeenRequest) => (path === '/contexts' ? { status: 404, text: 'not found' } : undefined)
+    const { snapshot } = await read(t, 'confluent', { rows, before })
+    assert.equal(snapshot.versions.length, 2)
+    assert.match(snapshot.warnings.join(), /^contexts cannot be listed/)
+  })
 })

@@ -4,9 +4,10 @@ import { isTooDeep, MAX_JSON_DEPTH } from '../../../src/lib/json.ts'
 import { encodeSegment } from '../../../src/registry/client/address.ts'
 import { listArtifacts } from '../../../src/registry/client/apicurio.ts'
 import type { RegistryClient } from '../../../src/registry/client/client.ts'
+import { listSubjects } from '../../../src/registry/client/list-subjects.ts'
 import { parseVersion } from '../../../src/registry/client/parse-answers.ts'
 import { parseBody } from '../../../src/registry/client/registry-error.ts'
-import { listSubjects, SubjectWalk } from '../../../src/registry/client/walk-subjects.ts'
+import { SubjectWalk } from '../../../src/registry/client/walk-subjects.ts'
 
 const never = new AbortController().signal
 const protocol = { code: 'REGISTRY_PROTOCOL' }

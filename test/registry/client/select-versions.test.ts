@@ -138,7 +138,7 @@ describe('references', () => {
   test('to what the registry does not have are told', () => {
     const { warnings } = selectVersions([version('a', 1, { references: [reference('b', 4)] })], everything)
     assert.deepEqual(warnings, [
-      'version 1 of subject "a" refers to version 4 of subject "b", which the registry does not have',
+      'version 1 of subject "a" refers to version 4 of subject "b", which the registry does not show',
     ])
   })
 })
