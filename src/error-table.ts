@@ -35,6 +35,11 @@ export const errorTable = {
     help: 'The store protects the object by its own retention rule; it can be removed when that has expired.',
   },
   STORAGE_REFUSED: { retryable: false, exitCode: 1, help: 'The store does not take the request; see docs/storage.md.' },
+  STORAGE_PROTOCOL: {
+    retryable: true,
+    exitCode: 1,
+    help: 'Something else answered, such as a proxy or a captive portal: check the endpoint and the network.',
+  },
   STORAGE_UNAVAILABLE: { retryable: true, exitCode: 1, help: 'The location did not answer; run the command again.' },
 
   BACKUP_NOT_FOUND: { retryable: false, exitCode: 1, help: '`kafka-backup list --path …` shows the backups there.' },
@@ -261,11 +266,7 @@ export const errorTable = {
     exitCode: 1,
     help: 'Another client changed the object meanwhile; it is read again, and the change is decided again.',
   },
-  KUBE_INVALID: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Correct the fields named in the message.',
-  },
+  KUBE_INVALID: { retryable: false, exitCode: 1, help: 'Correct the fields named in the message.' },
   KUBE_GONE: { retryable: true, exitCode: 1, help: 'The version asked for is too old; the objects are listed again.' },
   KUBE_PROTOCOL: {
     retryable: false,

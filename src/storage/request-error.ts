@@ -29,6 +29,27 @@ export function requestError(
   return new KafkaBackupError(code, message, { cause: error, help, details })
 }
 
+/** A proxy, a captive portal or a load balancer answered in place of the store: nothing follows from what it said. */
+export const foreignAnswer: ErrorMeaning = { code: 'STORAGE_PROTOCOL', meaning: 'the answer is not from the store' }
+
+/** An answer that lacks what every store of its kind gives. It never means that something is stored, empty or missing. */
+export class ForeignAnswer extends Error {
+  readonly status: number
+
+  /** `fault` says what is wrong with it: `it has no ETag`. */
+  constructor(status: number, fault: string) {
+    super(fault)
+    this.name = 'ForeignAnswer'
+    this.status = status
+  }
+}
+
+/** The error of a request that something else answered; undefined for any other error. */
+export function foreignError(error: unknown, failed: FailedRequest): KafkaBackupError | undefined {
+  if (!(error instanceof ForeignAnswer)) return undefined
+  return requestError(error, failed, foreignAnswer, String(error.status), error.message)
+}
+
 export const proxyLogin: ErrorMeaning = {
   code: 'STORAGE_DENIED',
   meaning: 'the proxy requires a login',

@@ -178,7 +178,7 @@ describe('a store', () => {
   test('that is not Google Cloud Storage is reported as such', () =>
     withFaults([{ on: 'look', effect: { status: 302, reason: '' } }], options =>
       withStorage(options, async storage => {
-        await assert.rejects(storage.stat('a', never), { code: 'STORAGE_REFUSED', message: /not one of Cloud Storage/ })
+        await assert.rejects(storage.stat('a', never), { code: 'STORAGE_PROTOCOL', message: /not from the store/ })
       }),
     ))
 })

@@ -60,7 +60,7 @@ describe('an answer of the service', () => {
     ['STORAGE_RETAINED', { status: 409, name: 'BlobImmutableDueToPolicy' }],
     ['STORAGE_UNFIT', { status: 501 }],
     ['STORAGE_REFUSED', { status: 400, name: 'InvalidHeaderValue' }],
-    ['STORAGE_REFUSED', { status: 302 }],
+    ['STORAGE_PROTOCOL', { status: 302 }],
     ['STORAGE_UNAVAILABLE', { status: 503, name: 'ServerBusy' }],
     ['STORAGE_UNAVAILABLE', { status: 503 }],
     ['STORAGE_UNAVAILABLE', { status: 500, name: 'OperationTimedOut' }],

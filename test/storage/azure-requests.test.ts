@@ -15,7 +15,7 @@ describe('a request to a container', () => {
     work: (storage: Storage) => Promise<void>,
     options: Partial<AzureOptions> = {},
   ): Promise<readonly SeenRequest[]> {
-    const script = await startHttpScript(() => ({ status: 201, headers: { etag: '"e"' } }))
+    const script = await startHttpScript(() => ({ status: 201, headers: { etag: '"e"', 'x-ms-request-id': 'r' } }))
     const endpoint = `${script.url}/acme`
     const storage = openAzureStorage(
       { container: 'box', endpoint, accountKey: 'a2V5', partSizeBytes: MiB, ...options },
@@ -49,7 +49,7 @@ describe('a request to a container', () => {
 
   test('of a SAS token carries it as it is, and nothing else', async () => {
     const options = { sasToken: '?sv=2025-01-01&sig=a%2Bb%3D' }
-    const script = await startHttpScript(() => ({ status: 201 }))
+    const script = await startHttpScript(() => ({ status: 201, headers: { 'x-ms-request-id': 'r' } }))
     const storage = openAzureStorage({ container: 'box', endpoint: `${script.url}/acme`, ...options }, { retryPolicy })
     await create(storage)
     await storage.close()

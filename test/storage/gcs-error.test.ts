@@ -44,7 +44,7 @@ describe('an answer of the store', () => {
     ['STORAGE_UNFIT', 501, ''],
     ['STORAGE_FULL', 507, ''],
     ['STORAGE_REFUSED', 400, 'invalid'],
-    ['STORAGE_REFUSED', 302, ''],
+    ['STORAGE_PROTOCOL', 302, ''],
   ]
   for (const [code, status, reason] of cases) {
     test(`${status} ${reason || 'without a reason'} is ${code}`, () => {

@@ -36,7 +36,7 @@ describe('a request to a bucket', () => {
       location: '/upload/storage/v1/b/bkt/o?upload_id=u1',
       ...(isPart && { range: `bytes=0-${received - 1}` }),
     })
-    answer.end(isPart ? '' : '{}')
+    answer.end(isPart ? '' : '{"kind":"storage#object"}')
   })
   before(async () => {
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -164,8 +164,12 @@ describe('the endpoint', () => {
 })
 
 test('a page with an empty token is the last one', () => {
-  assert.equal(parsePage(Buffer.from('{"nextPageToken": ""}')).next, undefined)
-  assert.equal(parsePage(Buffer.from('{"nextPageToken": "t"}')).next, 't')
+  const nextOf = (token: string) => {
+    const body = Buffer.from(JSON.stringify({ kind: 'storage#objects', nextPageToken: token }))
+    return parsePage({ status: 200, headers: {}, body }).next
+  }
+  assert.equal(nextOf(''), undefined)
+  assert.equal(nextOf('t'), 't')
 })
 
 test('a checksum is read from the header of the store, beside another', () => {
@@ -176,7 +180,7 @@ test('a checksum is read from the header of the store, beside another', () => {
 })
 
 test('the state of an upload is read from its answer', () => {
-  const body = Buffer.from('{"crc32c":"4waSgw=="}')
+  const body = Buffer.from('{"kind":"storage#object","crc32c":"4waSgw=="}')
   assert.deepEqual(parseState({ status: 308, headers: {}, body }), { isDone: false, persisted: 0 })
   assert.deepEqual(parseState({ status: 308, headers: { range: 'bytes=0-41' }, body }), {
     isDone: false,

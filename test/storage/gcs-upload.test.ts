@@ -20,7 +20,7 @@ async function withForgetfulStore(forgetsFrom: number, work: (storage: Storage) 
     } else if (incoming.method === 'PUT' && parts++ < forgetsFrom) {
       received += bytes
       answer.writeHead(308, { range: `bytes=0-${received - 1}` }).end()
-    } else answer.writeHead(incoming.method === 'PUT' ? 410 : 404).end()
+    } else answer.writeHead(incoming.method === 'PUT' ? 410 : 404).end('{"error":{"message":"Not Found"}}')
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

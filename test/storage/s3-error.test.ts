@@ -53,7 +53,9 @@ describe('an answer of the store', () => {
     ['STORAGE_FULL', { status: 403, name: 'QuotaExceeded' }],
     ['STORAGE_UNFIT', { status: 501, name: 'NotImplemented' }],
     ['STORAGE_REFUSED', { status: 400, name: 'InvalidArgument' }],
-    ['STORAGE_REFUSED', { status: 200, name: 'SyntaxError' }],
+    ['STORAGE_PROTOCOL', { status: 200, name: 'SyntaxError' }],
+    ['STORAGE_PROTOCOL', { status: 301 }],
+    ['STORAGE_PROTOCOL', { status: 302 }],
     ['STORAGE_UNAVAILABLE', { status: 503, name: 'SlowDown' }],
     ['STORAGE_UNAVAILABLE', { status: 503 }],
     ['STORAGE_UNAVAILABLE', { status: 500, name: 'InternalError' }],
@@ -98,7 +100,8 @@ describe('an answer of the store', () => {
     assert.match(redirect.help, /`storage\.region`: eu-west-3/)
     const signed = Object.assign(answer({ status: 400, name: 'AuthorizationHeaderMalformed' }), { Region: 'eu-west-1' })
     assert.match(mapped(signed).message, /eu-west-1/)
-    assert.match(mapped(answer({ status: 301 })).help, /to the region of the bucket/)
+    const unnamed = answer({ status: 301, headers: { 'x-amz-request-id': 'r' } })
+    assert.match(mapped(unnamed).help, /to the region of the bucket/)
   })
 })
 

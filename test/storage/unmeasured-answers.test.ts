@@ -25,6 +25,9 @@ interface Proxy {
   ignoresRanges?: boolean
 }
 
+/** What the three stores add to every response. */
+const ofStore = { etag: '"e"', 'x-ms-request-id': 'r', 'x-goog-generation': '1' }
+
 /** Answers as a store behind a proxy that streams: the body ends with the connection, and no length is stated. */
 function answerAs({ cutAt = object.length, hidesSize, ignoresRanges }: Proxy) {
   return ({ method, url = '', headers }: IncomingMessage, response: ServerResponse): void => {
@@ -40,7 +43,7 @@ function answerAs({ cutAt = object.length, hidesSize, ignoresRanges }: Proxy) {
     response.removeHeader('transfer-encoding')
     const partial = { 'content-range': `bytes ${start}-${end - 1}/${object.length}` }
     const isPartial = end - start < object.length
-    response.writeHead(isPartial ? 206 : 200, { connection: 'close', etag: '"e"', ...(isPartial && partial) })
+    response.writeHead(isPartial ? 206 : 200, { connection: 'close', ...ofStore, ...(isPartial && partial) })
     response.end(object.subarray(start, Math.min(end, cutAt)))
   }
 }
@@ -48,10 +51,15 @@ function answerAs({ cutAt = object.length, hidesSize, ignoresRanges }: Proxy) {
 /** Of the native API of Google as JSON, of the others as headers. */
 function describeObject(response: ServerResponse, url: string, hidesSize = false): void {
   if (url.includes('/storage/v1/')) {
-    response.end(JSON.stringify({ name: key, ...(hidesSize ? {} : { size: String(object.length) }) }))
+    response.end(
+      JSON.stringify({ kind: 'storage#object', name: key, ...(hidesSize ? {} : { size: String(object.length) }) }),
+    )
     return
   }
-  response.writeHead(200, hidesSize ? { connection: 'close' } : { 'content-length': object.length })
+  response.writeHead(200, {
+    ...ofStore,
+    ...(hidesSize ? { connection: 'close' } : { 'content-length': object.length }),
+  })
   response.end()
 }
 

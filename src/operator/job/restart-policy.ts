@@ -42,6 +42,7 @@ export const restartPolicies = {
   STORAGE_FULL: 'restart',
   STORAGE_RETAINED: 'restart',
   STORAGE_REFUSED: 'restart',
+  STORAGE_PROTOCOL: 'restart',
   STORAGE_UNAVAILABLE: 'restart',
   BACKUP_NOT_FOUND: 'restart',
   GENERATION_NOT_FOUND: 'restart',

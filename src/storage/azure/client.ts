@@ -17,6 +17,7 @@ import { copyBody } from '../../lib/copy-body.ts'
 import { onUnanswered } from '../../lib/http.ts'
 import { nodeHttp, nodeHttps } from '../../lib/node-http.ts'
 import { openAgents, type StoreAgents } from '../bucket/agents.ts'
+import { ForeignAnswer } from '../request-error.ts'
 import { type AzureOptions, azureDefaults, endpointOf } from './azure-options.ts'
 import { type AzureLogin, planLogin, type TokenCredential, unknownAccount } from './credential.ts'
 
@@ -83,6 +84,7 @@ function newHttpClient(agents: StoreAgents, timeouts: HttpTimeouts, clock: Clock
     sendRequest: async request => {
       const answer = await send(request, agents, timeouts, clock)
       const body = request.method === 'HEAD' ? Buffer.alloc(0) : await readBody(answer)
+      assertOfService(answer)
       return toResponse(request, answer, body)
     },
   }
@@ -112,6 +114,16 @@ function send(
     limitConnecting(outgoing, timeouts.connectTimeoutMs, clock)
     outgoing.end(request.body as Buffer | string | undefined)
   })
+}
+
+/**
+ * Every response of the service has headers such as `x-ms-request-id`. Without one, a success, a redirect or a statement about
+ * the object comes from something else. Other failures mean the same if something else reports them.
+ */
+function assertOfService({ statusCode: status = 0, headers }: IncomingMessage): void {
+  if (status >= 400 && ![404, 409, 412, 416].includes(status)) return
+  if (Object.keys(headers).some(name => name.startsWith('x-ms-'))) return
+  throw new ForeignAnswer(status, 'it has no x-ms-request-id')
 }
 
 function limitConnecting(outgoing: ClientRequest, timeoutMs: number, clock: Clock): void {

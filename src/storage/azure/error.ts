@@ -1,5 +1,13 @@
 import { KafkaBackupError } from '../../errors.ts'
-import { type ErrorMeaning, endpointMeaning, type FailedRequest, proxyLogin, requestError } from '../request-error.ts'
+import {
+  type ErrorMeaning,
+  endpointMeaning,
+  type FailedRequest,
+  foreignAnswer,
+  foreignError,
+  proxyLogin,
+  requestError,
+} from '../request-error.ts'
 import { type AzureMeaning, findLoginMeaning, nameTable, statusTable } from './error-table.ts'
 
 interface AzureErrorContext extends FailedRequest {
@@ -11,6 +19,8 @@ interface AzureErrorContext extends FailedRequest {
 /** Classifies the error of a request. Errors that come from neither the store nor the network are returned unchanged. */
 export function mapAzureError(error: unknown, context: AzureErrorContext): unknown {
   if (!(error instanceof Error) || error instanceof KafkaBackupError) return error
+  const foreign = foreignError(error, context)
+  if (foreign !== undefined) return foreign
   const facts = readFacts(error)
   const found = findMeaning(facts, error, context)
   if (found === undefined) return error
@@ -77,8 +87,7 @@ function findMeaning(facts: Facts, error: Error, context: AzureErrorContext): Er
   if (named !== undefined) return forAction(context.action, named)
   if (statusTable[status] !== undefined) return statusTable[status]
   if (status >= 500) return { code: 'STORAGE_UNAVAILABLE', meaning: 'the service failed' }
-  const isAzure = status >= 400
-  return { code: 'STORAGE_REFUSED', meaning: isAzure ? 'the service refused it' : 'the response is not one of Azure' }
+  return status < 400 ? foreignAnswer : { code: 'STORAGE_REFUSED', meaning: 'the service refused it' }
 }
 
 function forAction(action: string, named: AzureMeaning): ErrorMeaning {

@@ -4,12 +4,13 @@ import { AnswerTooLong, type HttpAnswer, type HttpRequest, sendHttp } from '../.
 import { textOf } from '../../lib/json.ts'
 import { openAgents, type StoreAgents } from '../bucket/agents.ts'
 import { refuseLargeRead } from '../object-limits.ts'
+import { ForeignAnswer } from '../request-error.ts'
 import type { GcsSession } from './api.ts'
 import { type GcsIdentity, openGcsIdentity } from './credentials.ts'
 import { type GcsErrorContext, GcsRefusal, mapGcsError } from './error.ts'
 import { endpointOf, type GcsOptions, gcsDefaults } from './gcs-options.ts'
 
-type GcsRequest = Pick<HttpRequest, 'method' | 'path' | 'body'> & {
+export type GcsRequest = Pick<HttpRequest, 'method' | 'path' | 'body'> & {
   headers?: Record<string, string>
   /** Of the answer. */
   maxBytes?: number
@@ -22,6 +23,8 @@ const MAX_RESPONSE_BYTES = 1024 ** 3
 interface GcsCall extends Pick<GcsErrorContext, 'action' | 'key' | 'missing'> {
   /** Statuses other than 2xx that are not failures. */
   expected?: readonly number[]
+  /** A success is the bytes of an object. */
+  isDownload?: boolean
 }
 
 export async function openGcsConnection(
@@ -56,16 +59,33 @@ export class GcsConnection {
   }
 
   async send(request: GcsRequest, call: GcsCall, signal: AbortSignal): Promise<HttpAnswer> {
-    const { bucket, location } = this.#parts
+    const { location } = this.#parts
     try {
       const answer = await this.#identified(request, signal)
       const { status } = answer
-      if ((status >= 200 && status < 300) || call.expected?.includes(status)) return answer
-      throw refusalOf(answer)
+      if (call.expected?.includes(status)) return answer
+      if (status < 200 || status >= 300) throw refusalOf(answer)
+      assertSuccess(answer, call)
+      return answer
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (error instanceof AnswerTooLong) refuseLargeRead(call.key, error.bytes, location)
-      throw mapGcsError(error, { ...call, bucket, location })
+      throw this.#explained(error, call)
+    }
+  }
+
+  /** The resource of the response; `parse` rejects one of another kind. */
+  async receive<T>(
+    request: GcsRequest,
+    call: GcsCall,
+    parse: (answer: HttpAnswer) => T,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const answer = await this.send(request, call, signal)
+    try {
+      return parse(answer)
+    } catch (error) {
+      throw this.#explained(error, call)
     }
   }
 
@@ -76,7 +96,7 @@ export class GcsConnection {
       const { pathname, search } = new URL(location, origin)
       return `${pathname}${search}` as GcsSession
     }
-    throw new KafkaBackupError('STORAGE_REFUSED', `${this.#parts.location} returned no address for the upload`)
+    throw new KafkaBackupError('STORAGE_PROTOCOL', `${this.#parts.location} returned no address for the upload`)
   }
 
   close(): void {
@@ -84,6 +104,11 @@ export class GcsConnection {
     identity.close()
     agents.httpAgent.destroy()
     agents.httpsAgent.destroy()
+  }
+
+  #explained(error: unknown, call: GcsCall): unknown {
+    const { bucket, location } = this.#parts
+    return mapGcsError(error, { ...call, bucket, location })
   }
 
   /** A token may be revoked before it expires. Retries once with a new one. */
@@ -99,14 +124,31 @@ export class GcsConnection {
   }
 }
 
-/** `{"error": {"message": …, "errors": [{"reason": …}]}}`, or a line of text if the request never got that far. */
-function refusalOf({ status, body }: HttpAnswer): GcsRefusal {
+/** Emulators send headers of Cloud Storage with a download only. */
+function assertSuccess(answer: HttpAnswer, { isDownload = false }: GcsCall): void {
+  const { status, headers } = answer
+  if (isOfGoogle(answer)) return
+  if (isDownload) throw new ForeignAnswer(status, 'it has no x-goog-generation')
+  if (/^text\/html\b/i.test(headers['content-type'] ?? '')) throw new ForeignAnswer(status, 'it is an HTML page')
+}
+
+function isOfGoogle({ headers }: HttpAnswer): boolean {
+  return Object.keys(headers).some(name => name.startsWith('x-goog-') || name === 'x-guploader-uploadid')
+}
+
+/**
+ * `{"error": {"message": …, "errors": [{"reason": …}]}}`, or a line of text if the request never got that far. Without either
+ * and without a header of Cloud Storage, a status 404 does not mean that something is missing.
+ */
+function refusalOf(answer: HttpAnswer): Error {
+  const { status, body } = answer
   const text = body.toString('utf8')
   try {
-    const { error } = JSON.parse(text) as { error?: { message?: unknown; errors?: { reason?: unknown }[] } }
-    const reason = textOf(error?.errors?.[0]?.reason).replace(/^usageLimits\./, '')
-    return new GcsRefusal(status, reason, textOf(error?.message))
+    const { error } = JSON.parse(text) as { error: { message?: unknown; errors?: { reason?: unknown }[] } }
+    const reason = textOf(error.errors?.[0]?.reason).replace(/^usageLimits\./, '')
+    return new GcsRefusal(status, reason, textOf(error.message))
   } catch {
+    if (status === 404 && !isOfGoogle(answer)) return new ForeignAnswer(status, 'it has no error of Cloud Storage')
     return new GcsRefusal(status, '', text.startsWith('<') ? '' : text)
   }
 }

@@ -1,5 +1,13 @@
 import { KafkaBackupError } from '../../errors.ts'
-import { type ErrorMeaning, endpointMeaning, type FailedRequest, proxyLogin, requestError } from '../request-error.ts'
+import {
+  type ErrorMeaning,
+  endpointMeaning,
+  type FailedRequest,
+  foreignAnswer,
+  foreignError,
+  proxyLogin,
+  requestError,
+} from '../request-error.ts'
 
 export interface GcsErrorContext extends FailedRequest {
   bucket: string
@@ -118,6 +126,8 @@ const missingTable: Record<GcsErrorContext['missing'], ErrorMeaning> = {
 /** Classifies the error of a request. Errors that come from neither the store nor the network are returned unchanged. */
 export function mapGcsError(error: unknown, context: GcsErrorContext): unknown {
   if (!(error instanceof Error) || error instanceof KafkaBackupError) return error
+  const foreign = foreignError(error, context)
+  if (foreign !== undefined) return foreign
   const found = error instanceof GcsRefusal ? meaningOf(error, context) : networkMeaning(error)
   if (found === undefined) return error
   const { bucket, location } = context
@@ -134,8 +144,7 @@ function meaningOf({ status, reason }: GcsRefusal, { missing }: GcsErrorContext)
   const known = statusTable[status]
   if (known !== undefined) return known
   if (status >= 500) return { code: 'STORAGE_UNAVAILABLE', meaning: 'the store failed' }
-  const meaning = status < 400 ? 'the response is not one of Cloud Storage' : 'the store refused it'
-  return { code: 'STORAGE_REFUSED', meaning }
+  return status < 400 ? foreignAnswer : { code: 'STORAGE_REFUSED', meaning: 'the store refused it' }
 }
 
 /** Also for the services that issue tokens. */

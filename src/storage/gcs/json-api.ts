@@ -14,8 +14,9 @@ import {
   statedSize,
 } from '../bucket/api.ts'
 import { maxBytesOf } from '../object-limits.ts'
+import { ForeignAnswer } from '../request-error.ts'
 import type { GcsApi, GcsChunk, GcsSession, UploadState } from './api.ts'
-import { type GcsConnection, openGcsConnection } from './connection.ts'
+import { type GcsConnection, type GcsRequest, openGcsConnection } from './connection.ts'
 import type { GcsOptions } from './gcs-options.ts'
 import { parseHashHeader, parseObject, parsePage, parseState } from './resources.ts'
 
@@ -62,14 +63,15 @@ class JsonApi implements GcsApi {
         Buffer.from(`\r\n--${boundary}--\r\n`),
       ],
     }
-    await this.#connection.send(request, { action: ifAbsent ? 'create' : 'replace', key, missing: 'bucket' }, signal)
+    const call = { action: ifAbsent ? 'create' : 'replace', key, missing: 'bucket' } as const
+    await this.#connection.receive(request, call, parseObject, signal)
   }
 
   async head(key: string, signal: AbortSignal): Promise<ObjectHead | undefined> {
-    const path = this.#object(key, { fields: 'size,timeCreated,updated,metadata,retentionExpirationTime' })
+    const path = this.#object(key, { fields: 'kind,size,timeCreated,updated,metadata,retentionExpirationTime' })
     const call = { action: 'stat', key, missing: 'object' } as const
     try {
-      const found = parseObject((await this.#connection.send({ method: 'GET', path }, call, signal)).body)
+      const found = await this.#connection.receive({ method: 'GET', path }, call, parseObject, signal)
       const size = statedSize(found.size, key, this.#location)
       const { modifiedMs, protectedUntilMs } = found
       return { size, modifiedMs, token: found.metadata[tokenName], protectedUntilMs }
@@ -84,8 +86,7 @@ class JsonApi implements GcsApi {
     const wanted = range
       ? { headers: { range: `bytes=${range.start}-${range.start + range.length - 1}` } }
       : { maxBytes: maxBytesOf(key) }
-    const call = { action: 'read', key, missing: 'object' } as const
-    const answer = await this.#connection.send({ method: 'GET', path, ...wanted }, call, signal)
+    const answer = await this.#download(key, { method: 'GET', path, ...wanted }, signal)
     const { status, headers, body } = answer
     const hasLength = headers['content-length'] !== undefined
     if (range !== undefined) {
@@ -111,13 +112,11 @@ class JsonApi implements GcsApi {
       ...(foldersOnly && { delimiter: '/' }),
       ...(from !== undefined && { pageToken: from }),
       maxResults: String(limit),
-      fields: 'items(name,size,timeCreated,updated),prefixes,nextPageToken',
+      fields: 'kind,items(name,size,timeCreated,updated),prefixes,nextPageToken',
     }
     const path = `/storage/v1/b/${this.#bucket}/o?${this.#query(query)}`
     const call = { action: 'list', key: folder, missing: 'bucket' } as const
-    const { items, prefixes, next } = parsePage(
-      (await this.#connection.send({ method: 'GET', path }, call, signal)).body,
-    )
+    const { items, prefixes, next } = await this.#connection.receive({ method: 'GET', path }, call, parsePage, signal)
     return {
       objects: items.map(({ name, size = 0, modifiedMs }) => {
         return { key: name.slice(this.#folder.length), size, modifiedMs }
@@ -151,12 +150,12 @@ class JsonApi implements GcsApi {
       'content-range': `bytes ${bytes}/${total?.bytes ?? '*'}`,
       ...(total && { 'x-goog-hash': `crc32c=${formatSum(total.crc32c)}` }),
     }
-    return parseState(await this.#ofSession(total ? 'create' : 'write', key, { session, headers, body }, signal))
+    return this.#ofSession(total ? 'create' : 'write', key, { session, headers, body }, signal)
   }
 
   async uploadState(key: string, session: GcsSession, signal: AbortSignal): Promise<UploadState> {
     const headers = { 'content-range': 'bytes */*' }
-    return parseState(await this.#ofSession('ask about', key, { session, headers }, signal))
+    return this.#ofSession('ask about', key, { session, headers }, signal)
   }
 
   async cancelUpload(key: string, session: GcsSession, signal: AbortSignal): Promise<void> {
@@ -169,14 +168,28 @@ class JsonApi implements GcsApi {
     this.#connection.close()
   }
 
+  /** Emulators answer a download of a missing object in plain text, which proves nothing; the metadata of the object do. */
+  async #download(key: string, request: GcsRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    const call = { action: 'read', key, missing: 'object', isDownload: true } as const
+    try {
+      return await this.#connection.send(request, call, signal)
+    } catch (error) {
+      if (!isUnproven(error) || (await this.head(key, signal)) !== undefined) throw error
+      throw new KafkaBackupError('STORAGE_NOT_FOUND', `${JSON.stringify(key)} does not exist in ${this.#location}`, {
+        cause: error,
+      })
+    }
+  }
+
   #ofSession(
     action: string,
     key: string,
     { session, headers, body }: { session: GcsSession; headers: Record<string, string>; body?: readonly Buffer[] },
     signal: AbortSignal,
-  ): Promise<HttpAnswer> {
+  ): Promise<UploadState> {
     const request = { method: 'PUT', path: session, headers, body: body ?? [] }
-    return this.#connection.send(request, { action, key, missing: 'upload', expected: [308] }, signal)
+    const call = { action, key, missing: 'upload', expected: [308] } as const
+    return this.#connection.receive(request, call, parseState, signal)
   }
 
   #resource(key: string, token: string | undefined): Record<string, unknown> {
@@ -197,4 +210,8 @@ class JsonApi implements GcsApi {
   #query(query: Record<string, string>): string {
     return new URLSearchParams({ ...query, ...this.#common }).toString()
   }
+}
+
+function isUnproven(error: unknown): boolean {
+  return hasCode(error, 'STORAGE_PROTOCOL') && error.cause instanceof ForeignAnswer && error.cause.status === 404
 }

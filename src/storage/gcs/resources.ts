@@ -1,6 +1,6 @@
-import { KafkaBackupError } from '../../errors.ts'
 import type { HttpAnswer } from '../../lib/http.ts'
 import { numberOf, textOf } from '../../lib/json.ts'
+import { ForeignAnswer } from '../request-error.ts'
 import type { UploadState } from './api.ts'
 
 interface ObjectResource {
@@ -13,16 +13,20 @@ interface ObjectResource {
 }
 
 /** An object as the JSON API describes it. */
-export function parseObject(body: Buffer): ObjectResource {
-  return objectOf(parseJson(body))
+export function parseObject(answer: HttpAnswer): ObjectResource {
+  return objectOf(parseResource(answer, 'storage#object'))
 }
 
-export function parsePage(body: Buffer): { items: ObjectResource[]; prefixes: string[]; next: string | undefined } {
+export function parsePage(answer: HttpAnswer): {
+  items: ObjectResource[]
+  prefixes: string[]
+  next: string | undefined
+} {
   const {
     items = [],
     prefixes = [],
     nextPageToken,
-  } = parseJson(body) as {
+  } = parseResource(answer, 'storage#objects') as {
     items?: unknown[]
     prefixes?: string[]
     nextPageToken?: string
@@ -31,8 +35,9 @@ export function parsePage(body: Buffer): { items: ObjectResource[]; prefixes: st
 }
 
 /** 308 with `Range: bytes=0-41` means that 42 bytes have arrived; without the header none has. */
-export function parseState({ status, headers, body }: HttpAnswer): UploadState {
-  if (status !== 308) return { isDone: true, crc32c: parseObject(body).crc32c }
+export function parseState(answer: HttpAnswer): UploadState {
+  const { status, headers } = answer
+  if (status !== 308) return { isDone: true, crc32c: parseObject(answer).crc32c }
   const last = /^bytes=0-(\d+)$/.exec(String(headers.range ?? ''))?.[1]
   return { isDone: false, persisted: last === undefined ? 0 : Number(last) + 1 }
 }
@@ -59,14 +64,14 @@ function timeOf(text: unknown): number {
   return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms
 }
 
-function parseJson(body: Buffer): object {
+function parseResource({ status, body }: HttpAnswer, kind: string): object {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'))
-    if (typeof value === 'object' && value !== null) return value
+    if (typeof value === 'object' && value !== null && 'kind' in value && value.kind === kind) return value
   } catch {
     // Rejected below.
   }
-  throw new KafkaBackupError('STORAGE_REFUSED', 'the response is not one of Cloud Storage: it is not a JSON object')
+  throw new ForeignAnswer(status, `it is not a ${kind}`)
 }
 
 /** The CRC32C of a header `x-goog-hash: crc32c=…,md5=…`, if it has one. */

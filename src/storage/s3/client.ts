@@ -3,6 +3,7 @@ import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
 import { KafkaBackupError } from '../../errors.ts'
 import { openAgents } from '../bucket/agents.ts'
+import { assertOfStore } from './assert-of-store.ts'
 import { type S3Options, s3Defaults } from './s3-options.ts'
 
 /** The SDK's client, set up to send each request once and without its own checksums. */
@@ -23,6 +24,8 @@ export async function openS3Client(options: S3Options): Promise<S3Client> {
     step: 'build',
     name: 'kafkaBackupPayload',
   })
+  // Closer to the network than the SDK's deserializer, which takes any document for an empty result.
+  client.middlewareStack.add(assertOfStore, { step: 'deserialize', priority: 'low', name: 'kafkaBackupAnswer' })
   return client
 }
 

@@ -1,6 +1,14 @@
 import { KafkaBackupError } from '../../errors.ts'
 import { oneLine } from '../../lib/one-line.ts'
-import { type ErrorMeaning, endpointMeaning, type FailedRequest, proxyLogin, requestError } from '../request-error.ts'
+import {
+  type ErrorMeaning,
+  endpointMeaning,
+  type FailedRequest,
+  foreignAnswer,
+  foreignError,
+  proxyLogin,
+  requestError,
+} from '../request-error.ts'
 
 interface S3ErrorContext extends FailedRequest {
   bucket: string
@@ -93,6 +101,8 @@ const statusTable: Record<number, ErrorMeaning> = {
 /** Classifies the error of a request. Errors that come from neither the store nor the network are returned unchanged. */
 export function mapS3Error(error: unknown, context: S3ErrorContext): unknown {
   if (!(error instanceof Error) || error instanceof KafkaBackupError) return error
+  const foreign = foreignError(error, context)
+  if (foreign !== undefined) return foreign
   const facts = readFacts(error)
   const found = findMeaning(facts)
   if (found === undefined) return error
@@ -112,6 +122,8 @@ interface Facts {
   errno: string | undefined
   isProxyLogin: boolean
   region: string | undefined
+  /** It has a header that only S3 gives: a redirect without a name is otherwise that of a portal or a proxy. */
+  isOfS3: boolean
   /** Object lock: S3 denies access with this text and has no error name for it; MinIO uses other text. */
   isLocked: boolean
 }
@@ -134,10 +146,21 @@ function readFacts(error: Error): Facts {
     status: status !== undefined && status > 0 ? status : undefined,
     errno: typeof code === 'string' && status === undefined ? code : undefined,
     isProxyLogin: code === 'ERR_PROXY_TUNNEL' && statusCode === 407,
+    isOfS3: hasOwnHeader($response?.headers),
     region: header ?? (typeof Region === 'string' ? Region : undefined),
     isLocked: error.name === 'ObjectLocked' || /protected by object lock|WORM protected/i.test(text),
     text,
   }
+}
+
+/** Whether a response has a header of S3, such as `x-amz-request-id`. Some servers of other vendors give none. */
+export function hasOwnHeader(headers: Readonly<Record<string, unknown>> = {}): boolean {
+  return Object.keys(headers).some(name => name.toLowerCase().startsWith('x-amz-'))
+}
+
+/** Whether the error is that of a response with such a header. */
+export function isOfS3(error: unknown): boolean {
+  return error instanceof Error && readFacts(error).isOfS3
 }
 
 function findMeaning(facts: Facts): ErrorMeaning | undefined {
@@ -152,14 +175,14 @@ function findMeaning(facts: Facts): ErrorMeaning | undefined {
   if (status !== undefined) {
     if (statusTable[status] !== undefined) return statusTable[status]
     if (status >= 500) return { code: 'STORAGE_UNAVAILABLE', meaning: 'the store failed' }
-    return { code: 'STORAGE_REFUSED', meaning: status < 300 ? 'the response is not one of S3' : 'the store refused it' }
+    return status < 400 ? foreignAnswer : { code: 'STORAGE_REFUSED', meaning: 'the store refused it' }
   }
   return undefined
 }
 
-function isElsewhere({ name, status }: Facts): boolean {
+function isElsewhere({ name, status, isOfS3 }: Facts): boolean {
   const names = ['PermanentRedirect', 'TemporaryRedirect', 'AuthorizationHeaderMalformed', 'IllegalLocationConstraint']
-  return names.some(each => name.startsWith(each)) || status === 301 || status === 307
+  return names.some(each => name.startsWith(each)) || ((status === 301 || status === 307) && isOfS3)
 }
 
 function elsewhere({ region }: Facts): ErrorMeaning {

@@ -33,8 +33,9 @@ import {
 } from '../bucket/api.ts'
 import { readBody } from '../bucket/read-body.ts'
 import { refuseLargeRead } from '../object-limits.ts'
+import { ForeignAnswer } from '../request-error.ts'
 import { openS3Client } from './client.ts'
-import { mapS3Error } from './error.ts'
+import { isOfS3, mapS3Error } from './error.ts'
 import { type S3Checksum, type S3Options, s3Defaults } from './s3-options.ts'
 
 /** User metadata of an object that a writer created. */
@@ -87,9 +88,23 @@ class SdkApi implements MultipartApi {
         protectedUntilMs: found.ObjectLockRetainUntilDate?.getTime(),
       }
     } catch (error) {
-      if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
-      throw error
+      if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
+      if (!isOfS3(error.cause)) await this.#confirmMissing(key, signal)
+      return undefined
     }
+  }
+
+  /** A response to HEAD has no error code, so a status 404 without a header of S3 proves nothing: that of a GET has one. */
+  async #confirmMissing(key: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.get(key, { start: 0, length: 1 }, signal)
+    } catch (error) {
+      if (hasCode(error, 'STORAGE_NOT_FOUND')) return
+      // An object without bytes has no range.
+      if (!hasCode(error, 'STORAGE_SHORT')) throw error
+    }
+    const denied = new ForeignAnswer(404, 'the object exists')
+    throw mapS3Error(denied, { action: 'stat', key, bucket: this.#bucket, location: this.#location })
   }
 
   async get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<ReceivedBytes> {
@@ -155,9 +170,8 @@ class SdkApi implements MultipartApi {
       ContentType: 'application/octet-stream',
     })
     const { UploadId } = await this.#attempt('begin', key, signal, abort => this.#client.send(command, abort))
-    if (UploadId === undefined)
-      throw new KafkaBackupError('STORAGE_REFUSED', `${this.#location} returned no id for the upload`)
-    return UploadId
+    if (UploadId) return UploadId
+    throw new KafkaBackupError('STORAGE_PROTOCOL', `${this.#location} returned no id for the upload`)
   }
 
   async putPart(key: string, part: PartNumber, body: Buffer, signal: AbortSignal): Promise<UploadedPart> {
