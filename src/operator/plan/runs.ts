@@ -19,7 +19,7 @@ export interface LiveRun extends ActiveRun {
 
 export interface Runs {
   live: LiveRun[]
-  /** The history and the runs that ended since; newest first. */
+  /** The runs that ended since the last status, then its history: what a clock that was ahead has ended must not stay the newest. */
   ended: EndedRun[]
   /** Jobs of ended runs that still have active pods: those that have not ended are removed, and nothing starts until the pods are gone. */
   lingering: JobState[]
@@ -41,7 +41,7 @@ export function settleRuns(facts: Facts): Runs {
   for (const { run } of ended) isOver.add(run)
   return {
     live: settled.filter(run => 'jobs' in run),
-    ended: newestFirst([...history, ...ended]),
+    ended: [...newestFirst(ended), ...history],
     lingering: facts.jobs.filter(job => isOver.has(job.run) && isAtWork(job)),
   }
 }
@@ -55,7 +55,7 @@ export function stopRuns(runs: Runs, stopped: readonly LiveRun[], end: (run: Liv
   const seen = stopped.filter(run => run.unseenUntilMs === undefined)
   return {
     live: runs.live.filter(run => !seen.includes(run)),
-    ended: newestFirst([...runs.ended, ...seen.map(end)]),
+    ended: [...newestFirst(seen.map(end)), ...runs.ended],
     lingering: [...runs.lingering, ...seen.flatMap(run => run.jobs.filter(isAtWork))],
   }
 }

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ConditionType } from '../../../src/operator/crd/status.ts'
+import type { Plan } from '../../../src/operator/plan/plan.ts'
+import { at, endOf, hourMs, jobOf, reasons, resourceOf, Story, startMs } from './situation.ts'
+
+test('a run that a clock ahead has ended does not hide the result of later runs', () => {
+  const story = new Story(resourceOf({ schedule: '0 * * * *', concurrencyPolicy: 'Replace' }))
+  story.plan(startMs)
+  const ahead = story.plan(at('16T02:00:00') + 6 * hourMs, [])
+  assert.deepEqual(reasons(ahead).at(-1), 'BackupStarted')
+  const early = jobOf('scheduled-20261116t0800z', {
+    end: endOf({ completedMs: at('16T08:00:30'), totals: { records: 1 } }),
+  })
+  assert.equal(story.plan(at('16T08:01:00'), [early]).status.phase, 'Completed')
+  const failed = jobOf('scheduled-20261116t0200z', {
+    createdMs: at('16T02:00:00'),
+    end: endOf({ isSuccess: false, reason: 'KAFKA_DENIED', message: 'No.', completedMs: at('16T02:00:30') }),
+  })
+  const right = story.plan(at('16T02:01:00'), [early, failed])
+  assert.deepEqual([right.status.phase, right.status.reason], ['Failed', 'KAFKA_DENIED'])
+  assert.deepEqual(conditionOf(right, 'Succeeded'), ['False', 'KAFKA_DENIED'])
+  assert.deepEqual(conditionOf(right, 'RecoveryPoint'), ['False', 'LastRunFailed'])
+  assert.deepEqual(
+    right.status.history?.map(({ run }) => run),
+    ['scheduled-20261116t0200z', 'scheduled-20261116t0800z'],
+  )
+  assert.deepEqual(
+    story.plan(at('16T02:02:00'), [early, failed]).status.history,
+    right.status.history,
+    'the order stays',
+  )
+})
+
+function conditionOf({ status }: Plan, type: ConditionType): (string | undefined)[] {
+  const condition = status.conditions?.find(one => one.type === type)
+  return [condition?.status, condition?.reason]
+}
