@@ -14,6 +14,8 @@ export interface PodProgress {
   storedBytes?: number
   /** Ranges that the source lost before they were read, found since the pod's process began. */
   gaps?: number
+  /** The records are those that a restore has compared, which it wrote before. */
+  isComparison?: true
   /** Of a restore. */
   topicsDone?: number
   activeTopics?: PodTopic[]
@@ -42,6 +44,7 @@ export function parseProgress(text: string): PodProgress | undefined {
     ...(!Number.isNaN(lastRoundMs) && { lastRoundMs }),
     ...(isExact(gaps) && gaps > 0 && { gaps: Math.floor(gaps) }),
     ...(isExact(stored_bytes) && { storedBytes: Math.floor(stored_bytes) }),
+    ...(isComparison(page) && { isComparison: true }),
     phase: cutText(phase, 64),
     fraction: isCount(fraction) ? Math.min(fraction, 1) : undefined,
     records: Math.floor(records),
@@ -52,6 +55,11 @@ export function parseProgress(text: string): PodProgress | undefined {
       activeTopics: page.active_topics.slice(0, MAX_TOPICS).flatMap(parseTopic),
     }),
   }
+}
+
+/** The phase `groups` keeps the numbers of the one before it, and only a comparison is planned in offsets. */
+function isComparison({ phase, planned_offsets }: Record<string, unknown>): boolean {
+  return phase === 'comparing' || (phase === 'groups' && typeof planned_offsets === 'number')
 }
 
 const MAX_TOPICS = 20
@@ -118,8 +126,8 @@ export class RunMeter {
   /**
    * When a restore compares what it wrote, the page counts from 0 again; these records are not counted twice.
    */
-  #count(pod: string, { phase, records, bytes, gaps = 0 }: PodProgress): void {
-    if (phase === 'comparing') return
+  #count(pod: string, { isComparison, records, bytes, gaps = 0 }: PodProgress): void {
+    if (isComparison) return
     const known = this.#pods.get(pod) ?? { records: 0, bytes: 0, gaps: 0 }
     this.#pods.set(pod, {
       records: Math.max(known.records, records),

@@ -100,6 +100,16 @@ test('the comparison of a restore does not count as restored records', () => {
   assert.equal(told({ phase: 'groups', records: 900, bytes: 4000 }).records, 1000)
 })
 
+test('the comparison of a restore does not count as restored records when its groups follow', () => {
+  const meter = new RunMeter()
+  const told = (pod: string, fields: object) => meter.add(new Map([[pod, podOf(fields)]])).records
+  told('shard', { phase: 'copying', records: 1000, bytes: 5000, planned_records: 1000, planned_offsets: null })
+  const compared = { phase: 'groups', records: 1000, bytes: 5000, planned_records: null, planned_offsets: 1200 }
+  assert.equal(told('finish', compared), 1000, 'of a pod that completes the restore')
+  const written = { phase: 'groups', records: 7, bytes: 70, planned_records: 7, planned_offsets: null }
+  assert.equal(told('resumed', written), 1007, 'of a restore that compares nothing')
+})
+
 test('a pod with nonsense numbers cannot break the counters or the status', async () => {
   for (const fields of [{ records: 1e308 }, { bytes: 1e300 }, { records: 2 ** 53 }]) {
     assert.equal(parseProgress(page(fields)), undefined, JSON.stringify(fields))
