@@ -87,13 +87,14 @@ export function timeOf(text: string | undefined): number | undefined {
 
 /**
  * Pure. Sums the results of all pods of a Job. Records of a backup and of a restore add up, because each pod continues where the
- * one before it stopped. Otherwise the last pod of a shard counts, except for what only the first pod knows: gaps, which
+ * one before it stopped, and so do groups that a reset or a rollback sets. Otherwise the last pod of a shard counts, except for what only the first pod knows: gaps, which
  * a retry finds already recorded, and the snapshot of the groups before the reset.
  */
 export function sumTotals(attempts: readonly Attempt[]): JobTotals {
   const all = attempts.flatMap(({ index, ended }) => (ended?.result ? [{ index, result: ended.result }] : []))
   const last = newestEnded(attempts.filter(({ ended }) => ended?.result)).map(({ ended }) => ended.result)
   const counted = all.map(({ result }) => result).filter(result => isResuming(result) || last.includes(result))
+  const done = all.map(({ result }) => result).filter(result => isSetting(result) || last.includes(result))
   const gapsOf = new Map<number, number>()
   for (const { index, result } of all) gapsOf.set(index, Math.max(gapsOf.get(index) ?? 0, result.gaps))
   return {
@@ -103,7 +104,7 @@ export function sumTotals(attempts: readonly Attempt[]): JobTotals {
     ...given('mayHoldDeletedKeys', last.findLast(one => one?.mayHoldDeletedKeys !== undefined)?.mayHoldDeletedKeys),
     ...given('estimate', last.findLast(one => one?.estimate !== undefined)?.estimate),
     ...given('recoverySeconds', last.findLast(one => one?.recoverySeconds !== undefined)?.recoverySeconds),
-    ...given('groups', sum(all.map(({ result }) => result.groups))),
+    ...given('groups', sum(done.map(({ groups }) => groups))),
     ...given('gaps', sum([...gapsOf.values()])),
     ...given('snapshotId', snapshotOf(all.map(({ result }) => result))),
     ...given('dryRun', last.some(one => one?.isDryRun) || undefined),
@@ -114,6 +115,11 @@ export function sumTotals(attempts: readonly Attempt[]): JobTotals {
 /** Its records are those that it copied or wrote itself. */
 function isResuming({ command, isDryRun }: PodResult): boolean {
   return (command === 'backup' || command === 'restore') && !isDryRun
+}
+
+/** Its groups are those that it set itself. Every other command counts all groups, also those that a pod before it has set or kept. */
+function isSetting({ command }: PodResult): boolean {
+  return command === 'offsets reset' || command === 'offsets rollback'
 }
 
 /** For `offsets snapshot` the last one is complete. */

@@ -128,9 +128,9 @@ export function cutText(value: string, maxLength: number): string {
 /** Groups that were set, kept by a snapshot, or compared with one. */
 function groupsDone(command: string, totals: Record<string, unknown>): number | undefined {
   switch (command) {
-    case 'restore':
     case 'offsets verify':
       return count(totals.groups)
+    case 'restore':
     case 'offsets snapshot':
       return count(Number(totals.groups) - (count(totals.groups_failed) ?? 0))
     case 'offsets reset':

@@ -122,6 +122,7 @@ test('counts groups whose committed offsets were set, saved in a snapshot or com
   const of = (command: string, totals: object) =>
     parsePodResult(JSON.stringify({ ok: true, exit: 0, command, totals }))?.groups
   assert.equal(of('restore', { groups: 3 }), 3)
+  assert.equal(of('restore', { groups: 3, groups_failed: 2 }), 1)
   assert.equal(of('offsets reset', { groups: 3, groups_set: 2 }), 2)
   assert.equal(of('offsets rollback', { groups: 3, groups_set: 1 }), 1)
   assert.equal(of('offsets snapshot', { groups: 3, groups_failed: 1 }), 2)

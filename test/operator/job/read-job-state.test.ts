@@ -100,6 +100,18 @@ describe('a finished Job', () => {
     assert.equal(endOf(complete(), torn, whole).totals.snapshotId, 'whole')
   })
 
+  test('counts each group once where a retry counts all of them again', () => {
+    const groupsOf = (command: string, first: object, second: object) => {
+      const failed = samplePod({ status: ended(1, { command, totals: first }) })
+      const again = samplePod({ createdSecond: 20, status: ended(0, { command, totals: second }) })
+      return endOf(complete(), failed, again).totals.groups
+    }
+    assert.equal(groupsOf('restore', { groups: 5, groups_failed: 1 }, { groups: 5, groups_failed: 0 }), 5)
+    assert.equal(groupsOf('offsets snapshot', { groups: 5, groups_failed: 2 }, { groups: 5, groups_failed: 0 }), 5)
+    assert.equal(groupsOf('offsets verify', { groups: 4 }, { groups: 4 }), 4)
+    assert.equal(groupsOf('offsets rollback', { groups: 5, groups_set: 3 }, { groups: 5, groups_set: 2 }), 5)
+  })
+
   test('fails because of a gap with on_gap fail, although a later pod found the gap recorded', () => {
     const gap = { code: 'BACKUP_PARTIAL', message: 'a gap in orders/0', retryable: false, gaps: 1 }
     const first = samplePod({ status: ended(4, gap) })
