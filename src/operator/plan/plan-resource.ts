@@ -62,7 +62,7 @@ function recheckAt(facts: Facts, decision: Decision): number | undefined {
     verify?.recheckAtMs,
     drill?.recheckAtMs,
     ...runs.live.map(({ unseenUntilMs }) => unseenUntilMs),
-    runs.live.some(isQuiet) || hasDeleted(runs) ? nowMs + POLL_MS : undefined,
+    runs.live.some(isQuiet) || hasDeleted(runs) || runs.lingering.some(isUnknown) ? nowMs + POLL_MS : undefined,
     ...recheckForLost(facts.jobs),
     ...recheckForRounds(facts, runs),
     isUncertain(facts) ? nowMs + UNCERTAIN_POLL_MS : undefined,
@@ -79,6 +79,11 @@ function isUncertain({ isLicenseMissing, licenseTrouble, missingSecrets, secrets
 /** No pod runs, and the cause is not known yet. */
 function isQuiet({ jobs }: LiveRun): boolean {
   return jobs.some(({ end, running, waiting }) => !end && !waiting && running.length === 0)
+}
+
+/** Its end becomes known after a while without a change: a pod that has its result may be gone. */
+function isUnknown({ end, isEnding }: JobState): boolean {
+  return end === undefined && isEnding === true
 }
 
 /** Pods whose Job is gone belong to no resource that their end could be a change of. */

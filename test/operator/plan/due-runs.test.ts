@@ -136,6 +136,20 @@ test('a due run is skipped, replaces the active one, or runs concurrently, by po
   assert.deepEqual(startedRuns(story.plan(at('16T03:00:09'))), ['scheduled-20261116t0300z'])
 })
 
+test('a run waits no longer than necessary for a Job whose end is not known yet, although nothing else changes', () => {
+  const story = new Story(resourceOf())
+  story.plan(startMs)
+  const end = endOf({ isSuccess: false, isStillTrying: true, reason: 'KAFKA_DENIED', message: 'No.' })
+  assert.deepEqual(reasons(story.plan(startMs + 60_000, [jobOf('once', { end })])), ['BackupFailed'])
+  story.resource.metadata.annotations = trigger('a')
+  const nowMs = startMs + 70_000
+  const waiting = story.plan(nowMs, [jobOf('once', { isEnding: true })])
+  assert.deepEqual([startedRuns(waiting), waiting.status.reason], [[], 'Stopping'])
+  assert.equal(waiting.recheckAtMs, nowMs + 15_000)
+  const failed = jobOf('once', { end: { ...end, isStillTrying: false } })
+  assert.deepEqual(startedRuns(story.plan(nowMs + 15_000, [failed])), [triggerKey('a')])
+})
+
 test('while suspended, nothing starts by itself, a trigger starts a backup, and a restore waits', () => {
   const story = new Story(resourceOf({ suspend: true }))
   const plan = story.plan(startMs)
