@@ -124,7 +124,7 @@ function isContinued({ isContinuous, resource }: Facts, { run, purpose, specHash
 function awaitCommit({ resource, nowMs }: Facts, run: LiveRun): LiveRun {
   const copiedMs = Math.max(...run.jobs.map(({ end }) => end?.completedMs ?? nowMs))
   const isMade = run.job === jobName(resource, run.run, 'commit')
-  if (isMade && nowMs - copiedMs < UNSEEN_MS) return { ...run, unseenUntilMs: copiedMs + UNSEEN_MS }
+  if (isMade && Math.abs(nowMs - copiedMs) < UNSEEN_MS) return { ...run, unseenUntilMs: copiedMs + UNSEEN_MS }
   return { ...run, todo: 'commit' }
 }
 

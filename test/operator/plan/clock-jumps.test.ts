@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConditionType } from '../../../src/operator/crd/status.ts'
 import type { Plan } from '../../../src/operator/plan/plan.ts'
-import { at, endOf, hourMs, jobOf, reasons, resourceOf, Story, startMs } from './situation.ts'
+import { at, endOf, hourMs, jobOf, reasons, resourceOf, Story, startedRuns, startMs } from './situation.ts'
 
 test('a run that a clock ahead has ended does not hide the result of later runs', () => {
   const story = new Story(resourceOf({ schedule: '0 * * * *', concurrencyPolicy: 'Replace' }))
@@ -30,6 +30,16 @@ test('a run that a clock ahead has ended does not hide the result of later runs'
     right.status.history,
     'the order stays',
   )
+})
+
+test('a Job that commits shards is created again without delay although the clock of the Job controller is ahead', () => {
+  const story = new Story(resourceOf({ parallelism: 2 }))
+  story.plan(startMs)
+  const end = endOf({ completedMs: startMs + 6 * hourMs })
+  const copied = jobOf('once', { stage: 'shards', shards: 2, end })
+  assert.deepEqual(startedRuns(story.plan(startMs + 60_000, [copied])), ['once'])
+  const gone = story.plan(startMs + 10 * 60_000, [copied])
+  assert.deepEqual(startedRuns(gone), ['once'], 'the Job is not there, and no cache lags for so long')
 })
 
 function conditionOf({ status }: Plan, type: ConditionType): (string | undefined)[] {
