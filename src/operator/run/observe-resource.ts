@@ -8,7 +8,7 @@ import { deletedJobs, knownJobs } from './known-jobs.ts'
 import type { Planner } from './planner.ts'
 import { planDrillPod, planMainPod, problemOf } from './prepare-starts.ts'
 import { areReferencesFound, findReferred, referencesOf, usersOf } from './referred-objects.ts'
-import { newestRun, type ResourceMemory, withLatestStatus } from './resource-memory.ts'
+import { newestRun, type ResourceMemory, refusalAt, withLatestStatus } from './resource-memory.ts'
 
 interface ObserveParts {
   controller: AnyController
@@ -67,12 +67,6 @@ function secretsOf({ metadata }: Resource, { secrets }: ResourceMemory) {
     secretsTrouble: check?.trouble,
     isSecretsChecked: check !== undefined,
   }
-}
-
-/** A rejection counts for the rejected spec, for a while. */
-function refusalAt({ metadata }: Resource, refusal: ResourceMemory['refusal'], nowMs: number): Situation['problem'] {
-  if (refusal === undefined || refusal.generation !== metadata.generation || nowMs >= refusal.untilMs) return undefined
-  return refusal.problem
 }
 
 /** An invalid spec is reported immediately, not only when the schedule is due. */

@@ -104,6 +104,17 @@ export function refusalAfter(
   return { generation, problem, untilMs: nowMs + backoffMs(times, refusalBackoff, random), times }
 }
 
+/** A rejection counts for the rejected spec, for a while; also if the clock was set back since, which makes that time long. */
+export function refusalAt(
+  { metadata }: Resource,
+  refusal: ResourceMemory['refusal'],
+  nowMs: number,
+): Problem | undefined {
+  if (refusal === undefined || refusal.generation !== metadata.generation) return undefined
+  const leftMs = refusal.untilMs - nowMs
+  return leftMs > 0 && leftMs <= refusalBackoff.maxDelayMs ? refusal.problem : undefined
+}
+
 /** The newest active run: the one whose progress is shown. */
 export function newestRun({ working }: ResourceMemory): string | undefined {
   return working.toSorted((one, other) => one.createdMs - other.createdMs).at(-1)?.run
