@@ -20,12 +20,14 @@ const LIMIT_MS = 30_000
 
 /**
  * When a continuous run is stopped: reads once more what its last generation carries and is older than its records, and commits it with
- * the same records. The run is ending anyway, so a failure is a warning, and the generation keeps what it has.
+ * the same records. The run is ending anyway, so a failure is a warning, and the generation keeps what it has. `known` is the last
+ * generation of the run: if it is not there any more, nothing is committed in its place.
  */
 export async function takeFinalSnapshot(
   options: BackupOptions,
   parts: BackupParts,
   polling: Pick<Polling, 'warningsOf'>,
+  known?: Pick<Manifest, 'backup_id' | 'generation'>,
 ): Promise<void> {
   const { storage, clock, onProgress } = parts
   const limit = new AbortController()
@@ -35,6 +37,7 @@ export async function takeFinalSnapshot(
   try {
     const base = await newestRows(storage, options.backupId, limit.signal)
     const { manifest } = base
+    if (known && (manifest?.generation ?? 0) < known.generation) throw missingGeneration(storage, known)
     if (!manifest || !(manifest.carried_sections || manifest.topic_settings_at)) return
     const startedAt = formatUtc(clock.now())
     const again = await readAgain(manifest, options, parts, limit.signal)
@@ -185,4 +188,14 @@ async function commit(
   const committed = await commitState(storage, base, made, own, signal)
   for (const message of await renewCopies(storage, committed, signal)) onProgress({ type: 'warning', message })
   onProgress({ type: 'committed', generation: committed.generation, complete: committed.complete })
+}
+
+/** Of a run that has committed it. Starting again would hide it: an unmounted volume leaves an empty folder behind. */
+export function missingGeneration(
+  { location }: { location: string },
+  { backup_id, generation }: Pick<Manifest, 'backup_id' | 'generation'>,
+): KafkaBackupError {
+  const message = `generation ${generation} of backup \`${backup_id}\` was there, and is not at ${location} any more`
+  const help = 'Check that the location is still the same, and mounted; then run the same command again.'
+  return new KafkaBackupError('ARCHIVE_DAMAGED', message, { help })
 }

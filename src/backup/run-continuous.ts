@@ -5,7 +5,7 @@ import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { backoffMs } from '../lib/retry.ts'
 import type { BackupOptions } from './backup-options.ts'
 import { ContinuousLog, CopyRenewal, openRoundPublisher } from './continuous-log.ts'
-import { takeFinalSnapshot } from './final-snapshot.ts'
+import { missingGeneration, takeFinalSnapshot } from './final-snapshot.ts'
 import { pollBounds } from './observe-source.ts'
 import { Polling } from './polling.ts'
 import { type BackupParts, LaneBuffers, prepareRound, runRound } from './round.ts'
@@ -73,9 +73,10 @@ class Line {
     // The backup is no longer that of this process when another one has taken over.
     if (this.#rounds === 0 || hasCode(error, 'WRITER_CONFLICT')) return
     await this.#copies.end(this.#parts.onProgress)
+    const known = this.#previous
     this.#release()
     // After an error the source may be another one, or an older state of it, which must not join the records of before.
-    if (isStop(error, signal)) await takeFinalSnapshot(this.#options, this.#parts, this.#polling)
+    if (isStop(error, signal)) await takeFinalSnapshot(this.#options, this.#parts, this.#polling, known)
   }
 
   /** What follows reads the newest generation, which takes as much memory as the log itself. */
@@ -169,18 +170,11 @@ class Line {
 
   #assertOwn(found: Manifest | undefined): void {
     const known = this.#previous
-    if (known && (found?.generation ?? 0) < known.generation) throw this.#missing(known)
+    if (known && (found?.generation ?? 0) < known.generation) throw missingGeneration(this.#parts.storage, known)
     if (!known || !found || found.generation === known.generation || this.#runs.has(found.run)) return
     if (this.#mayBeCut) return
     const message = `another process committed generation ${found.generation} of backup \`${found.backup_id}\``
     throw new KafkaBackupError('WRITER_CONFLICT', `${message} at ${this.#parts.storage.location}`)
-  }
-
-  /** Starting again would hide it: an unmounted volume leaves an empty folder behind. */
-  #missing({ backup_id, generation }: Manifest): KafkaBackupError {
-    const message = `generation ${generation} of backup \`${backup_id}\` was there, and is not at ${this.#parts.storage.location} any more`
-    const help = 'Check that the location is still the same, and mounted; then run the same command again.'
-    return new KafkaBackupError('ARCHIVE_DAMAGED', message, { help })
   }
 }
 

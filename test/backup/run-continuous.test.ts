@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { listGenerations, newestState, openBackup } from '../../src/archive/catalog.ts'
 import { noChange } from '../../src/archive/log/change.ts'
+import { commitKey } from '../../src/archive/log/keys.ts'
 import { LogWriter } from '../../src/archive/log/log-writer.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { runContinuous } from '../../src/backup/run-continuous.ts'
-import { KafkaBackupError } from '../../src/errors.ts'
+import { hasCode, KafkaBackupError } from '../../src/errors.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { commitAgain } from '../../src/retention/trim-backup.ts'
@@ -15,7 +16,7 @@ import { API } from '../fakes/fake-broker.ts'
 import { type FakeState, type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { withFaults } from '../fakes/faulty-storage.ts'
 import type { JumpingClock } from '../fakes/jumping-clock.ts'
-import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { type MemoryStorage, openMemoryStorage } from '../fakes/memory-storage.ts'
 import { numbersToTry } from '../full.ts'
 import { append, fixed, never, play as playScene, RoundClock, runs, type Scene, stopped } from './continuous-scene.ts'
 
@@ -310,6 +311,28 @@ for (const { version, secondCommit, commitUnchanged } of formats)
       assert.equal(memory.objects.size, 0)
     })
 
+    test('that is stopped warns if its last generation is gone, and commits no other one in its place', async () => {
+      const storage = openMemoryStorage()
+      const { error, events } = await play({
+        topics: [fakeTopic('orders', [runs(0, 2)])],
+        storage,
+        between: [
+          state => append(state, 0, runs(2, 1)),
+          async () => {
+            const key = [...storage.objects.keys()].find(one => secondCommit.test(one)) ?? assert.fail('no commit')
+            await storage.remove(key, never)
+          },
+        ],
+      })
+      assert.equal(error, stopped)
+      const warnings = events.flatMap(event => (event.type === 'warning' ? [event.message] : []))
+      assert.ok(
+        warnings.some(message => /generation 2 of backup `b1` was there/.test(message)),
+        warnings.join('\n'),
+      )
+      assert.deepEqual(await listGenerations(storage, 'b1', never), [1])
+    })
+
     test('continues when a topic is deleted while the cluster is observed', async () => {
       const storage = openMemoryStorage()
       let described = 0
@@ -418,3 +441,49 @@ for (const { version, secondCommit, commitUnchanged } of formats)
       assert.ok(report.records > 0)
     })
   })
+
+describe('a continuous run whose newest commit is not what it has committed', () => {
+  const key = commitKey('b1', 2)
+  const appendMore = (state: FakeState) => append(state, 0, runs(2, 1))
+  const playChanged = (storage: MemoryStorage, change: () => Promise<void>) =>
+    playScene({
+      topics: [fakeTopic('orders', [runs(0, 2)])],
+      storage,
+      options: { beginsLog: true },
+      between: [
+        appendMore,
+        async state => {
+          append(state, 0, runs(3, 1))
+          await change()
+        },
+        () => undefined,
+      ],
+    })
+
+  test('ends with an error that names it if it was removed, and the next run continues what is left', async () => {
+    const storage = openMemoryStorage()
+    const { error } = await playChanged(storage, () => storage.remove(key, never))
+    assert.ok(hasCode(error, 'ARCHIVE_DAMAGED'))
+    assert.match(error.message, new RegExp(key))
+    assert.deepEqual(await listGenerations(storage, 'b1', never), [1])
+    const topics = [fakeTopic('orders', [runs(0, 4)])]
+    const { error: end, events } = await playScene({ topics, storage, between: [], name: 'next' })
+    assert.equal(end, stopped)
+    assert.ok(events.some(event => event.type === 'warning' && /generation 2 is lost/.test(event.message)))
+    const report = await verify(storage)
+    assert.deepEqual([report.problems, report.gaps, report.records], [[], [], 40])
+  })
+
+  test('ends with WRITER_CONFLICT if another writer has replaced it, and changes nothing of that one', async () => {
+    const storage = openMemoryStorage()
+    const other = openMemoryStorage()
+    const scene = { topics: [fakeTopic('orders', [runs(0, 2)])], options: { beginsLog: true }, name: 'other' }
+    await playScene({ ...scene, storage: other, between: [appendMore] })
+    const { error } = await playChanged(storage, async () => {
+      await storage.replace(key, await other.read(key, never), never)
+    })
+    assert.ok(hasCode(error, 'WRITER_CONFLICT'))
+    assert.match(error.message, new RegExp(key))
+    assert.deepEqual(await listGenerations(storage, 'b1', never), [1, 2])
+  })
+})

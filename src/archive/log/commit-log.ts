@@ -3,12 +3,12 @@ import type { Storage } from '../../storage/storage.ts'
 import { type Chain, type DueRollup, dueRollup, isCheckpointDue, withRollup } from './chain.ts'
 import { applyChange, type Change, emptyState, type State } from './change.ts'
 import type { PageOptions } from './checkpoint-pages.ts'
-import { LOG_VERSION, nameDocument, packDocument } from './document.ts'
+import { createCommit } from './create-commit.ts'
 import type { CheckpointRef, Commit, PageRef } from './documents.ts'
 import { HeldChanges } from './held-changes.ts'
 import { changeKey, commitKey, parseCommitKey, rollupKey } from './keys.ts'
 import type { OpenedGeneration } from './open-generation.ts'
-import { firstCommitOf, readChange, readCommit } from './read-commit.ts'
+import { firstCommitOf, readChange } from './read-commit.ts'
 import { readRollupSources } from './read-rollup-sources.ts'
 import { writeChange, writeOverflow } from './write-change.ts'
 import { sizeOf, writeCheckpoint, writeCheckpointOf } from './write-checkpoint.ts'
@@ -21,7 +21,8 @@ export interface LogStart {
   generation: number
   state: State
   chain: Chain
-  previous: { size: number; blake3: string } | null
+  /** `isKept`: its commit is damaged or lost, and another one in `kept/` was read. */
+  previous: { size: number; blake3: string; isKept?: boolean } | null
   checkpointBytes: number
   /** Of the checkpoint. */
   pages: readonly PageRef[]
@@ -43,7 +44,7 @@ export function startOf({ commit, ref, state, checkpoint }: OpenedGeneration): L
   // Of one in `kept/`, the commit whose place it takes: copies know that one, and it may come back from a version of the bucket.
   const isKept = parseCommitKey(ref.key) === undefined
   const blake3 = (isKept ? commit.originals?.at(-1) : undefined) ?? ref.blake3
-  const previous = { size: ref.size, blake3 }
+  const previous = { size: ref.size, blake3, isKept }
   return { generation, state, chain: { checkpoint: named, rollups }, previous, checkpointBytes, pages }
 }
 
@@ -113,35 +114,23 @@ export class CommitLog {
     signal: AbortSignal,
   ): Promise<{ isEarlier: boolean; committed: Change }> {
     const generation = this.#generation + 1
-    const key = commitKey(this.#backupId, generation)
     const writer = this.#newWriter()
     const keyOf = (number: number) => changeKey(this.#backupId, generation, writer, number)
     const written = await writeOverflow({ storage: this.#storage, backupId: this.#backupId, keyOf }, change, signal)
-    const document: Omit<Commit, 'change' | 'parts'> = {
-      format: 'kafka-backup-commit',
-      format_version: LOG_VERSION,
+    const previous = this.#previous
+    const document = {
       ...facts,
       backup_id: this.#backupId,
       generation,
-      previous: this.#previous && { size: this.#previous.size, blake3: this.#previous.blake3 },
+      previous: previous && { size: previous.size, blake3: previous.blake3 },
       ...this.#chain,
+      ...written,
     }
-    const bytes = await packDocument({ ...document, ...written }, key)
-    const ref = nameDocument(key, bytes)
-    try {
-      await this.#storage.create(key, bytes, signal)
-    } catch (error) {
-      if (!hasCode(error, 'STORAGE_EXISTS')) throw error
-      const existing = await readCommit(this.#storage, this.#backupId, generation, signal)
-      if (existing.commit.run !== facts.run) throw this.#conflict(generation, error)
-      if (existing.ref.blake3 !== ref.blake3) {
-        const committed = await readChange(this.#storage, existing, signal)
-        this.#advance(generation, committed, existing.ref)
-        return { isEarlier: true, committed }
-      }
-    }
-    this.#advance(generation, change, ref)
-    return { isEarlier: false, committed: change }
+    const needed = previous && !previous.isKept ? previous : undefined
+    const { ref, earlier } = await createCommit(this.#storage, document, needed, signal)
+    const committed = earlier ? await readChange(this.#storage, earlier, signal) : change
+    this.#advance(generation, committed, ref)
+    return { isEarlier: earlier !== undefined, committed }
   }
 
   /** Rolls up what is due, and writes a checkpoint where that serves readers better. Takes effect with the next commit. */
@@ -208,10 +197,5 @@ export class CommitLog {
       const message = `${error.message}; a checkpoint takes its place, so that later generations do not need it`
       throw new KafkaBackupError('ARCHIVE_DAMAGED', message, { cause: error, details: error.details })
     }
-  }
-
-  #conflict(generation: number, cause: unknown): KafkaBackupError {
-    const message = `another process committed generation ${generation} of backup \`${this.#backupId}\``
-    return new KafkaBackupError('WRITER_CONFLICT', `${message} at ${this.#storage.location}`, { cause })
   }
 }

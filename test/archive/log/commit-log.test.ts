@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
+import { hashOf } from '../../../src/archive/hash.ts'
 import { emptyState, noChange } from '../../../src/archive/log/change.ts'
 import { CommitLog, startOf } from '../../../src/archive/log/commit-log.ts'
 import { commitKey } from '../../../src/archive/log/keys.ts'
@@ -119,6 +120,77 @@ test('a commit that was exchanged for one of the same number is found by the nex
     openGeneration(storage, 'b', 2, signal),
     /000000000001.json.zst is not the commit that the next one follows/,
   )
+})
+
+describe('before a commit, the one before it is read, and the writer stops', () => {
+  const second = commitKey('b', 2)
+  /** Two commits, the second with so many warnings, and the requests of the third. */
+  async function scene(change: (storage: MemoryStorage) => Promise<void>, count = 0) {
+    const storage = openMemoryStorage()
+    const asked: string[] = []
+    const note = <T extends (key: string, own: AbortSignal) => unknown>(name: string, call: T): T =>
+      ((key: string, own: AbortSignal) => {
+        asked.push(`${name} ${key}`)
+        return call(key, own)
+      }) as T
+    const noted = { ...storage, read: note('read', storage.read), stat: note('stat', storage.stat) }
+    const log = new CommitLog(noted, 'b', names())
+    await log.commit(facts, noChange, signal)
+    const warnings = Array.from({ length: count }, (_, i) => hashOf(Buffer.from(`${i}`)))
+    await log.commit(facts, { ...noChange, head: { warnings } }, signal)
+    await change(storage)
+    asked.length = 0
+    const error = await log.commit(facts, noChange, signal).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    return { storage, asked, error, third: storage.objects.has(commitKey('b', 3)) }
+  }
+
+  test('not while it is intact, for which one request is enough', async () => {
+    const { error, asked, third } = await scene(async () => undefined)
+    assert.deepEqual([error, asked, third], [undefined, [`read ${second}`], true])
+  })
+
+  test('if it was removed', async () => {
+    const { error, third } = await scene(storage => storage.remove(second, signal))
+    assert.equal(third, false)
+    assert.ok(hasCode(error, 'ARCHIVE_DAMAGED'))
+    assert.match(error.message, new RegExp(`^${second} was there, and is not at memory any more`))
+    assert.equal(error.details.key, second)
+  })
+
+  test('if another writer has replaced it, with WRITER_CONFLICT', async () => {
+    const { error, third } = await scene(async storage => {
+      const other = openMemoryStorage()
+      const log = new CommitLog(other, 'b', names())
+      for (let i = 0; i < 2; i++) await log.commit({ ...facts, run: 'ffff' }, noChange, signal)
+      await storage.replace(second, await other.read(second, signal), signal)
+    })
+    assert.equal(third, false)
+    assert.ok(hasCode(error, 'WRITER_CONFLICT'))
+    assert.match(error.message, new RegExp(`^${second} at memory was replaced by another commit \\(run ffff\\)`))
+  })
+
+  test('if it is damaged', async () => {
+    const { error, third } = await scene(async storage => {
+      storage.objects.get(second)?.fill(0, 20, 30)
+    })
+    assert.equal(third, false)
+    assert.ok(hasCode(error, 'ARCHIVE_DAMAGED'))
+    assert.match(error.message, new RegExp(`^${second} at memory is not the object that this run continues`))
+  })
+
+  test('and a large one is not read, but its size compared', async () => {
+    const intact = await scene(async () => undefined, 10_000)
+    assert.deepEqual([intact.error, intact.asked, intact.third], [undefined, [`stat ${second}`], true])
+    const other = await scene(async storage => {
+      storage.objects.set(second, Buffer.from('other'))
+    }, 10_000)
+    assert.ok(hasCode(other.error, 'ARCHIVE_DAMAGED'))
+    const removed = await scene(storage => storage.remove(second, signal), 10_000)
+    assert.ok(hasCode(removed.error, 'ARCHIVE_DAMAGED'))
+  })
 })
 
 function secondRollup({ objects }: MemoryStorage): string {
