@@ -2,7 +2,7 @@ import { formatAgo, formatCount, formatDuration } from '../lib/units.ts'
 import { failedDrillOf } from './drill-record.ts'
 import type { GenerationSummary } from './generations.ts'
 import type { BackupSummary } from './list-backups.ts'
-import { damageOf } from './verification.ts'
+import { damageOf, repeatingCommand } from './verification.ts'
 
 export const statusLevels = ['ok', 'warning', 'critical'] as const
 export type StatusLevel = (typeof statusLevels)[number]
@@ -229,7 +229,7 @@ function judgeProofs(
       level: 'critical',
       kind: 'damaged',
       message,
-      action: `run ${command('verify --deep')}`,
+      action: `run ${command(repeatingCommand({ ...damage, deep: true }))}`,
     })
   } else if (!deep || ('finished_at' in deep && isOldProof(deep.finished_at, nowMs))) {
     const message = deep ? `no byte was read for ${PROOF_DAYS} days` : 'its bytes were never verified'

@@ -70,6 +70,7 @@ const drills: RecordKind<DrillFacts> = {
     ) as unknown as DrillFacts
   },
   settles,
+  maxRead: 100,
 }
 
 /** What `*` may leave out, and a restore takes by its name only: topics of Kafka and of registries, and older incarnations. */

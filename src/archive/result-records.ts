@@ -10,8 +10,12 @@ export interface RecordKind<F> {
   parseKey(backupId: string, key: string): { name: string; isStrong: boolean } | undefined
   /** Throws ARCHIVE_DAMAGED for a record that cannot be read, or that does not belong to its key. */
   parse(bytes: Buffer, place: { backupId: string; key: string; isStrong: boolean }): F
-  /** Whether a record makes an earlier weak one void; without it, it always does. */
+  /** Whether a record makes an earlier one void; without it, it always does. */
   settles?(newer: F, earlier: F): boolean
+  /** Whether a record has to stay until another one settles it. Without it, these are the weak ones, and only strong ones settle them. */
+  isOpen?(facts: F): boolean
+  /** How many records a reader looks at for an open one: a store that lets nothing be removed keeps them all. */
+  maxRead: number
 }
 
 /** Null before the first one; with an `error` where the record cannot be read. */
@@ -21,8 +25,16 @@ export interface LastRecords<F> {
   last: LastRecord<F>
   /** The last strong one: a weaker one that follows does not supersede it. */
   lastStrong: LastRecord<F>
-  /** The last weak one that no later strong one settles; null where all are settled, with an `error` where one cannot be read. */
+  /** The last open one that no later one settles; null where all are settled, with an `error` where one cannot be read. */
   lastOpen: LastRecord<F>
+}
+
+interface NewRecord<F> {
+  backupId: string
+  key: string
+  body: Uint8Array
+  /** Whether what an earlier record is about is gone, so that no later one can settle it. */
+  isMoot?(earlier: F): Promise<boolean>
 }
 
 /**
@@ -32,7 +44,7 @@ export interface LastRecords<F> {
 export async function storeRecord<F>(
   storage: Storage,
   kind: RecordKind<F>,
-  { backupId, key, body }: { backupId: string; key: string; body: Uint8Array },
+  { backupId, key, body, isMoot }: NewRecord<F>,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   await storage.create(key, body, signal)
@@ -43,7 +55,8 @@ export async function storeRecord<F>(
   }
   const records = await listRecords(storage, kind, backupId, signal)
   const own = records.findIndex(one => one.key === key)
-  const superseded = own < 0 ? [] : await findSuperseded({ storage, kind, backupId }, records.slice(own), signal)
+  const superseded =
+    own < 0 ? [] : await findSuperseded({ storage, kind, backupId, isMoot }, records.slice(own), signal)
   for (const { key: old } of superseded) {
     try {
       await storage.remove(old, signal)
@@ -60,11 +73,12 @@ interface RecordsPlace<F> {
   storage: Storage
   kind: RecordKind<F>
   backupId: string
+  isMoot?: NewRecord<F>['isMoot']
 }
 
 /** Of the newest record and those before it, the newest first: those that it makes void. */
 async function findSuperseded<F>(
-  { storage, kind, backupId }: RecordsPlace<F>,
+  { storage, kind, backupId, isMoot }: RecordsPlace<F>,
   [newest, ...older]: readonly RecordObject[],
   signal: AbortSignal,
 ): Promise<RecordObject[]> {
@@ -74,21 +88,23 @@ async function findSuperseded<F>(
   const facts = await readRecord(storage, kind, backupId, newest, signal)
   const superseded: RecordObject[] = []
   for (const one of candidates) {
-    if (one.isStrong || (await isVoid({ storage, kind, backupId }, facts, one, signal))) superseded.push(one)
+    const isKnown = one.isStrong && !kind.isOpen
+    if (isKnown || (await isVoid({ storage, kind, backupId, isMoot }, facts, one, signal))) superseded.push(one)
   }
   return superseded
 }
 
-/** Whether a weak record says nothing any more: a newer one settles it, or it is damaged. One that cannot be read just now may say something. */
+/** Whether a record says nothing any more: a newer one settles it, or it is damaged. One that cannot be read just now may say something. */
 async function isVoid<F>(
-  { storage, kind, backupId }: RecordsPlace<F>,
+  { storage, kind, backupId, isMoot }: RecordsPlace<F>,
   newer: MaybeRecord<F>,
   { key, isStrong }: RecordObject,
   signal: AbortSignal,
 ): Promise<boolean> {
   try {
     const earlier = kind.parse(await storage.read(key, signal), { backupId, key, isStrong })
-    return isReadable(newer) && (kind.settles?.(newer, earlier) ?? true)
+    if (isReadable(newer) && (kind.settles?.(newer, earlier) ?? true)) return true
+    return (await isMoot?.(earlier)) ?? false
   } catch (error) {
     failureOf(error, signal)
     return hasCode(error, 'ARCHIVE_DAMAGED', 'STORAGE_NOT_FOUND')
@@ -142,7 +158,7 @@ async function readNewest<F>(
   return { last, lastStrong, lastOpen }
 }
 
-/** The newest weak record that no later strong one settles; otherwise one that cannot be read. There are few records, as each removes what it settles. */
+/** The newest open record that no later one settles; otherwise one that cannot be read. There are few records, as each removes what it settles. */
 async function findOpen<F>(
   { storage, kind, backupId }: RecordsPlace<F>,
   records: readonly RecordObject[],
@@ -155,27 +171,25 @@ async function findOpen<F>(
   }
   let unknown: LastRecord<F> = null
   for (const [i, object] of records.entries()) {
-    if (known.size >= MAX_READ) break
-    if (object.isStrong) continue
+    if (known.size >= kind.maxRead) break
+    if (object.isStrong && !kind.isOpen) continue
     const record = await read(object)
     if (!isReadable(record)) unknown ??= record ?? null
+    else if (kind.isOpen?.(record) === false) continue
     else if (!(await isSettled(record, records.slice(0, i)))) return record
   }
   return unknown
 
   async function isSettled(record: F, newer: readonly RecordObject[]): Promise<boolean> {
-    for (const one of newer.filter(({ isStrong }) => isStrong)) {
+    for (const one of newer.filter(({ isStrong }) => isStrong || kind.isOpen)) {
       // One that is not looked at settles nothing: a failure must not disappear behind many later results.
-      if (known.size >= MAX_READ) return false
-      const strong = await read(one)
-      if (isReadable(strong) && (kind.settles?.(strong, record) ?? true)) return true
+      if (known.size >= kind.maxRead) return false
+      const later = await read(one)
+      if (isReadable(later) && (kind.settles?.(later, record) ?? true)) return true
     }
     return false
   }
 }
-
-/** A store that lets nothing be removed keeps them all. */
-const MAX_READ = 100
 
 interface RecordObject extends StoredObject {
   name: string

@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { formatAgo, formatCount } from '../lib/units.ts'
 import type { Storage } from '../storage/storage.ts'
 import { damaged } from './damage.ts'
-import { parseVerificationKey, verificationKey, verificationsPrefix } from './layout.ts'
+import { manifestKey, parseVerificationKey, verificationKey, verificationsPrefix } from './layout.ts'
+import { hasCommit } from './log/list-commits.ts'
 import { parseSealed } from './manifest.ts'
 import { type LastRecord, type RecordKind, readLastRecords, storeRecord } from './result-records.ts'
 import { sealJson } from './seal.ts'
@@ -11,8 +12,10 @@ export const verificationSchema = z.strictObject({
   format: z.literal('kafka-backup-verification'),
   format_version: z.literal(1),
   backup_id: z.string(),
-  /** Null where its manifest could not be read, and none was asked for. */
+  /** Null where it is unknown, because nothing could be read. */
   generation: z.int().positive().nullable(),
+  /** It was the newest one at that time. */
+  latest: z.boolean().exactOptional(),
   /** Every byte was read. */
   deep: z.boolean(),
   /** How many were found. */
@@ -27,7 +30,9 @@ export const verificationSchema = z.strictObject({
 export type Verification = Omit<z.output<typeof verificationSchema>, 'checksum'>
 
 /** What a listing shows of a verification. */
-export type VerificationFacts = Pick<Verification, 'generation' | 'deep' | 'problems' | 'started_at' | 'finished_at'>
+export type VerificationFacts = Pick<Verification, (typeof shownFields)[number]>
+
+const shownFields = ['generation', 'latest', 'deep', 'problems', 'started_at', 'finished_at'] as const
 
 export type LastVerification = LastRecord<VerificationFacts>
 
@@ -36,6 +41,8 @@ export interface LastVerifications {
   last_verification: LastVerification
   /** The last one that read every byte. */
   last_deep_verification: LastVerification
+  /** The last one that found problems, if no later one has read as much. */
+  last_damage: LastVerification
 }
 
 const verifications: RecordKind<VerificationFacts> = {
@@ -47,12 +54,29 @@ const verifications: RecordKind<VerificationFacts> = {
   parse: (bytes, { backupId, key, isStrong }) => {
     const record = parseSealed(verificationSchema, bytes, key)
     if (record.backup_id !== backupId || record.deep !== isStrong) throw damaged(key, 'does not belong to its key')
-    const { generation, deep, problems, started_at, finished_at } = record
-    return { generation, deep, problems, started_at, finished_at }
+    return Object.fromEntries(
+      shownFields.filter(name => record[name] !== undefined).map(name => [name, record[name]]),
+    ) as unknown as VerificationFacts
   },
+  settles,
+  isOpen: ({ problems }) => problems > 0,
+  maxRead: 20,
 }
 
-/** Stores what a verification found; see `storeRecord`. A deep one supersedes all earlier ones. */
+/**
+ * Pure. Whether a verification stands for an earlier one, because it has read all that the earlier one found to be damaged: every byte where that
+ * did, and the same generation, or a later one where that was the newest. Other generations may name other objects.
+ */
+function settles(newer: VerificationFacts, earlier: VerificationFacts): boolean {
+  if (earlier.problems === 0) return true
+  if (earlier.deep && !newer.deep) return false
+  if (earlier.generation === null) return true
+  if (newer.generation === null) return false
+  if (earlier.latest === false) return newer.generation === earlier.generation
+  return newer.generation >= earlier.generation
+}
+
+/** Stores what a verification found; see `storeRecord`. */
 export function recordVerification(
   storage: Storage,
   facts: Verification,
@@ -61,7 +85,12 @@ export function recordVerification(
 ): Promise<string | undefined> {
   const { backup_id: backupId, deep, started_at } = facts
   const key = verificationKey(backupId, { deep, startedAt: started_at, run })
-  return storeRecord(storage, verifications, { backupId, key, body: sealJson(facts) }, signal)
+  // Retention may have removed the generation, and a user a damaged manifest.
+  const isMoot = async ({ generation }: VerificationFacts) =>
+    generation !== null &&
+    (await storage.stat(manifestKey(backupId, generation), signal)) === undefined &&
+    !(await hasCommit(storage, backupId, generation, signal))
+  return storeRecord(storage, verifications, { backupId, key, body: sealJson(facts), isMoot }, signal)
 }
 
 /** What is known of the last verifications. A record that cannot be read must not hide the backup. */
@@ -70,30 +99,30 @@ export async function readLastVerifications(
   backupId: string,
   signal: AbortSignal,
 ): Promise<LastVerifications> {
-  const { last, lastStrong } = await readLastRecords(storage, verifications, backupId, signal)
-  return { last_verification: last, last_deep_verification: lastStrong }
+  const { last, lastStrong, lastOpen } = await readLastRecords(storage, verifications, backupId, signal)
+  return { last_verification: last, last_deep_verification: lastStrong, last_damage: lastOpen }
 }
 
-/**
- * Pure. The last verification if it found problems, or else the last deep one if it did: only a later one that reads every byte shows that
- * its problems are gone.
- */
-export function damageOf({
-  last_verification: last,
-  last_deep_verification: lastDeep,
-}: LastVerifications): VerificationFacts | undefined {
-  return [last, lastDeep].flatMap(one => (one && 'problems' in one && one.problems > 0 ? [one] : []))[0]
+/** Pure. The last verification that found problems, unless a later one has read as much. */
+export function damageOf({ last_damage: damage }: LastVerifications): VerificationFacts | undefined {
+  return damage && 'problems' in damage ? damage : undefined
+}
+
+/** Pure. The command that reads again what was damaged. */
+export function repeatingCommand({ deep, latest, generation }: VerificationFacts): string {
+  return `verify${deep ? ' --deep' : ''}${latest === false && generation !== null ? ` --generation ${generation}` : ''}`
 }
 
 /** Pure. `3 d ago, generation 17, no problems; every byte was read 9 d ago, generation 12, no problems`. */
-export function describeVerifications(
-  { last_verification: last, last_deep_verification: lastDeep }: LastVerifications,
-  nowMs: number,
-): string {
+export function describeVerifications(verified: LastVerifications, nowMs: number): string {
+  const { last_verification: last, last_deep_verification: lastDeep } = verified
   if (!last) return 'never'
   const deep = lastDeep && 'deep' in lastDeep ? `; every byte was read ${describeOne(lastDeep, nowMs)}` : ''
-  if ('error' in last) return `unknown: ${last.error}${deep}`
-  return `${describeOne(last, nowMs)}${last.deep ? ', every byte was read' : deep}`
+  const damage = damageOf(verified)
+  const isShown = [last, lastDeep].some(one => one && 'started_at' in one && one.started_at === damage?.started_at)
+  const before = damage && !isShown ? `; before that ${describeOne(damage, nowMs)}` : ''
+  if ('error' in last) return `unknown: ${last.error}${deep}${before}`
+  return `${describeOne(last, nowMs)}${last.deep ? ', every byte was read' : deep}${before}`
 }
 
 function describeOne({ finished_at, generation, problems }: VerificationFacts, nowMs: number): string {

@@ -90,6 +90,7 @@ export class ArchiveReader {
     return {
       last_verification: this.#shown(read.last_verification),
       last_deep_verification: this.#shown(read.last_deep_verification),
+      last_damage: this.#shown(read.last_damage),
     }
   }
 

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { newestNumber, scanManifests } from '../archive/catalog.ts'
 import { recordVerification } from '../archive/verification.ts'
 import { type VerifyOptions, type VerifyReport, verifyBackup } from '../archive/verify.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
@@ -30,7 +31,9 @@ export async function verifyAt(
 ): Promise<RecordedReport> {
   const startedAt = formatUtc(systemClock.now())
   const work = async (): Promise<RecordedReport> => {
-    const keep = (found: Found) => keepResult(storage, { backupId, startedAt, deep: options.deep, ...found }, signal)
+    const isChosen = options.generation !== undefined || options.asOfMs !== undefined
+    const keep = (found: Found) =>
+      keepResult(storage, { backupId, startedAt, deep: options.deep, isChosen, ...found }, signal)
     try {
       const report = await verifyBackup(storage, backupId, options, signal)
       const { generation, problems } = report
@@ -52,16 +55,28 @@ interface Found {
   problems: number
 }
 
+interface Result extends Found {
+  backupId: string
+  startedAt: string
+  deep: boolean
+  /** False: the newest generation was meant. */
+  isChosen: boolean
+}
+
 /** Never fails: the verification has its result without it. */
 async function keepResult(
   storage: Storage,
-  { backupId, startedAt, ...facts }: Found & { backupId: string; startedAt: string; deep: boolean },
+  { backupId, startedAt, isChosen, deep, problems, ...found }: Result,
   signal: AbortSignal,
 ): Promise<RecordedReport['record']> {
-  const document = { format: 'kafka-backup-verification', format_version: 1, backup_id: backupId } as const
-  const times = { started_at: startedAt, finished_at: formatUtc(systemClock.now()) }
-  const verification = { ...document, ...facts, ...times, host: hostname(), tool_version: version }
   try {
+    const newest = await newestNumber(storage, backupId, await scanManifests(storage, backupId, signal), signal)
+    const generation = found.generation ?? (isChosen ? null : (newest ?? null))
+    const verification = {
+      ...({ format: 'kafka-backup-verification', format_version: 1, backup_id: backupId } as const),
+      ...{ generation, latest: !isChosen || generation === newest, deep, problems },
+      ...{ started_at: startedAt, finished_at: formatUtc(systemClock.now()), host: hostname(), tool_version: version },
+    }
     const key = await recordVerification(storage, verification, newRun(), signal)
     return key === undefined ? { not_recorded: 'the backup was removed meanwhile' } : { key }
   } catch (error) {

@@ -177,8 +177,13 @@ function described(description: Description) {
   }
 }
 
-function verifications({ last_verification: last, last_deep_verification: lastDeep }: LastVerifications) {
-  return { lastVerification: last && camelKeys(last), lastDeepVerification: lastDeep && camelKeys(lastDeep) }
+function verifications(read: LastVerifications) {
+  const { last_verification: last, last_deep_verification: lastDeep, last_damage: lastDamage } = read
+  return {
+    lastVerification: last && camelKeys(last),
+    lastDeepVerification: lastDeep && camelKeys(lastDeep),
+    lastDamage: lastDamage && camelKeys(lastDamage),
+  }
 }
 
 function drills({ last_drill: last, last_proven_drill: lastProven, last_failed_drill: lastFailed }: LastDrills) {

@@ -18,6 +18,7 @@ const healthy = {
   created_at: at(committed),
   last_verification: verified,
   last_deep_verification: verified,
+  last_damage: null,
   last_drill: drilled,
   last_proven_drill: drilled,
   last_failed_drill: null,
@@ -127,7 +128,10 @@ describe('proofs of a backup', () => {
 
   test('that failed are critical', () => {
     const damage = { ...verified, problems: 2 }
-    assert.deepEqual(judge({ summary: { ...healthy, last_verification: damage } }).kinds, ['damaged'])
+    assert.deepEqual(judge({ summary: { ...healthy, last_damage: damage } }).kinds, ['damaged'])
+    const older = { ...damage, generation: 3, latest: false }
+    const [found] = judge({ summary: { ...healthy, last_damage: older }, at: '--path /b' }).findings
+    assert.equal(found?.action, 'run `kafka-backup verify --deep --generation 3 orders --path /b`')
     const failed = { ...drilled, proven: false }
     const status = judge({ summary: { ...healthy, last_drill: failed, last_failed_drill: failed } })
     assert.deepEqual([status.level, status.kinds], ['critical', ['drill_failed']])

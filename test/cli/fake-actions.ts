@@ -187,6 +187,7 @@ export const verification: VerificationFacts = {
 const verified = {
   last_verification: verification,
   last_deep_verification: verification,
+  last_damage: null,
   last_drill: null,
   last_proven_drill: null,
   last_failed_drill: null,

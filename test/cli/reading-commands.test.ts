@@ -48,8 +48,9 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
 
   test('shows when a backup was last verified, and that it was damaged', async () => {
     const [orders = assert.fail()] = summaries
-    const listed = async (last_verification: LastVerification) => {
-      const { code, out } = await run(['list', ...at], { listBackups: async () => [{ ...orders, last_verification }] })
+    const listed = async (last_verification: LastVerification, last_damage: LastVerification = null) => {
+      const listBackups = async () => [{ ...orders, last_verification, last_damage }]
+      const { code, out } = await run(['list', ...at], { listBackups })
       assert.equal(code, 0)
       return out
     }
@@ -57,14 +58,17 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
     assert.match(await listed({ error: 'denied' }), / unknown {3}MkU/)
     const finished_at = '2025-11-12T00:00:00.000Z'
     assert.match(await listed({ ...verification, finished_at }), / 3 d ago {3}MkU/)
-    const damaged = await listed({ ...verification, finished_at, problems: 2 })
+    const found = { ...verification, finished_at, problems: 2 }
+    const damaged = await listed(found, found)
     assert.match(damaged, / DAMAGED 3 d ago {2}MkU/)
-    assert.match(
-      damaged,
-      /\n\norders: the last verification found damage \(3 d ago, generation 3, 2 problems, .*verify/,
-    )
+    assert.match(damaged, /\n\norders: a verification found damage \(3 d ago, generation 3, 2 problems, .*verify/)
     const last_deep_verification = { ...verification, deep: true, finished_at, problems: 2 }
-    const quick = { ...orders, last_verification: { ...verification, deep: false }, last_deep_verification }
+    const quick = {
+      ...orders,
+      last_verification: { ...verification, deep: false },
+      last_deep_verification,
+      last_damage: last_deep_verification,
+    }
     const { out } = await run(['list', ...at], { listBackups: async () => [quick] })
     assert.match(out, / DAMAGED 3 d ago {2}MkU/)
     assert.match(out, /; every byte was read 3 d ago, generation 3, 2 problems\); `verify --deep` lists the problems/)

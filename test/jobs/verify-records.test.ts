@@ -63,7 +63,7 @@ const refusing = (world: World): Storage => ({
 describe('the result of a verification', () => {
   test('is stored with the backup, and a list and a description show it', async () => {
     const world = await oneBackup()
-    const none = { last_verification: null, last_deep_verification: null }
+    const none = { last_verification: null, last_deep_verification: null, last_damage: null }
     assert.deepEqual(await lastOf(world), none)
     assert.equal(describeVerifications(none, 0), 'never')
     const before = formatUtc(Date.now())
@@ -89,7 +89,7 @@ describe('the result of a verification', () => {
     world.storage.objects.set('a/manifests/00000001.json', Buffer.from('{}'))
     await assert.rejects(verify(world, { generation: 1 }), { code: 'ARCHIVE_DAMAGED' })
     const { generation, problems } = factsOf((await lastOf(world)).last_verification)
-    assert.deepEqual([generation, problems, records(world).length], [1, 1, 1])
+    assert.deepEqual([generation, problems, records(world).length], [1, 1, 2])
   })
 
   test('takes the place of earlier ones, of which the last deep one stays next to a quick one', async () => {
@@ -133,7 +133,7 @@ describe('the result of a verification', () => {
     const quick = { generation: 17, deep: false, problems: 0, started_at: at(6), finished_at: at(6) }
     const deep = { ...quick, generation: 12, deep: true, problems: 2, started_at: at(0), finished_at: at(0) }
     const text = (last_verification: typeof quick, last_deep_verification: typeof quick | null) =>
-      describeVerifications({ last_verification, last_deep_verification }, nowMs)
+      describeVerifications({ last_verification, last_deep_verification, last_damage: null }, nowMs)
     assert.equal(text(quick, null), '3 d ago, generation 17, no problems')
     assert.equal(
       text(quick, deep),
@@ -204,17 +204,104 @@ describe('a verification never fails because of its record', () => {
   })
 })
 
-test('damage that a deep verification found is not hidden by one that does not read every byte', () => {
-  const times = { started_at: '2026-01-31T08:00:00Z', finished_at: '2026-01-31T08:00:00Z' }
-  const deep = { generation: 2, deep: true, problems: 1, ...times }
-  const quick = { generation: 2, deep: false, problems: 0, ...times }
-  const found = { last_verification: quick, last_deep_verification: deep }
-  assert.equal(damageOf(found), deep)
-  assert.equal(damageOf({ ...found, last_verification: { error: 'cannot be read' } }), deep)
-  assert.equal(damageOf({ ...found, last_deep_verification: { ...deep, problems: 0 } }), undefined)
-  const worse = { ...quick, problems: 2 }
-  assert.equal(damageOf({ ...found, last_verification: worse }), worse)
-  assert.equal(damageOf({ last_verification: null, last_deep_verification: null }), undefined)
+/** The first segment of the first generation, damaged without a change of its size. */
+function damageSegment(world: World): () => void {
+  const key = world.keys('a/kafka/').find(one => one.endsWith('.log')) ?? assert.fail()
+  const bytes = world.storage.objects.get(key) ?? assert.fail()
+  const other = Buffer.from(bytes)
+  other.writeUInt8(other.readUInt8(70) ^ 1, 70)
+  world.storage.objects.set(key, other)
+  return () => void world.storage.objects.set(key, bytes)
+}
+
+const isRed = async (world: World) => damageOf(await lastOf(world)) !== undefined
+
+describe('damage that a verification found is shown', () => {
+  test('until a later one reads every byte of it, if it did', async () => {
+    const world = await oneBackup()
+    const repair = damageSegment(world)
+    assert.equal((await verify(world, { deep: true })).ok, false)
+    repair()
+    for (const [request, expected] of [
+      [{}, true],
+      [{ deep: true, generation: 1 }, true],
+      [{ generation: 1 }, true],
+      [{ deep: true }, false],
+    ] as const) {
+      assert.equal((await verify(world, request)).ok, true)
+      assert.equal(await isRed(world), expected, JSON.stringify(request))
+    }
+    assert.equal(records(world).length, 1)
+  })
+
+  test('until a later state was read in the same depth', async () => {
+    const world = await oneBackup()
+    const segment = world.keys('a/kafka/').find(key => key.endsWith('.log')) ?? assert.fail()
+    const bytes = world.storage.objects.get(segment) ?? assert.fail()
+    world.storage.objects.delete(segment)
+    assert.equal((await verify(world)).ok, false)
+    world.storage.objects.set(segment, bytes)
+    assert.equal((await verify(world, { generation: 1 })).ok, true)
+    assert.ok(await isRed(world), 'an older generation does not name all that the newest one does')
+    const verified = await lastOf(world)
+    assert.match(
+      describeVerifications(verified, world.clock.now()),
+      /generation 1, no problems; before that .*generation 2, 1 problem$/,
+    )
+    await world.commit('a')
+    assert.equal((await verify(world)).ok, true)
+    assert.equal(await isRed(world), false)
+  })
+
+  test('of an older generation that was asked for, until that one was read again or is gone', async () => {
+    for (const isRemoved of [false, true]) {
+      const world = await oneBackup()
+      const key = 'a/manifests/00000001.json'
+      const bytes = world.storage.objects.get(key) ?? assert.fail()
+      world.storage.objects.set(key, Buffer.from('{}'))
+      await assert.rejects(verify(world, { deep: true, generation: 1 }), { code: 'ARCHIVE_DAMAGED' })
+      assert.equal((await verify(world, { deep: true })).ok, true)
+      assert.ok(await isRed(world), 'the newest generation does not need that manifest')
+      if (isRemoved) world.storage.objects.delete(key)
+      else world.storage.objects.set(key, bytes)
+      await verify(world, { deep: true, generation: isRemoved ? 2 : 1 })
+      assert.equal(await isRed(world), false)
+    }
+  })
+
+  test('of a newest generation that cannot be opened, with its number', async () => {
+    const world = await oneBackup()
+    world.storage.objects.set('a/manifests/00000002.json', Buffer.from('{}'))
+    await assert.rejects(verify(world), { code: 'ARCHIVE_DAMAGED' })
+    assert.equal(damageOf(await lastOf(world))?.generation, 2)
+    assert.equal((await verify(world, { deep: true, generation: 1 })).ok, true)
+    assert.ok(await isRed(world))
+  })
+
+  test('also by a store that lets nothing be removed, which keeps all records', async () => {
+    const world = await oneBackup()
+    const repair = damageSegment(world)
+    const remove = async (key: string) => {
+      throw new KafkaBackupError('STORAGE_RETAINED', `${key} is locked`)
+    }
+    let reads = 0
+    const read: Storage['read'] = (...args) => {
+      reads++
+      return world.storage.read(...args)
+    }
+    const storage: Storage = { ...world.storage, remove, read }
+    await verify(world, { deep: true }, storage)
+    repair()
+    await verify(world, { deep: true, generation: 1 }, storage)
+    assert.ok(damageOf(await lastOf(world, storage)))
+    await verify(world, { deep: true }, storage)
+    assert.equal(damageOf(await lastOf(world, storage)), undefined)
+    for (let i = 0; i < 40; i++) await verify(world, {}, storage)
+    reads = 0
+    assert.equal(damageOf(await lastOf(world, storage)), undefined)
+    assert.equal(records(world).length, 43)
+    assert.ok(reads < 30, `${reads} reads`)
+  })
 })
 
 describe('the record of a verification', () => {
@@ -257,7 +344,11 @@ describe('the record of a verification', () => {
     await verify(world)
     const target = openMemoryStorage()
     assert.equal((await copyBackup({ source: world.storage, target }, 'a', plain, never)).ok, true)
-    assert.deepEqual(await lastOf(world, target), { last_verification: null, last_deep_verification: null })
+    assert.deepEqual(await lastOf(world, target), {
+      last_verification: null,
+      last_deep_verification: null,
+      last_damage: null,
+    })
   })
 
   test('is encrypted where the backup is, and its key tells no name', async () => {

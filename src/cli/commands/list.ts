@@ -1,6 +1,11 @@
 import { describeDrills, failedDrillOf } from '../../archive/drill-record.ts'
 import type { BackupSummary } from '../../archive/list-backups.ts'
-import { damageOf, describeVerifications, type LastVerifications } from '../../archive/verification.ts'
+import {
+  damageOf,
+  describeVerifications,
+  type LastVerifications,
+  repeatingCommand,
+} from '../../archive/verification.ts'
 import { errorTable } from '../../error-table.ts'
 import { detailsField, type ErrorCode, type ErrorDetails, KafkaBackupError, usageError } from '../../errors.ts'
 import { largest } from '../../lib/largest.ts'
@@ -122,8 +127,9 @@ function describeFailedDrill(row: Readable, nowMs: number): string {
 }
 
 function describeDamage(row: Readable, nowMs: number): string {
-  const command = damageOf(row)?.deep ? 'verify --deep' : 'verify'
-  return `the last verification found damage (${printable(describeVerifications(row, nowMs))}); \`${command}\` lists the problems`
+  const damage = damageOf(row)
+  const command = damage ? repeatingCommand(damage) : 'verify'
+  return `a verification found damage (${printable(describeVerifications(row, nowMs))}); \`${command}\` lists the problems`
 }
 
 function describeStale({ stale_topics: count }: Readable): string {
