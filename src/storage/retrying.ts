@@ -1,7 +1,8 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
 import { type RetryPolicy, retry } from '../lib/retry.ts'
 import type { StorageOperation } from './observed.ts'
+import { SeenObjects } from './seen-objects.ts'
 import type { ObjectWriter, Storage } from './storage.ts'
 
 export interface RetryNotice {
@@ -23,19 +24,17 @@ interface RetryingParts {
 }
 
 /**
- * Retries calls that failed with a retryable error. Two are special:
+ * Retries calls that failed with a retryable error. Three are special:
  * - `create`: a failed attempt may have taken effect. If a later attempt finds the key taken, the object is read back, and
  *   equal bytes count as success. So two callers that create one key with equal bytes may both succeed.
  * - a writer's `write` is never retried, because the bytes before it are gone; the caller opens a new writer. `commit` is
  *   retried and relies on the backend to recognize its own object (see `ObjectWriter`).
+ * - what was there a moment ago and is not found is looked for once more: during a fail-over, a store may answer so.
  */
 export function withRetries(storage: Storage, policy: RetryPolicy, parts: RetryingParts = {}): Storage {
-  const again: Again = (operation, key, call, signal) => {
-    const { onRetry, ...rest } = parts
-    const notify = (error: unknown, attempt: number, delayMs: number) =>
-      onRetry?.({ operation, key, error, attempt, delayMs })
-    return retry(call, policy, { ...rest, isRetryable, onRetry: notify }, signal)
-  }
+  const seen = new SeenObjects()
+  const again = createAgain(seen, policy, parts)
+  const { clock = systemClock } = parts
 
   return {
     location: storage.location,
@@ -50,7 +49,13 @@ export function withRetries(storage: Storage, policy: RetryPolicy, parts: Retryi
     read: (key, signal) => again('read', key, () => storage.read(key, signal), signal),
     readRange: (key, start, length, signal) =>
       again('readRange', key, () => storage.readRange(key, start, length, signal), signal),
-    stat: (key, signal) => again('stat', key, () => storage.stat(key, signal), signal),
+    stat: async (key, signal) => {
+      const stat = () => again('stat', key, () => storage.stat(key, signal), signal)
+      const found = await stat()
+      if (found || !seen.takeDoubt('stat', key)) return found
+      await clock.sleep(policy.baseDelayMs, signal)
+      return stat()
+    },
     list: (prefix, signal) => {
       const next: Next = call => again('list', prefix, call, signal)
       return listAgain(
@@ -69,6 +74,18 @@ export function withRetries(storage: Storage, policy: RetryPolicy, parts: Retryi
     },
     remove: (key, signal) => again('remove', key, () => storage.remove(key, signal), signal),
     close: () => storage.close(),
+  }
+}
+
+function createAgain(seen: SeenObjects, policy: RetryPolicy, { onRetry, ...rest }: RetryingParts): Again {
+  return async (operation, key, call, signal) => {
+    const isRepeated = (error: unknown) =>
+      isRetryable(error) || (hasCode(error, 'STORAGE_NOT_FOUND') && seen.takeDoubt(operation, key))
+    const notify = (error: unknown, attempt: number, delayMs: number) =>
+      onRetry?.({ operation, key, error, attempt, delayMs })
+    const result = await retry(call, policy, { ...rest, isRetryable: isRepeated, onRetry: notify }, signal)
+    seen.note(operation, key, result !== undefined)
+    return result
   }
 }
 

@@ -115,6 +115,53 @@ test('a listing that breaks is begun anew and yields nothing twice', async () =>
   assert.deepEqual(calls(), ['list ', 'list ', 'list ', 'listFolders ', 'listFolders '])
 })
 
+const gone = () => new KafkaBackupError('STORAGE_NOT_FOUND', 'the bucket does not exist')
+
+test('what was there and is not found is looked for once more', async () => {
+  const { storage, calls, sleeps } = open([
+    { on: 'read', nth: 1, effect: { kind: 'throw-before', error: gone } },
+    { on: 'replace', nth: 1, effect: { kind: 'throw-before', error: gone } },
+    { on: 'list', nth: 1, effect: { kind: 'throw-before', error: gone } },
+  ])
+  await storage.create('a', body, signal)
+  assert.deepEqual(await storage.read('a', signal), body)
+  await storage.replace('a', body, signal)
+  assert.equal((await collect(storage.list('', signal))).length, 1)
+  assert.deepEqual(calls(), ['create a', 'read a', 'read a', 'replace a', 'replace a', 'list ', 'list '])
+  assert.deepEqual(sleeps, [50, 50, 50])
+})
+
+test('what is not found twice is missing, and is not looked for again', async () => {
+  const { storage, inner, calls } = open([{ on: 'list', effect: { kind: 'throw-before', error: gone } }])
+  await storage.create('a', body, signal)
+  await inner.remove('a', signal)
+  await assert.rejects(storage.read('a', signal), { code: 'STORAGE_NOT_FOUND' })
+  await assert.rejects(storage.read('a', signal), { code: 'STORAGE_NOT_FOUND' })
+  await assert.rejects(collect(storage.list('', signal)), { code: 'STORAGE_NOT_FOUND' })
+  assert.deepEqual(calls(), ['create a', 'read a', 'read a', 'read a', 'list ', 'list '])
+})
+
+test('a status of what was there is asked for once more, and that of a removed object is not', async () => {
+  const missing: (string | undefined)[] = ['a', undefined]
+  const backend = openFilesystemStorage({ path: join(base, 'fail-over') })
+  const asked: string[] = []
+  const failingOver: Storage = {
+    ...wrap(backend),
+    stat: async (key, abort) => {
+      asked.push(key)
+      return missing.shift() === key ? undefined : backend.stat(key, abort)
+    },
+  }
+  const clock: Clock = { ...systemClock, sleep: async () => undefined }
+  const storage = withRetries(failingOver, policy, { clock })
+  await storage.create('a', body, signal)
+  assert.equal((await storage.stat('a', signal))?.size, body.length)
+  await storage.remove('a', signal)
+  assert.equal(await storage.stat('a', signal), undefined)
+  assert.equal(await storage.stat('b', signal), undefined)
+  assert.deepEqual(asked, ['a', 'a', 'a', 'b'])
+})
+
 test('an abort during the wait ends it with the reason of the signal', async () => {
   const controller = new AbortController()
   const reason = new Error('stop')
@@ -156,6 +203,9 @@ function open(faults: readonly Fault[]) {
     calls: () => faulty.calls.map(({ operation, key }) => `${operation} ${key}`),
   }
 }
+
+/** The calls of a storage as properties, so that one can be replaced. */
+const wrap = (storage: Storage): Storage => withFaults(storage, [])
 
 async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = []

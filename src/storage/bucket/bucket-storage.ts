@@ -188,7 +188,14 @@ class BucketStorage<Api extends BucketApi> implements Storage {
 
   #retried<T>(key: string, call: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { clock = systemClock, random = Math.random, retryPolicy, onRetry } = this.#parts
-    const isRetryable = (error: unknown) => error instanceof KafkaBackupError && error.retryable
+    let mayBeThere = true
+    const isRetryable = (error: unknown) => {
+      if (!hasCode(error, 'STORAGE_NOT_FOUND')) return error instanceof KafkaBackupError && error.retryable
+      // During a fail-over, a store may not know its bucket or an upload for a moment.
+      const isFirst = mayBeThere
+      mayBeThere = false
+      return isFirst
+    }
     const notify = (error: unknown, attempt: number, delayMs: number) =>
       onRetry?.({ operation: 'write', key, error, attempt, delayMs })
     return retry(call, retryPolicy, { clock, random, isRetryable, onRetry: notify }, signal)

@@ -50,9 +50,10 @@ export abstract class BucketWriter<Api extends BucketApi> implements ObjectWrite
   protected abstract completeUpload(signal: AbortSignal): Promise<void>
   protected abstract dropUpload(signal: AbortSignal): Promise<void>
 
-  /** The error when the store no longer has the upload and there is no object. */
+  /** The error when the store no longer has the upload and there is no object: a new upload of the same bytes can succeed. */
   protected lostUpload(error: unknown): unknown {
-    return error
+    if (!hasCode(error, 'STORAGE_NOT_FOUND')) return error
+    return new KafkaBackupError('STORAGE_UNAVAILABLE', error.message, { cause: error })
   }
 
   async write(chunks: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
@@ -189,6 +190,10 @@ export class MultipartWriter extends BucketWriter<MultipartApi> {
     const never = new AbortController().signal
     this.#uploadId ??= retried(this.key, () => api.beginUpload(this.key, this.token, never), signal)
     const uploadId = await this.#uploadId
-    return retried(this.key, () => api.putPart(this.key, { uploadId, number }, body, signal), signal)
+    try {
+      return await retried(this.key, () => api.putPart(this.key, { uploadId, number }, body, signal), signal)
+    } catch (error) {
+      throw this.lostUpload(error)
+    }
   }
 }

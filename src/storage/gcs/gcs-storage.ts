@@ -1,5 +1,5 @@
 import { crc32c } from '@node-rs/crc32'
-import { hasCode, KafkaBackupError } from '../../errors.ts'
+import { KafkaBackupError } from '../../errors.ts'
 import { untilAborted } from '../../lib/abort.ts'
 import { formatSum } from '../bucket/api.ts'
 import { type BucketStorageParts, openBucketStorage } from '../bucket/bucket-storage.ts'
@@ -59,12 +59,6 @@ export class GcsWriter extends BucketWriter<GcsApi> {
     const upload = await untilAborted(this.#upload ?? Promise.resolve(undefined), signal)
     await untilAborted(this.#lastSent, signal)
     if (upload) await this.parts.retried(this.key, () => upload.cancel(signal), signal)
-  }
-
-  /** Google drops uploads now and then. A new upload of the same bytes can succeed. */
-  protected override lostUpload(error: unknown): unknown {
-    if (!hasCode(error, 'STORAGE_NOT_FOUND')) return error
-    return new KafkaBackupError('STORAGE_UNAVAILABLE', error.message, { cause: error })
   }
 
   #send(body: Buffer): Promise<void> {
