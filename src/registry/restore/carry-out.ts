@@ -5,6 +5,7 @@ import type { OnProgress } from '../../observe/progress.ts'
 import type { RegistryClient } from '../client/client.ts'
 import { identityOf } from '../client/flavour.ts'
 import { clearUp, type FailedRun, partKey, partOf } from './clear-up.ts'
+import { confirmUnchanged } from './confirm-unchanged.ts'
 import { indexReferences } from './delete-in-order.ts'
 import type { JournalBook } from './journal.ts'
 import { type Attempt, explain, isOwed, learn, refuseLeft, refuseOwed, unfaithful } from './learn.ts'
@@ -139,6 +140,7 @@ class RestoreRun implements FailedRun {
         await journal.write(written, signal)
         this.kept = written
       },
+      confirmUnchanged: () => confirmUnchanged(this.client, this.#survey, signal),
       verify: async (rest: readonly RestoreStep[]) => {
         found = await this.#inspect(signal)
         const isPlanned = isAsPlanned(found.plan, rest)

@@ -92,13 +92,23 @@ export class IdsIgnored extends KafkaBackupError {
   readonly step: RegisterStep
 
   constructor(step: RegisterStep, answered: number) {
-    const { subject, version, id } = step
-    const message = `the target registry ignores IDs: version ${version} of subject ${subject} was to be ${id} and is ${answered}`
-    super('REGISTRY_REFUSED', message, {
+    super('REGISTRY_REFUSED', `the target registry ignores IDs: ${describeOtherId(step, answered)}`, {
       help: 'Set enterprise.schema_registry.restore.force_ids to false; rewrite_ids then puts the new IDs into the messages.',
     })
     this.step = step
   }
+}
+
+/** A registry that gives IDs as asked has answered with another one: what it has there is another version. */
+export function otherId(step: RegisterStep, answered: number): KafkaBackupError {
+  const message = `the target registry does not register it: ${describeOtherId(step, answered)}`
+  return new KafkaBackupError('REGISTRY_REFUSED', message, {
+    help: 'Look what the registry has under both IDs, or set enterprise.schema_registry.restore.force_ids to false.',
+  })
+}
+
+function describeOtherId({ subject, version, id }: RegisterStep, answered: number): string {
+  return `version ${version} of subject ${subject} was to be ${id} and is ${answered}`
 }
 
 /** A registry may be configured to refuse changes of modes, which no read shows. */

@@ -8,6 +8,7 @@ import {
   IdsIgnored,
   isIncompatible,
   ModeRefused,
+  otherId,
   RefusalJudge,
   registerInOrder,
   registerSchema,
@@ -23,6 +24,8 @@ interface StepParts {
   references: ReferenceIndex
   /** Resolves when the journal is durable. */
   keepJournal: (journal: RestoreJournal) => Promise<void>
+  /** Called before the first registration that asks for an ID; fails where others have registered versions since the plan. */
+  confirmUnchanged: () => Promise<void>
   /** Compares the registry with the plan, of which these steps are still to come. False: the rest waits for another plan. */
   verify: (rest: readonly RestoreStep[]) => Promise<boolean>
   /** Before a step is begun: from now on it may have taken effect. */
@@ -74,7 +77,9 @@ class StepRun {
       const row = registrationsFrom(steps, at)
       if (row.length > 0) {
         // The first registration shows whether a registry respects IDs, before there are others to undo.
-        const alone = this.#isFirst && row[0]?.id !== null ? 1 : row.length
+        const isTrial = this.#isFirst && row[0]?.id !== null
+        if (isTrial) await this.#parts.confirmUnchanged()
+        const alone = isTrial ? 1 : row.length
         const free = row.slice(0, alone).filter(({ subject }) => !this.#occupied.has(subject))
         await this.#registerRow(free)
         this.#isFirst = false
@@ -147,7 +152,8 @@ class StepRun {
     onBegun(step)
     try {
       answeredId = await this.#send(step, lifted)
-      if (isFirst && step.id !== null && answeredId !== step.id) throw new IdsIgnored(step, answeredId)
+      if (step.id !== null && answeredId !== step.id)
+        throw isFirst ? new IdsIgnored(step, answeredId) : otherId(step, answeredId)
       this.#succeeded()
       onAnswered(step, { answeredId })
     } catch (error) {

@@ -150,6 +150,7 @@ export function checkForcedIds(
   return [
     ...checkEmpty(all, target, new Set(own), options),
     ...checkTaken(all.filter(isMade), rest, own, keptParts(options)),
+    ...checkOtherIds(all, target),
     ...checkTwinIds(all, options.traits.allowsTwinIds),
     ...checkMergedIds(all, options),
   ]
@@ -161,21 +162,45 @@ function checkTaken(
   own: readonly SchemaVersion[],
   kept: KeptParts,
 ): Conflict[] {
-  const holders = new Map(rest.map(one => [mappedId(one.subject, one.id), one]))
-  const isOwn = new Set(own.map(one => mappedId(one.subject, one.id)))
+  const isOwn = new Set(own)
+  const others = rest.filter(one => !isOwn.has(one))
+  const holders = Map.groupBy(others, one => mappedId(one.subject, one.id))
   const named = new Set<string>()
   return made.flatMap(({ wanted, references }) => {
     const { subject, source } = wanted
     const key = mappedId(subject, source.id)
-    const holder = holders.get(key)
-    if (!holder || isOwn.has(key) || named.has(key)) return []
-    if (compareSchemas({ ...source, references }, holder, kept) === 'same') return []
+    const ours = { ...source, references }
+    const holder = holders.get(key)?.find(one => compareSchemas(ours, one, kept) !== 'same')
+    if (!holder || named.has(key)) return []
     // A schema may be under many subjects: its ID is taken once.
     named.add(key)
     const message =
       `schema ID ${key} of version ${source.version} of subject ${source.subject} is taken on the target by version ` +
       `${holder.version} of subject ${holder.subject}, another schema; set restore.force_ids to false, or use an empty registry`
     return [{ kind: 'id-taken' as const, subject, version: source.version, message }]
+  })
+}
+
+/** The target has the schema under another ID than the records, which keep theirs. */
+function checkOtherIds(all: readonly Decision[], target: RegistrySnapshot): Conflict[] {
+  const met = new Set(
+    all
+      .filter(
+        ({ action, theirs, wanted }) => isMade({ action }) || action === 'merge' || theirs?.id === wanted.source.id,
+      )
+      .map(({ wanted }) => mappedId(wanted.subject, wanted.source.id)),
+  )
+  const named = new Set<string>()
+  return all.flatMap(({ wanted: { subject, source }, theirs }): Conflict[] => {
+    const key = mappedId(subject, source.id)
+    if (!theirs || met.has(key) || named.has(key)) return []
+    named.add(key)
+    const holder = target.versions.find(one => mappedId(one.subject, one.id) === key)
+    const where = holder ? `, where version ${holder.version} of subject ${holder.subject} has the ID ${source.id}` : ''
+    const message =
+      `schema ID ${key} of version ${source.version} of subject ${source.subject} is ${theirs.id} on the target${where}; set ` +
+      'restore.force_ids to false and restore.rewrite_ids to true, or use an empty registry'
+    return [{ kind: 'id-taken', subject, version: source.version, message }]
   })
 }
 
