@@ -160,6 +160,7 @@ async function withRestore<T, Engine>(
             ...parts,
             requestTimeoutMs,
             onProgress,
+            version,
             ...(chosen && { chosen }),
             ...(unleased !== undefined && { unleased }),
             ...(schemas && { schemas }),

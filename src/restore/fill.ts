@@ -38,6 +38,8 @@ export async function fill(
   await claim(parts, restoreId, mark, streams, signal)
   const isShared = options.existingTopics === 'append'
   await reconcileAll(streams, { cluster, isShared, mayBeBehind: continuesEarlier(mark) }, signal)
+  const begun = streams.filter(stream => stream.begin())
+  if (begun.length > 0) await note(parts, restoreId, mark, begun, signal)
   const begunAt = clock.monotonic()
   await announce(streams, options, onProgress)
   const { bytesPerSecond, connectionsPerBroker } = options

@@ -5,7 +5,7 @@ import type { Storage } from '../storage/storage.ts'
 import { countStream } from './expected.ts'
 import { type SourcePosition, startOf } from './legs.ts'
 import type { OutgoingOptions } from './outgoing.ts'
-import { outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
+import { bindProgram, outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
 import { fingerprintOf, orderTopics, type PlannedLeg } from './plan.ts'
 import { type OnTopicsCreated, prepareTopics } from './prepare-topics.ts'
 import { type ShardPin, streamKey } from './progress.ts'
@@ -18,6 +18,8 @@ import type { RecordsSurvey } from './survey-records.ts'
 interface StreamParts {
   cluster: Cluster
   storage: Storage
+  /** Of the program. */
+  version: string
   onTopicsCreated?: OnTopicsCreated
 }
 
@@ -27,7 +29,7 @@ type SurveyedStreams = Pick<RecordsSurvey, 'plan' | 'progress' | 'earlierRuns' |
 export async function openStreams(
   options: RestoreOptions,
   { plan, progress, earlierRuns, preflight, segments }: SurveyedStreams,
-  { cluster, storage, onTopicsCreated }: StreamParts,
+  { cluster, storage, version, onTopicsCreated }: StreamParts,
   signal: AbortSignal,
   pins?: ReadonlyMap<string, ShardPin>,
 ): Promise<{ streams: Stream[]; mark: RunMark }> {
@@ -38,6 +40,7 @@ export async function openStreams(
   const own = await acquireProducerId(cluster, signal)
   const identity = progress?.identity ?? own
   const isShared = options.existingTopics === 'append'
+  const program = bindProgram(options, version)
   const ordered = orderTopics(plan.topics, options)
   const planned = ordered.flatMap(topic => topic.streams.map(stream => ({ plan, topic, stream })))
   const aheadBytes = countAheadBytes(options, planned.length)
@@ -59,7 +62,7 @@ export async function openStreams(
       ...{ sequence: 0, isFilled: false, isDone: false },
       ...(!preflight.existing.has(topic.name) && { isMade: true }),
     }
-    const parts = { topic: topic.name, topicId, partition, identity, open, countFrom, isShared }
+    const parts = { topic: topic.name, topicId, partition, identity, open, countFrom, isShared, program }
     const shard = pins?.get(key) ?? known.shard
     return new Stream(parts, { ...known, isDone: false, ...(shard && { shard }) })
   })

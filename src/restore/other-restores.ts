@@ -5,6 +5,7 @@ import { listGroups } from '../kafka/groups.ts'
 import { fetchBounds } from '../kafka/offsets.ts'
 import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
 import { type EarlierRestore, findLost } from './lost-records.ts'
+import { findOtherVersions } from './other-versions.ts'
 import type { RestorePlan } from './plan.ts'
 import { decodeNotes, type ProgressNote, restoreGroup, streamKey } from './progress.ts'
 import { isReplaced } from './replaced-topics.ts'
@@ -15,13 +16,14 @@ import { listSome } from './shard-plan.ts'
 export async function findEarlier(
   cluster: Cluster,
   plan: RestorePlan,
-  earlier: EarlierRestore,
-  options: Pick<RestoreOptions, 'existingTopics'>,
+  earlier: EarlierRestore & { version: string },
+  options: RestoreOptions,
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const lost = await findLost(cluster, plan, earlier, options, signal)
-  if (options.existingTopics !== 'append' || earlier.progress) return lost
-  return [...lost, ...(await findOtherRestores(cluster, plan, earlier, signal))]
+  const unfit = [...lost, ...findOtherVersions(plan, earlier.progress, options, earlier.version)]
+  if (options.existingTopics !== 'append' || earlier.progress) return unfit
+  return [...unfit, ...(await findOtherRestores(cluster, plan, earlier, signal))]
 }
 
 /**

@@ -1,6 +1,7 @@
 import { listSegments } from '../archive/indexes.ts'
 import type { ManifestPartition, Segment } from '../archive/manifest.ts'
 import type { Codec } from '../batch/header.ts'
+import { hasBound } from '../batch/needs.ts'
 import type { EditRecord } from '../batch/record-editor.ts'
 import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
@@ -42,6 +43,28 @@ export async function* readLegs(
   signal: AbortSignal,
 ): AsyncGenerator<OutgoingBlock> {
   for (const leg of legsFrom(stream, from)) yield* readBlocks(storage, await prepare(leg), signal)
+}
+
+/** The program, where what it sends depends on it: all other restores send what the backup holds, byte for byte. */
+export interface BoundProgram {
+  version: string
+  /** Of the job, that select, change or place records. */
+  settings: readonly string[]
+}
+
+/** Pure. Undefined where any version may continue what another has begun. */
+export function bindProgram(
+  { filter, rewrite, repartition, timeWindow, offsetHeaders }: RestoreOptions,
+  version: string,
+): BoundProgram | undefined {
+  const settings = [
+    ...(filter ? ['restore.filter'] : []),
+    ...(rewrite?.writes ? ['enterprise.schema_registry.restore.rewrite_ids'] : []),
+    ...(repartition === 'by_key' ? ['restore.repartition: by_key'] : []),
+    ...(hasBound(timeWindow) ? ['a time window'] : []),
+    ...(offsetHeaders ? ['restore.offset_headers'] : []),
+  ]
+  return settings.length === 0 ? undefined : { version, settings }
 }
 
 /** What of a leg's segments is sent, and how. Good for one reading: a rewriter counts as it goes. */

@@ -6,7 +6,7 @@ import { expectStream } from './expected.ts'
 import { claim } from './fill.ts'
 import { startOf } from './legs.ts'
 import { openStreams } from './open-streams.ts'
-import { type RestoreProgress, readProgress, type ShardPin, streamKey } from './progress.ts'
+import { isUntouched, type RestoreProgress, readProgress, type ShardPin, streamKey } from './progress.ts'
 import { beginRestore, type RestoreParts } from './restore-backup.ts'
 import { assignShards, findUnprepared, isSamePin, type Sharing, unprepared } from './shard-plan.ts'
 import type { Stream } from './stream.ts'
@@ -94,10 +94,6 @@ function refuseMixed({ progress, restoreId }: RecordsSurvey, { count }: Sharing)
   if (!progress?.isMixed || [...progress.streams.values()].every(isUntouched)) return
   const problem = 'two processes have begun it at the same time, and both have written records'
   throw unprepared(restoreId, `${problem}; delete its topics on the target`, count)
-}
-
-function isUntouched({ sequence, isFilled, isFilledByShard }: Stream['progress']): boolean {
-  return sequence === 0 && !isFilled && !isFilledByShard
 }
 
 async function pinStreams(

@@ -22,6 +22,8 @@ export interface StreamProgress extends SourcePosition {
   isFilledByShard?: boolean
   /** What all runs have found of schema IDs in its records, where they were looked for. */
   checked?: IdTally
+  /** Of the program that writes its first records, where what it sends depends on it. Absent in notes of earlier versions. */
+  version?: string
   /** Of the topic that was filled. Absent in notes of earlier versions, and where brokers give topics no IDs. */
   topicId?: string
 }
@@ -72,6 +74,11 @@ export function restoreGroup(restoreId: string): string {
 
 export function streamKey({ topic, partition }: { topic: string; partition: number }): string {
   return `${topic}/${partition}`
+}
+
+/** Pure. No run has written records of the partition, or found that there are none to write. */
+export function isUntouched({ sequence, isFilled, isFilledByShard }: StreamProgress): boolean {
+  return sequence === 0 && !isFilled && !isFilledByShard
 }
 
 /** Empty where this restore has never begun. Notes can survive the deletion of their topics. */
@@ -133,6 +140,7 @@ export function decodeNotes(offsets: readonly GroupOffset[]): ProgressNote[] {
       ...(note.f === 1 && { isFilledByShard: true }),
       ...(checked && { checked }),
       ...(note.t !== undefined && { topicId: note.t }),
+      ...(note.w !== undefined && { version: note.w }),
     }
     return [{ stream, mark, run: note.r }]
   })
@@ -184,8 +192,9 @@ interface Note {
   b?: string
   /** See `encodeTally`. */
   i?: number[]
-  /** The ID of the topic. */
+  /** The ID of the topic, and the version that has begun to fill it. */
   t?: string
+  w?: string
 }
 
 function encodeNote(
@@ -202,6 +211,7 @@ function encodeNote(
     isFilledByShard,
     checked,
     topicId,
+    version,
   }: Omit<StreamProgress, 'topic' | 'partition' | 'targetOffset'>,
 ): string {
   const note: Note = {
@@ -223,6 +233,7 @@ function encodeNote(
     ...(backupId !== undefined && { b: backupId }),
     ...(checked && { i: encodeTally(checked) }),
     ...(topicId !== undefined && { t: topicId }),
+    ...(version !== undefined && { w: version }),
   }
   return JSON.stringify(note)
 }
@@ -247,7 +258,8 @@ function decodeNote(text: string): Note | undefined {
       ['string', 'undefined'].includes(typeof note.b) &&
       (note.i === undefined || decodeTally(note.i) !== undefined) &&
       [0, 1, undefined].includes(note.a) &&
-      (note.t === undefined || /^[0-9a-f]{32}$/.test(note.t))
+      (note.t === undefined || /^[0-9a-f]{32}$/.test(note.t)) &&
+      (note.w === undefined || isVersion(note.w))
     return isOurs && typeof note.h === 'string' && typeof note.r === 'string' ? note : undefined
   } catch {
     return undefined
@@ -270,5 +282,9 @@ function isPin(pin: unknown): boolean {
   if (!Array.isArray(pin) || pin.length !== 3) return false
   const [index, count, version] = pin
   const isShard = Number.isSafeInteger(index) && Number.isSafeInteger(count) && 0 <= index && index < count
-  return isShard && count <= MAX_SHARDS && typeof version === 'string' && /^[\w.+-]{1,64}$/.test(version)
+  return isShard && count <= MAX_SHARDS && isVersion(version)
+}
+
+function isVersion(text: unknown): boolean {
+  return typeof text === 'string' && /^[\w.+-]{1,64}$/.test(text)
 }

@@ -21,6 +21,8 @@ import type { RecordsSurvey } from './survey-records.ts'
 
 export interface RecordParts extends Omit<FillParts, 'onTopicFilled'> {
   storage: Storage
+  /** Of the program. */
+  version: string
   /** Called when the topics are created, before the first record is written. */
   onTopicsCreated?: OnTopicsCreated
   /** Called when a topic is restored, and equals the backup where the job asks for a comparison, while others are filled. */

@@ -5,8 +5,10 @@ import type { MetadataTopic } from '../kafka/api/metadata.ts'
 import type { ProducerIdentity } from '../kafka/produce-lane.ts'
 import { addCounts, type IdTally, noCounts } from './id-counts.ts'
 import type { SourcePosition } from './legs.ts'
+import { describeOthers, isOtherVersion } from './other-versions.ts'
 import type { Conversion, Outgoing, OutgoingBlock } from './outgoing-batch.ts'
-import type { StreamProgress } from './progress.ts'
+import type { BoundProgram } from './outgoing-options.ts'
+import { isUntouched, type StreamProgress } from './progress.ts'
 import { givenId, isReplaced, replacedError } from './replaced-topics.ts'
 
 interface StreamParts {
@@ -20,6 +22,8 @@ interface StreamParts {
   countFrom: (from: SourcePosition) => Promise<number>
   /** Others may write to the partition, too. */
   isShared: boolean
+  /** Where what is sent depends on the program. */
+  program?: BoundProgram | undefined
 }
 
 /** One partition of the target on its way to being filled: what comes next, and what is there already. */
@@ -46,7 +50,12 @@ export class Stream {
     this.partition = parts.partition
     this.#parts = parts
     const topicId = progress.topicId ?? givenId({ name: parts.topic, id: parts.topicId })
-    this.#progress = { ...progress, ...(topicId !== undefined && { topicId }) }
+    const version = progress.version ?? (isUntouched(progress) ? parts.program?.version : undefined)
+    this.#progress = {
+      ...progress,
+      ...(topicId !== undefined && { topicId }),
+      ...(version !== undefined && { version }),
+    }
     this.confirmTopic({ name: parts.topic, id: parts.topicId })
     this.checked = { records: progress.checked?.records ?? 0, ids: noCounts() }
     if (progress.checked) addCounts(this.checked.ids, progress.checked.ids)
@@ -72,6 +81,14 @@ export class Stream {
   /** Throws where the target shows another topic under the name. */
   confirmTopic(shown: Pick<MetadataTopic, 'id' | 'name'> | undefined): void {
     if (shown && isReplaced(this.#progress.topicId, shown)) throw replacedError(this.topic, this.#parts.isShared)
+  }
+
+  /** What earlier runs have written is known, and this one writes next. True where its version writes the first records, and has to be noted. */
+  begin(): boolean {
+    const { program } = this.#parts
+    if (!program || !isUntouched(this.#progress) || !isOtherVersion(this.#progress, program)) return false
+    this.#progress = { ...this.#progress, version: program.version }
+    return true
   }
 
   /** About how many records are not on the target yet. */
@@ -148,6 +165,7 @@ export class Stream {
    * before all of them were found: in a shared partition only the end is known.
    */
   async skip(count: number, targetOffset: bigint): Promise<void> {
+    this.#refuseOtherVersion()
     let left = count
     let end: SourcePosition = this.#progress
     const found = { records: 0, ids: noCounts() }
@@ -185,6 +203,15 @@ export class Stream {
     into.records += this.#uncounted
     this.#uncounted = 0
     addCounts(into.ids, ids)
+  }
+
+  /** A run that was killed before it noted its first records shows by them. */
+  #refuseOtherVersion(): void {
+    const { program } = this.#parts
+    if (!program || !isOtherVersion(this.#progress, program)) return
+    const { problem, remedy } = describeOthers([this.#progress], program)
+    const help = `To continue: ${remedy}.`
+    throw new KafkaBackupError('RESTORE_REFUSED', `topic ${this.topic}: ${problem}`, { help, details: this.details })
   }
 
   #restart(): void {

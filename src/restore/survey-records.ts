@@ -40,6 +40,8 @@ interface SurveyParts {
   cluster: Cluster
   storage: Storage
   clock: Clock
+  /** Of the program. */
+  version: string
 }
 
 /** Reads the backup and the target, and changes neither. Blockers are among the findings. */
@@ -47,12 +49,12 @@ export async function surveyRecords(
   { target, restoreId, progress, earlierRuns }: FoundRestore,
   planned: RestorePlan,
   options: RestoreOptions,
-  { cluster, storage, clock }: SurveyParts,
+  { cluster, storage, clock, version }: SurveyParts,
   signal: AbortSignal,
 ): Promise<RecordsSurvey> {
   const noted = new Set([...(progress?.streams.values() ?? [])].map(({ topic }) => topic))
   const found = { options, restoreId, targetCluster: target.clusterId, progress, earlierRuns }
-  const earlier = { progress, shown: target.topics, restoreId }
+  const earlier = { progress, shown: target.topics, restoreId, version }
   const conflicts = await findEarlier(cluster, planned, earlier, options, signal)
   if (isComplete(planned, progress)) {
     const preflight = { findings: conflicts, existing: noted, ends: new Map() }
@@ -98,7 +100,7 @@ export async function surveyRecords(
 export async function recheckRecords(
   survey: RecordsSurvey,
   options: RestoreOptions,
-  { cluster, storage }: Omit<SurveyParts, 'clock'>,
+  { cluster, storage }: Pick<SurveyParts, 'cluster' | 'storage'>,
   signal: AbortSignal,
 ): Promise<RecordsSurvey> {
   const changed = { ...survey, options, plan: planWithIds(survey, options) }
@@ -111,7 +113,7 @@ export async function recheckRecords(
 async function examineRecords(
   survey: Omit<RecordsSurvey, 'preflight'>,
   examined: NonNullable<RecordsSurvey['examined']>,
-  { cluster, storage, target }: Omit<SurveyParts, 'clock'> & { target: MetadataResponse },
+  { cluster, storage, target }: Pick<SurveyParts, 'cluster' | 'storage'> & { target: MetadataResponse },
   signal: AbortSignal,
 ): Promise<RecordsSurvey> {
   const { options, plan, segments } = survey

@@ -25,6 +25,8 @@ export interface SurveyParts {
   cluster: Cluster
   storage: Storage
   clock: Clock
+  /** Of the program. */
+  version: string
   /** Absent where the job takes no schemas from the backup. */
   schemas?: SchemaTarget
   /** The state that the job asks for, where it was read before. */

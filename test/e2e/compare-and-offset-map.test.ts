@@ -57,7 +57,7 @@ describe('compare and offset-map', () => {
     const cluster = await Cluster.open({ ...job.target, softwareVersion: '0', clock }, never)
     const storage = openLocation(path)
     try {
-      const parts = { cluster, storage, clock, requestTimeoutMs, onProgress }
+      const parts = { cluster, storage, clock, requestTimeoutMs, onProgress, version: '1' }
       await restoreBackup(recordsOnly(restoreOptions(job)), parts, never)
     } finally {
       cluster.close()

@@ -24,7 +24,14 @@ export async function restore(spec: RestoreSpec, signal = new AbortController().
   try {
     const topics = { include: mapping.map(([source]) => source), exclude: [] }
     const request = plainOptions({ topics, topicMapping: new Map(mapping), retention: 'hold', ...options })
-    const parts = { cluster, storage, clock: systemClock, requestTimeoutMs: 20_000, onProgress: () => undefined }
+    const parts = {
+      cluster,
+      storage,
+      clock: systemClock,
+      requestTimeoutMs: 20_000,
+      onProgress: () => undefined,
+      version: '1',
+    }
     return await restoreBackup(recordsOnly(request), parts, signal)
   } finally {
     cluster.close()

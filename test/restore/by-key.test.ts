@@ -94,7 +94,7 @@ async function runOnce(target: ScriptedTarget, run: Run, signal: AbortSignal): P
   const streams = new Map((run.noted ?? []).map(one => [`${one.topic}/${one.partition}`, one]))
   const progress: RestoreProgress = { identity, generation: 1, fingerprint: '', streams }
   const preflight = { findings: [], existing: new Set(['orders']), ends: new Map() }
-  const parts = { cluster, storage: run.storage }
+  const parts = { cluster, storage: run.storage, version: '1' }
   const opened = await openStreams(
     run.options,
     { plan: run.plan, progress, earlierRuns: new Set(), preflight, segments: new Map() },

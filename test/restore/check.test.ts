@@ -64,7 +64,14 @@ function withDenied(
       const groups = { exclude: [], mapping: new Map() }
       const request = { records, groups, access: { acls: true, quotas: false, users: false } }
       const cluster = await fake.open()
-      const parts = { cluster, storage: faulty, clock: fake.clock, onProgress: () => undefined, requestTimeoutMs: 1000 }
+      const parts = {
+        cluster,
+        storage: faulty,
+        clock: fake.clock,
+        onProgress: () => undefined,
+        requestTimeoutMs: 1000,
+        version: '1',
+      }
       await work({
         check: () => checkRestore(request, parts, never),
         restore: () => restoreBackup(request, parts, never),
@@ -104,7 +111,11 @@ test('indexes, consumer groups and access rules are read from the store at the s
       const cluster = await fake.open()
       const unread: string[] = []
       const onUnread = (part: string) => void unread.push(part)
-      const { records } = await surveyRestore(request, { cluster, storage: far, clock: fake.clock, onUnread }, never)
+      const { records } = await surveyRestore(
+        request,
+        { cluster, storage: far, clock: fake.clock, version: '1', onUnread },
+        never,
+      )
       assert.equal(records.segments.size, 1)
       assert.deepEqual(unread, ['consumer groups', 'access rules'])
     },

@@ -63,7 +63,7 @@ async function withTarget(
     return key === API.offsetFetch ? encodeNotes(readGroup(body), notes, fingerprint) : undefined
   }
   try {
-    const parts = { cluster: await fake.open(), storage, clock: new JumpingClock() }
+    const parts = { cluster: await fake.open(), storage, clock: new JumpingClock(), version: '1' }
     const choose = async (changes: Partial<RestoreOptions> = {}) => {
       const options = { ...fixed, ...changes }
       fingerprint = fingerprintOf(planRestore(await openBackup(storage, 'b1', never), options))

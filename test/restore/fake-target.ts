@@ -48,7 +48,7 @@ export interface FakeTarget {
     run?: Partial<ShardRun>,
     signal?: AbortSignal,
   ): Promise<RestoreShardReport>
-  finish(changes?: Partial<RestoreOptions>): Promise<RestoreReport>
+  finish(changes?: Partial<RestoreOptions>, version?: string): Promise<RestoreReport>
   /** Producer IDs that were given, which name the runs. */
   producers: number
   topic(name: string): FakeTopic | undefined
@@ -88,13 +88,15 @@ export async function withFakeTarget(
     restore: (changes, others) =>
       begin(changes, (request, parts) => restoreBackup(request, { ...parts, ...others }, never)),
     prepare: (count, changes, version = '1') =>
-      begin(changes, (request, parts) => prepareRestore(request, { count, version }, parts, never)),
+      begin(changes, (request, parts) => prepareRestore(request, { count, version }, { ...parts, version }, never)),
     shard: (which, changes, run, signal = never) =>
       begin(changes, (request, parts) => {
         const [index = 0, count = 1] = which.split('/').map(Number)
-        return restoreShard(request, { shard: { index, count }, version: '1', ...run }, parts, signal)
+        const { version } = { version: '1', ...run }
+        return restoreShard(request, { shard: { index, count }, ...run, version }, { ...parts, version }, signal)
       }),
-    finish: changes => begin(changes, (request, parts) => finishRestore(request, parts, never)),
+    finish: (changes, version = '1') =>
+      begin(changes, (request, parts) => finishRestore(request, { ...parts, version }, never)),
     producers: 0,
   }
   const begin = async <T>(
@@ -106,7 +108,7 @@ export async function withFakeTarget(
       if (event.type === 'warning') target.warned.push(event.message)
       target.onEvent(event)
     }
-    const parts = { cluster, storage, clock: fake.clock, requestTimeoutMs: 1000, onProgress }
+    const parts = { cluster, storage, clock: fake.clock, requestTimeoutMs: 1000, onProgress, version: '1' }
     const options = plainOptions({ restoreId: 'r1', replicationFactor: 1, retention: 'apply', ...changes })
     return act(recordsOnly(options), parts).finally(() => cluster.close())
   }

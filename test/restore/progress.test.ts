@@ -51,7 +51,7 @@ describe('the notes of a restore', () => {
         { ...noted(3, false, false), shard },
         { ...noted(4, false, false), shard: { ...shard, existingTopics: 'append' as const }, isFilledByShard: true },
         { ...noted(6, false, false), checked: tally },
-        { ...noted(7, false, false), topicId: '0123456789abcdef'.repeat(2) },
+        { ...noted(7, false, false), topicId: '0123456789abcdef'.repeat(2), version: '1.2.3-rc.1' },
         { ...noted(5, false, false), shard: { ...shard, existingTopics: 'fail' as const } },
       ]
       const confirmed: string[][] = []
@@ -92,6 +92,8 @@ describe('the notes of a restore', () => {
           { i: Array(15).fill('1') },
           { a: 2 },
           { t: 5 },
+          { w: 5 },
+          { w: 'a b' },
           { t: 'x'.repeat(32) },
           { k: 'x'.repeat(65) },
           { p: String(2n ** 63n) },
