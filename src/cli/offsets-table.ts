@@ -98,7 +98,7 @@ const options: readonly OptionSpec[] = [
   {
     name: 'since',
     value: text('time'),
-    description: 'for `header_based`: start the search here; no unread record may be older',
+    description: 'for `header_based`: refuse the plan if an unread record is older',
   },
   {
     name: 'snapshot-id',

@@ -1,18 +1,11 @@
 import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { partitionKey } from '../kafka/offsets.ts'
-import { runPool } from '../lib/pool.ts'
 import { type MappingRun, type OffsetMapping, translateByRuns } from './mapping.ts'
-import type { OffsetsPort } from './offsets-port.ts'
 import { type Origin, type OriginPosition, originGroup } from './origin.ts'
 import type { DesiredOffset } from './plan-reset.ts'
-import type { HeaderRequest } from './reset-request.ts'
-import { scanHeaders } from './scan-headers.ts'
 import { compilePlaces, type PositionSelection } from './select-groups.ts'
 
 export type DesiredOffsets = Map<string, DesiredOffset[] | KafkaBackupError>
-
-const PARTITIONS_AT_ONCE = 4
-const APPROXIMATE = 'approximate: some records behind it were read already'
 
 /** Positions as they were, on the cluster that they are from. */
 export function desiredFromOrigin(
@@ -77,70 +70,7 @@ function withoutRuns(topic: string, isKnown: boolean, spread: ReadonlySet<string
   }
 }
 
-/** Through the headers that a restore gave to records. Each partition is looked through once, for all groups. */
-export async function desiredByHeaders(
-  request: HeaderRequest & { selection: PositionSelection },
-  groups: readonly string[],
-  port: OffsetsPort,
-  signal: AbortSignal,
-): Promise<DesiredOffsets> {
-  const { origin, selection, topicMapping, sinceMs } = request
-  const positions = perGroup(groups, origin, selection, own => own)
-  const targetOf = (topic: string) => topicMapping.get(topic) ?? topic
-  const targets = new Set(
-    [...positions.values()].flatMap(own => (Array.isArray(own) ? own.map(one => targetOf(one.topic)) : [])),
-  )
-  const counts = await port.countPartitions([...targets], signal)
-  const places = [...counts].flatMap(([topic, count]) =>
-    [...Array(count).keys()].map(partition => ({ topic, partition })),
-  )
-  const bounds = await port.readBounds(places, signal)
-  const desiredOffsets = new Map<string, DesiredOffset[]>()
-  await runPool(places, PARTITIONS_AT_ONCE, async place => {
-    const range = bounds.get(partitionKey(place))
-    const wanted = wantedAt(positions, one => targetOf(one.topic) === place.topic)
-    if (!range || wanted.size === 0) return
-    for (const [group, found] of await scanHeaders(place, wanted, { port, bounds: range, sinceMs }, signal)) {
-      const note = found.isApproximate ? { note: APPROXIMATE } : {}
-      desiredOffsets.set(group, [...(desiredOffsets.get(group) ?? []), { ...place, to: found.offset, ...note }])
-    }
-  })
-  return new Map(
-    [...positions].map(([group, own]): [string, DesiredOffset[] | KafkaBackupError] => {
-      if (!Array.isArray(own)) return [group, own]
-      const all = [...(desiredOffsets.get(group) ?? []), ...missingTopics(own, targetOf, counts)]
-      return [group, all.length > 0 ? all : nothingFound(group)]
-    }),
-  )
-}
-
-/** By group, what it has read of the topics that are meant. */
-function wantedAt(
-  positions: ReadonlyMap<string, OriginPosition[] | KafkaBackupError>,
-  isMeant: (one: OriginPosition) => boolean,
-): Map<string, Map<string, bigint>> {
-  const wanted = new Map<string, Map<string, bigint>>()
-  for (const [group, own] of positions) {
-    const meant = Array.isArray(own) ? own.filter(isMeant) : []
-    if (meant.length > 0) wanted.set(group, new Map(meant.map(one => [partitionKey(one), one.offset])))
-  }
-  return wanted
-}
-
-function missingTopics(
-  positions: readonly OriginPosition[],
-  targetOf: (topic: string) => string,
-  counts: ReadonlyMap<string, number>,
-): DesiredOffset[] {
-  return positions
-    .filter(({ topic }) => !counts.has(targetOf(topic)))
-    .map(({ topic, partition }) => {
-      const problem = 'the topic does not exist on this cluster'
-      return { topic: targetOf(topic), partition, to: { problem } }
-    })
-}
-
-function perGroup<T>(
+export function perGroup<T>(
   groups: readonly string[],
   origin: Origin,
   selection: PositionSelection,
@@ -157,11 +87,6 @@ function perGroup<T>(
       }
     }),
   )
-}
-
-function nothingFound(group: string): KafkaBackupError {
-  const message = `no record shows by its headers that it is from a partition on which group ${group} has a committed offset`
-  return new KafkaBackupError('OFFSETS_REFUSED', message)
 }
 
 function nothingSelected(where: string, group: string): KafkaBackupError {

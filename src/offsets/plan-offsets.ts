@@ -1,15 +1,14 @@
 import { KafkaBackupError } from '../errors.ts'
 import { isPattern } from '../lib/glob.ts'
 import { readFacts } from './cluster-facts.ts'
-import { type GroupNow, readGroups } from './group-now.ts'
+import { desiredOf } from './desired-offsets.ts'
+import { readGroups } from './group-now.ts'
 import { planForType } from './group-type.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 import { assertOriginIsHere } from './origin.ts'
-import { type DesiredOffsets, desiredByHeaders, desiredByMapping, desiredFromOrigin } from './origin-offsets.ts'
 import { type OffsetsPlan, planGroup } from './plan-reset.ts'
 import type { ResetRequest } from './reset-request.ts'
 import { isOwnGroup, selectGroups } from './select-groups.ts'
-import { desiredByStrategy } from './strategy-offsets.ts'
 
 /** Looks at the cluster, changes nothing, and tells what a reset would set. */
 export async function planOffsets(request: ResetRequest, port: OffsetsPort, signal: AbortSignal): Promise<OffsetsPlan> {
@@ -55,23 +54,4 @@ async function knownGroups(request: ResetRequest, port: OffsetsPort, signal: Abo
   if ('origin' in request && request.origin) return request.origin.groups.map(({ group }) => group)
   const listed = (await port.listGroups(signal)).filter(({ type }) => type !== 'other').map(({ group }) => group)
   return [...written, ...listed]
-}
-
-async function desiredOf(
-  request: ResetRequest,
-  groups: readonly GroupNow[],
-  port: OffsetsPort,
-  signal: AbortSignal,
-): Promise<DesiredOffsets> {
-  const names = groups.map(({ group }) => group)
-  switch (request.strategy) {
-    case 'from_backup':
-      return desiredFromOrigin(request.origin, names, request.selection)
-    case 'from_mapping':
-      return desiredByMapping(request.mapping, request.origin, names, request.selection)
-    case 'header_based':
-      return desiredByHeaders(request, names, port, signal)
-    default:
-      return desiredByStrategy(request, groups, port, signal)
-  }
 }

@@ -77,6 +77,9 @@ export function planGroup(now: GroupNow, desiredOffsets: readonly DesiredOffset[
   return { now, positions }
 }
 
+export const NO_BOUNDS = 'no broker reports where the partition begins and ends'
+export const NO_TIME = 'no broker reports the first record of that time'
+
 interface Fitted {
   to: bigint | null
   note?: string | undefined
@@ -88,7 +91,7 @@ function fit(desired: DesiredOffset, { partitionCounts, bounds }: ClusterFacts):
   if (missing !== undefined) return { to: null, problem: missing }
   if (typeof desired.to === 'object') return { to: null, problem: desired.to.problem }
   const range = bounds.get(partitionKey(desired))
-  if (!range) return { to: null, problem: 'no broker reports where the partition begins and ends' }
+  if (!range) return { to: null, problem: NO_BOUNDS }
   const { logStart, highWatermark } = range
   if (desired.to === 'earliest') return { to: logStart, note: desired.note }
   if (desired.to === 'latest') return { to: highWatermark, note: desired.note }

@@ -3,7 +3,7 @@ import { partitionKey, type TopicPartition } from '../kafka/offsets.ts'
 import { isPattern } from '../lib/glob.ts'
 import type { GroupNow } from './group-now.ts'
 import type { OffsetsPort } from './offsets-port.ts'
-import { type DesiredOffset, findMissing } from './plan-reset.ts'
+import { type DesiredOffset, findMissing, NO_TIME } from './plan-reset.ts'
 import type { PlainRequest } from './reset-request.ts'
 import { compilePlaces, type PositionSelection } from './select-groups.ts'
 
@@ -64,7 +64,8 @@ async function openDecision(
       const there = unique.filter(place => findMissing(place, counts) === undefined)
       const found = await port.findByTime(there, request.timestampMs, signal)
       return place => {
-        const offset = found.get(partitionKey(place)) ?? -1n
+        const offset = found.get(partitionKey(place))
+        if (offset === undefined) return { to: { problem: NO_TIME } }
         return offset < 0n ? { to: 'latest', note: 'no record is that late' } : { to: offset }
       }
     }

@@ -149,20 +149,30 @@ describe('offsets of groups after a restore', () => {
     assert.deepEqual(await search('--since', since), await search())
   })
 
-  test('skip nothing unread after a repartition by key, and records that may repeat are reported', async () => {
+  test('are refused after a repartition by key, for each partition that mixes several of the source', async () => {
     await restoreByJob(job('spread', { repartition: 'by_key', partition_count: { orders: 5 } }))
     const restored = await kafka.driver.consume('spread', { isolation: 'read_committed' })
-    const report = await reset('header_based', '--topic-mapping', 'orders=spread')
-    for (const group of groups.keys()) {
-      const positions = await positionsAt(group, 'spread')
-      const unread = (await Promise.all(restored.map(records => unreadOf(group, records)))).flat()
-      const next = restored.flatMap((records, partition) =>
-        records.filter(({ offset }) => offset >= (positions.get(partition) ?? 0n)),
-      )
-      for (const one of unread) assert.ok(next.includes(one), `${group} misses ${one.partition}/${one.offset}`)
-      if (group === 'through') assert.equal(next.length, 0)
+    const isMixed = restored.map(records => new Set(records.map(one => originOf(one).partition)).size > 1)
+    assert.ok(isMixed.includes(true))
+    const place = [
+      '--bootstrap-server',
+      kafka.server.bootstrapServers.join(),
+      '--path',
+      path,
+      '--yes',
+      '--format',
+      'json',
+    ]
+    const asked = ['--group', '*', '--strategy', 'header_based', '--from-snapshot', snapshotId]
+    const { code, stdout } = await callCli(['offsets', 'reset', ...place, ...asked, '--topic-mapping', 'orders=spread'])
+    assert.ok(code === 1 || code === 4, `exit code ${code}`)
+    for (const { group, positions } of JSON.parse(stdout).groups) {
+      for (const { partition, problem } of positions) {
+        if (isMixed[partition])
+          assert.match(problem, /^records of several partitions of the source are mixed here/, group)
+      }
+      for (const partition of (await positionsAt(group, 'spread')).keys())
+        assert.equal(isMixed[partition], false, group)
     }
-    const middle = report.groups.find((one: { group: string }) => one.group === 'middle')
-    assert.match(middle.positions[0].note, /^approximate/)
   })
 })

@@ -10,7 +10,6 @@ import type { PositionSelection } from '../../src/offsets/select-groups.ts'
 import { type FakeOffsets, fakeOffsets, plainLog, restoredLog } from './fake-offsets.ts'
 
 const never = new AbortController().signal
-const APPROXIMATE = 'approximate: some records behind it were read already'
 const select = (groups: string[], changes: Partial<PositionSelection> = {}): PositionSelection => ({
   ...{ groups, topics: [], partitions: [], ...changes },
 })
@@ -107,6 +106,20 @@ test('a time is the first record of it or later, or the end', async () => {
     ['billing', 'orders/0', 4, 4],
     ['billing', 'orders/1', 7, 9],
   ])
+})
+
+test('a time that a broker leaves out of its answer is a problem, and not the end of the log', async () => {
+  const fake = cluster()
+  const { findByTime } = fake
+  fake.findByTime = async (places, time, signal) =>
+    findByTime(
+      places.filter(({ topic }) => topic !== 'audit'),
+      time,
+      signal,
+    )
+  const found = await plan(fake, { strategy: 'timestamp', timestampMs: 1000n, selection: select(['billing']) })
+  assert.deepEqual(found[0], ['billing', 'audit/0', 1, null, 'no broker reports the first record of that time'])
+  assert.deepEqual(found[1], ['billing', 'orders/0', 4, 1])
 })
 
 test('an offset outside of the log becomes its beginning or its end, and that is said', async () => {
@@ -270,66 +283,15 @@ test('headers of an older incarnation are not taken for those of the newest', as
   )
 })
 
-test('headers are looked for from a time on, which may not be too late', async () => {
-  const whole = restored()
-  await plan(whole, byHeaders({ 'orders/0': 16 }))
-  const bounded = restored()
-  assert.deepEqual(await plan(bounded, byHeaders({ 'orders/0': 16 }, 14_000n)), [['billing', 'copy/0', null, 8]])
-  const fetches = (fake: FakeOffsets) => fake.calls.filter(call => call === 'fetch copy/0').length
-  assert.ok(fetches(bounded) < fetches(whole), `${fetches(bounded)} against ${fetches(whole)}`)
+test('a time since when all unread records are is compared with the first one', async () => {
+  assert.deepEqual(await plan(restored(), byHeaders({ 'orders/0': 16 }, 14_000n)), [['billing', 'copy/0', null, 8]])
   await assert.rejects(plan(restored(), byHeaders({ 'orders/0': 6 }, 14_000n)), {
     code: 'OFFSETS_REFUSED',
     message: /--since is too late for group billing on copy\/0/,
   })
+  await assert.rejects(plan(restored(), byHeaders({ 'orders/0': 16 }, 99_000n)), { message: /--since is too late/ })
   const late = await plan(restored(), byHeaders({ 'orders/0': 19 }, 99_000n))
   assert.deepEqual(late, [['billing', 'copy/0', null, 10]], 'all is read')
-})
-
-test('a time that is too late is noticed also where the record before it is gone, or is of others', async () => {
-  const fake = restored()
-  const log = fake.topics.get('copy')?.[0] ?? []
-  const [hole] = log.splice(5, 2)
-  await assert.rejects(plan(fake, byHeaders({ 'orders/0': 6 }, 14_000n)), { message: /--since is too late/ })
-  if (hole) log.splice(5, 0, { ...hole, headers: [] })
-  await assert.rejects(plan(fake, byHeaders({ 'orders/0': 6 }, 14_000n)), { message: /--since is too late/ })
-  assert.deepEqual(await plan(fake, byHeaders({ 'orders/0': 10 }, 14_000n)), [['billing', 'copy/0', null, 7]])
-})
-
-test('after a repartition the position is the lowest unread one, and is called approximate', async () => {
-  const fake = fakeOffsets({
-    copy: [
-      restoredLog([
-        ...(['orders', 'orders', 'orders'] as const).map((topic, i): [string, number, number] => [topic, 0, i]),
-        ...([0, 1, 2] as const).map((i): [string, number, number] => ['orders', 1, i]),
-      ]),
-    ],
-  })
-  assert.deepEqual(await plan(fake, byHeaders({ 'orders/0': 2, 'orders/1': 2 })), [
-    ['billing', 'copy/0', null, 2, APPROXIMATE],
-  ])
-  assert.deepEqual(await plan(fake, byHeaders({ 'orders/0': 3, 'orders/1': 1 })), [
-    ['billing', 'copy/0', null, 4, APPROXIMATE],
-  ])
-  assert.deepEqual(await plan(fake, byHeaders({ 'orders/0': 3, 'orders/1': 3 })), [['billing', 'copy/0', null, 6]])
-})
-
-test('a mixed partition is called approximate also where it begins with records of others, and only its end is read', async () => {
-  const origins = [0, 1].flatMap(partition => [0, 1, 2].map((i): [string, number, number] => ['orders', partition, i]))
-  const mixed = restoredLog(origins).map(({ headers }, i) => ({
-    headers,
-    offset: BigInt(i + 3),
-    timestamp: BigInt(1000 * (i + 3)),
-  }))
-  const fake = fakeOffsets({ copy: [[...plainLog(3), ...mixed]] })
-  assert.deepEqual(await plan(fake, byHeaders({ 'orders/0': 3, 'orders/1': 1 }, 7000n)), [
-    ['billing', 'copy/0', null, 7, APPROXIMATE],
-  ])
-})
-
-test('a partition of the source without a position counts as unread where it is mixed with others', async () => {
-  const origins = [0, 1].flatMap(partition => [0, 1].map((i): [string, number, number] => ['orders', partition, i]))
-  const fake = fakeOffsets({ copy: [restoredLog(origins), restoredLog([['orders', 0, 7]])] })
-  assert.deepEqual(await plan(fake, byHeaders({ 'orders/1': 1 })), [['billing', 'copy/0', null, 0, APPROXIMATE]])
 })
 
 test('records without headers are refused by name, and a topic that is missing is a problem of its row', async () => {
@@ -341,6 +303,24 @@ test('records without headers are refused by name, and a topic that is missing i
   assert.deepEqual(await plan(restored(), byHeaders({ 'orders/1': 2, 'gone/0': 1 })), [
     ['billing', 'copy/1', null, 2],
     ['billing', 'gone/0', null, null, 'the topic does not exist on this cluster'],
+  ])
+})
+
+test('a position of which no record is found is a problem of its row, and so is a partition without bounds', async () => {
+  assert.deepEqual(await plan(restored(), byHeaders({ 'orders/0': 7, 'orders/9': 3 })), [
+    ['billing', 'copy/0', null, 4],
+    ['billing', 'copy/9', null, null, 'the topic has 3 partitions on this cluster'],
+  ])
+  const fake = restored()
+  const { readBounds } = fake
+  fake.readBounds = async (places, signal) => {
+    const found = await readBounds(places, signal)
+    found.delete('copy/1')
+    return found
+  }
+  assert.deepEqual(await plan(fake, byHeaders({ 'orders/0': 7, 'orders/1': 3 })), [
+    ['billing', 'copy/0', null, 4],
+    ['billing', 'copy/1', null, null, 'no broker reports where the partition begins and ends'],
   ])
 })
 

@@ -151,7 +151,7 @@ export const resetFields: FieldGroup = {
     },
     since: {
       ...time,
-      description: 'For `header_based`: the search starts at this time; no unread record may be older.',
+      description: 'For `header_based`: the reset is refused if an unread record is older.',
     },
     acceptPlainSnapshot,
     dryRun,
