@@ -59,16 +59,24 @@ function sharedOf(groups: readonly TypedGroup[]): string[] {
   return groups.filter(({ type }) => type === 'share').map(({ group }) => group)
 }
 
-/** Sets where a group without members continues; creates the group where there is none. */
-export function setProgress(
+/**
+ * Sets where a group without members continues; creates the group where there is none. Right before that `confirm` gets where it
+ * continues by then, on these partitions at least, and throws where that must not be replaced.
+ */
+export async function setProgress(
   cluster: Cluster,
   { group, type }: TypedGroup,
   offsets: readonly GroupOffset[],
   signal: AbortSignal,
+  confirm?: (current: readonly GroupOffset[]) => void,
 ): Promise<void> {
-  return type === 'share'
-    ? alterShareOffsets(cluster, group, offsets, signal)
-    : commitGroupOffsets(cluster, group, offsets, signal)
+  if (type !== 'share') return commitGroupOffsets(cluster, group, offsets, signal, confirm)
+  if (confirm && offsets.length > 0) {
+    const found = (await fetchShareOffsets(cluster, [group], signal)).get(group)
+    if (found instanceof KafkaBackupError) throw found
+    confirm(found?.offsets ?? [])
+  }
+  await alterShareOffsets(cluster, group, offsets, signal)
 }
 
 /** Takes from a group where it continues, as if it had never read these partitions. */

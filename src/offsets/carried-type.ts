@@ -44,6 +44,6 @@ export function unsupportedShare({ target }: CarriedGroup): Finding {
   return groupError(target, problem, remedy)
 }
 
-function groupWarning({ target }: CarriedGroup, problem: string, remedy = ''): Finding {
+export function groupWarning({ target }: CarriedGroup, problem: string, remedy = ''): Finding {
   return { severity: 'warning', subject: `group ${target}`, problem, remedy, details: { group: target } }
 }

@@ -8,53 +8,100 @@ import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { CarriedGroup, CarryPlan } from './carry-plan.ts'
 import { type CarriedGroupReport, type CarriedPosition, type CarryReport, sumCarried } from './carry-report.ts'
+import {
+  assertOwn,
+  type GivenOffset,
+  type IsGiven,
+  isSame,
+  missingOf,
+  type NoteGiven,
+  remedyFor,
+  unnotedOf,
+} from './given-offsets.ts'
 import { type OpenMaps, type Placed, placeGroups } from './place-groups.ts'
-import { missingOf } from './survey-groups.ts'
 
 const GROUPS_AT_ONCE = 16
 
+interface CarryParts {
+  cluster: Cluster
+  onProgress: OnProgress
+  isGiven: IsGiven
+  noteGiven: NoteGiven
+}
+
 /**
- * Gives the groups their positions on the target, when all records are there. What a partition has already is not touched:
- * an earlier run set it, and its consumers may have advanced since. All is read back and compared; a group that fails is
- * reported as failed, and the others continue.
+ * Gives the groups their positions on the target, when all records are there. An offset that is noted as given is not touched: its
+ * consumers may have advanced since. Any other one fails its group, unless it is the one that the group would get. All is read back
+ * and compared, then noted, then reported: what a run wrote and could not note before it died is compared by the next one.
  */
 export async function carryGroups(
   plan: CarryPlan,
   openMaps: OpenMaps,
-  { cluster, onProgress }: { cluster: Cluster; onProgress: OnProgress },
+  parts: CarryParts,
   signal: AbortSignal,
 ): Promise<CarryReport> {
+  const { cluster, isGiven, noteGiven } = parts
   const present = await fetchStableProgress(cluster, targetsOf(plan), signal)
-  const unfinished = plan.groups.map(one => ({ ...one, streams: missingOf(one, positionsIn(present, one)) }))
+  const unfinished = plan.groups.map(one => {
+    const unnoted = new Set(unnotedOf(one, positionsIn(present, one), isGiven))
+    const noted = positionsIn(present, one).filter(each => !unnoted.has(each))
+    return { ...one, streams: missingOf(one, noted), unnoted: [...unnoted] }
+  })
   const { placed: places, lost } = await placeGroups(unfinished, openMaps)
   signal.throwIfAborted()
+  const failures = await commitAll(unfinished, { present, places, lost }, parts, signal)
+  const readBack = await fetchStableProgress(cluster, targetsOf(plan), signal)
+  const errorOf = (one: CarriedGroup) =>
+    failures.get(one.target) ?? compare(readBack.get(one.target), commitsOf(places, one), one)
+  const given = plan.groups.filter(one => !errorOf(one)).flatMap(one => givenTo(one, commitsOf(places, one)))
+  if (given.length > 0) await noteGiven(given, signal)
+  const groups = plan.groups.map(one => {
+    const there = new Set(positionsIn(present, one).map(partitionKey))
+    const placed = (places.get(one.group) ?? []).filter(({ commit }) => !there.has(partitionKey(commit)))
+    const committed = placed.map(({ position }) => position)
+    return reportGroup(one, committed, positionsIn(present, one), errorOf(one))
+  })
+  return { groups, totals: sumCarried(groups), ...(plan.reason !== undefined && { reason: plan.reason }) }
+}
+
+interface Committing {
+  present: ByGroup<GroupOffset[]>
+  places: ReadonlyMap<string, readonly Placed[]>
+  lost: ReadonlyMap<string, KafkaBackupError>
+}
+
+/** The failures by group of the target. */
+async function commitAll(
+  groups: readonly (CarriedGroup & { unnoted: readonly GroupOffset[] })[],
+  { present, places, lost }: Committing,
+  { cluster, onProgress }: CarryParts,
+  signal: AbortSignal,
+): Promise<Map<string, KafkaBackupError>> {
   let done = 0
   const failures = new Map<string, KafkaBackupError>()
-  await runPool(unfinished, GROUPS_AT_ONCE, async one => {
+  await runPool(groups, GROUPS_AT_ONCE, async one => {
     const offsets = commitsOf(places, one)
+    const there = new Set(positionsIn(present, one).map(partitionKey))
+    const missing = offsets.filter(each => !there.has(partitionKey(each)))
     try {
       const unread = present.get(one.target)
       if (unread instanceof KafkaBackupError) throw unread
-      await setProgress(cluster, { group: one.target, type: one.type }, offsets, signal)
+      assertOwn(one, one.unnoted, offsets)
+      // Placing them has taken a while.
+      const confirm = (current: readonly GroupOffset[]) => assertOwn(one, current, missing)
+      await setProgress(cluster, { group: one.target, type: one.type }, missing, signal, confirm)
       assertPlaced(one, offsets, lost.get(one.group))
     } catch (error) {
       signal.throwIfAborted()
       failures.set(one.target, toKafkaBackupError(error))
     }
-    onProgress({ type: 'groups', done: ++done, total: unfinished.length })
+    onProgress({ type: 'groups', done: ++done, total: groups.length })
   })
-  const readBack = await fetchStableProgress(cluster, targetsOf(plan), signal)
-  const groups = plan.groups.map(one => {
-    const placed = places.get(one.group) ?? []
-    const error = failures.get(one.target) ?? compare(readBack.get(one.target), commitsOf(places, one), one)
-    return reportGroup(
-      one,
-      placed.map(({ position }) => position),
-      positionsIn(present, one),
-      error,
-    )
-  })
-  return { groups, totals: sumCarried(groups), ...(plan.reason !== undefined && { reason: plan.reason }) }
+  return failures
+}
+
+function givenTo({ target }: CarriedGroup, offsets: readonly GroupOffset[]): GivenOffset[] {
+  return offsets.map(({ topic, partition }) => ({ group: target, topic, partition }))
 }
 
 /** Of a restore that has not come to groups, or has none; the reason says why. */
@@ -95,16 +142,13 @@ function compare(
   committed: readonly GroupOffset[],
   { target }: CarriedGroup,
 ): KafkaBackupError | undefined {
-  if (found === undefined || found instanceof KafkaBackupError) return found
-  const held = new Map(found.map(one => [partitionKey(one), one]))
-  const other = committed.find(one => {
-    const there = held.get(partitionKey(one))
-    return there?.offset !== one.offset || there.metadata !== one.metadata
-  })
+  if (found instanceof KafkaBackupError) return found
+  const held = new Map((found ?? []).map(one => [partitionKey(one), one]))
+  const other = committed.find(one => !isSame(held.get(partitionKey(one)), one))
   if (!other) return undefined
   const there = held.get(partitionKey(other))
   const what = `${partitionKey(other)} of group ${target} reads back as ${there?.offset ?? 'nothing'}, not ${other.offset}`
-  return new KafkaBackupError('GROUP_ACTIVE', `${what}: something else commits for the group`)
+  return new KafkaBackupError('GROUP_ACTIVE', `${what}: something else commits for the group. ${remedyFor(target)}`)
 }
 
 function reportGroup(

@@ -16,7 +16,7 @@ export interface CarriedGroupReport {
   isEarly?: true
   error?: string
   committed: CarriedPosition[]
-  /** Partitions that had a position on the target already, which is never overwritten. */
+  /** Partitions that had their position already, from an earlier run: it is never overwritten. Of a `failed` group also those of others. */
   kept: { topic: string; partition: number; offset: bigint }[]
   /** Positions on topics and partitions that were not restored. */
   leftOut: number

@@ -8,12 +8,11 @@ import type { Cluster } from '../kafka/cluster.ts'
 import type { GroupOffset } from '../kafka/group-offsets.ts'
 import { fetchStableProgress } from '../kafka/group-progress.ts'
 import { describeGroupStates, type GroupState } from '../kafka/groups.ts'
-import { partitionKey } from '../kafka/offsets.ts'
 import { fetchGroupPermissions } from '../kafka/permissions.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Finding } from '../observe/finding.ts'
 import type { Storage } from '../storage/storage.ts'
-import { LEAVE_OUT, tellType, unsupportedShare } from './carried-type.ts'
+import { groupWarning, LEAVE_OUT, tellType, unsupportedShare } from './carried-type.ts'
 import {
   type CarriedGroup,
   type CarriedStream,
@@ -23,6 +22,7 @@ import {
   groupError,
   planCarry,
 } from './carry-plan.ts'
+import { findCrowded, type IsGiven, missingOf, unnotedOf } from './given-offsets.ts'
 
 /** A topic of the backup on its way to the target. */
 interface RestoredTopic {
@@ -42,8 +42,10 @@ interface GroupSource {
   manifest: Pick<Manifest, 'generation' | 'created_at' | 'consumer_groups' | 'carried_sections'>
   topics: readonly RestoredTopic[]
   isSameCluster: boolean
-  /** An earlier run of this restore has begun. */
-  hasBegun: boolean
+  /** What earlier runs of this restore have noted; absent where none has begun. */
+  isGiven?: IsGiven | undefined
+  /** So many groups are noted for a partition at most. */
+  maxNoted: number
 }
 
 /** The consumer groups of a backup on their way to the target. */
@@ -56,16 +58,17 @@ export interface GroupSurvey {
 /** Reads the groups of the backup and of the target, and writes nothing. */
 export async function surveyGroups(
   options: CarryOptions,
-  { manifest, topics, isSameCluster, hasBegun }: GroupSource,
+  { manifest, topics, isSameCluster, isGiven, maxNoted }: GroupSource,
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   signal: AbortSignal,
 ): Promise<GroupSurvey> {
   const source = { generation: manifest.generation, streams: streamsOf(topics), isSameCluster }
   const stored = options.include?.length === 0 ? nothingStored : await readStored(manifest, topics, storage, signal)
   const plan = planCarry(options, { ...source, ...stored })
-  const onTarget = await surveyCarry(cluster, plan, hasBegun, signal)
+  const onTarget = await surveyCarry(cluster, plan, isGiven, signal)
   const notice = plan.groups.length === 0 ? undefined : carriedNotice(manifest, 'consumer_groups')
-  return { plan, findings: [...plan.findings, ...onTarget, ...warnOf(notice)] }
+  const crowded = findCrowded(plan.groups, maxNoted)
+  return { plan, findings: [...plan.findings, ...onTarget, ...crowded, ...warnOf(notice)] }
 }
 
 function warnOf(notice: string | undefined): Finding[] {
@@ -119,13 +122,13 @@ const CONCURRENCY = 8
 const OTHER_WAYS = `${LEAVE_OUT}, or give it another name with restore.consumer_groups.mapping`
 
 /**
- * What blocks the groups on the target. A group that has committed offsets on all its partitions, from an earlier run, is
- * not examined: its consumers may be running again. `hasBegun` says that there was such a run.
+ * What blocks the groups on the target. A group that an earlier run has given all its offsets is not examined: its consumers may be
+ * running again. After such a run a group that something else uses is a warning: it fails alone, and must not hold up the records.
  */
 export async function surveyCarry(
   cluster: Cluster,
   { groups }: CarryPlan,
-  hasBegun: boolean,
+  isGiven: IsGiven | undefined,
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const names = groups.map(({ target }) => target)
@@ -135,28 +138,17 @@ export async function surveyCarry(
     fetchStableProgress(cluster, typed, signal),
   ])
   const judged = await runPool(groups, CONCURRENCY, async one => {
-    const findings = judgeGroup(one, { states, offsets }, hasBegun)
+    const findings = judgeGroup(one, { states, offsets }, isGiven)
     const isBlocked = findings.some(({ severity }) => severity === 'error')
     return isBlocked ? findings : [...findings, ...(await judgePermission(cluster, one, offsets, signal))]
   })
   return judged.flat()
 }
 
-/** The partitions of the target on which the group has no position yet. */
-export function missingOf(
-  { streams }: Pick<CarriedGroup, 'streams'>,
-  present: readonly GroupOffset[],
-): CarriedStream[] {
-  const has = new Set(present.map(partitionKey))
-  return streams.filter(
-    ({ targetTopic: topic, targetPartition: partition }) => !has.has(partitionKey({ topic, partition })),
-  )
-}
-
 function judgeGroup(
   one: CarriedGroup,
   { states, offsets }: { states: ByGroup<GroupState>; offsets: ByGroup<GroupOffset[]> },
-  hasBegun: boolean,
+  isGiven: IsGiven | undefined,
 ): Finding[] {
   const [state, present] = [states.get(one.target), offsets.get(one.target)]
   if (!state || !present || state instanceof KafkaBackupError || present instanceof KafkaBackupError) {
@@ -171,13 +163,18 @@ function judgeGroup(
     return [groupError(one.target, problem, `delete that group, ${OTHER_WAYS}`)]
   }
   const missing = missingOf(one, present)
+  const unnoted = unnotedOf(one, present, isGiven ?? (() => false))
+  if (missing.length === 0 && unnoted.length === 0) return []
   if (missing.length > 0 && state.members > 0) {
     const members = `it has ${state.members} active ${state.members === 1 ? 'member' : 'members'} on the target`
+    if (isGiven) return [groupWarning(one, `${members}, and gets no offsets while it has any`, 'stop its consumers')]
     return [groupError(one.target, members, `stop its consumers, ${OTHER_WAYS}`)]
   }
-  if (hasBegun || missing.length === one.streams.length) return missing.length > 0 ? tellType(one, state) : []
-  const problem = `it already has committed offsets on ${one.streams.length - missing.length} of the partitions`
-  return [groupError(one.target, problem, `delete them, ${OTHER_WAYS}`)]
+  if (unnoted.length === 0) return tellType(one, state)
+  const problem = `it already has committed offsets on ${unnoted.length} of the partitions`
+  if (!isGiven) return [groupError(one.target, problem, `delete them, ${OTHER_WAYS}`)]
+  const foreign = `${problem}, which this restore has not noted as its own. It fails if they are not those that it would get`
+  return [groupWarning(one, foreign, `if they are of something else, delete them, or ${LEAVE_OUT}`)]
 }
 
 async function judgePermission(

@@ -3,6 +3,7 @@ import type { OnProgress } from '../observe/progress.ts'
 import { carryGroups } from '../offsets/carry-groups.ts'
 import type { CarriedGroup, CarryPlan } from '../offsets/carry-plan.ts'
 import { type CarriedGroupReport, type CarryReport, sumCarried } from '../offsets/carry-report.ts'
+import type { IsGiven, NoteGiven } from '../offsets/given-offsets.ts'
 import type { OpenMaps } from '../offsets/place-groups.ts'
 
 interface EarlyParts {
@@ -10,6 +11,7 @@ interface EarlyParts {
   onProgress: OnProgress
   /** The offset maps of the topics that are ready. */
   openMaps: (signal: AbortSignal) => Promise<OpenMaps>
+  isGiven: IsGiven
 }
 
 /**
@@ -28,14 +30,15 @@ export class EarlyGroups {
   }
 
   /** All records of the topic are on the target, as they are in the backup, and noted there. */
-  async release(topic: string, signal: AbortSignal): Promise<void> {
+  async release(topic: string, noteGiven: NoteGiven, signal: AbortSignal): Promise<void> {
     this.#ready.add(topic)
     const groups = this.#plan.groups.filter(
       one => !this.#released.has(one.group) && isAbout(one, topic) && isReady(one, this.#ready),
     )
     if (groups.length === 0) return
     const openMaps = await this.#parts.openMaps(signal)
-    const carried = await carryGroups({ groups, findings: [] }, openMaps, this.#quietParts(), signal)
+    const parts = { ...this.#quietParts(), noteGiven }
+    const carried = await carryGroups({ groups, findings: [] }, openMaps, parts, signal)
     for (const one of carried.groups) {
       if (one.outcome !== 'failed') this.#add(one)
       else this.#parts.onProgress({ type: 'warning', message: describeFailed(one) })
@@ -70,9 +73,9 @@ export class EarlyGroups {
   }
 
   /** Records are still written: the phase of the groups begins at the end. */
-  #quietParts(): { cluster: Cluster; onProgress: OnProgress } {
-    const { cluster, onProgress } = this.#parts
-    return { cluster, onProgress: event => (event.type === 'groups' ? undefined : onProgress(event)) }
+  #quietParts(): Omit<EarlyParts, 'openMaps'> {
+    const { cluster, isGiven, onProgress } = this.#parts
+    return { cluster, isGiven, onProgress: event => (event.type === 'groups' ? undefined : onProgress(event)) }
   }
 }
 

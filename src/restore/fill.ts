@@ -12,7 +12,7 @@ import type { RestoreOptions } from './restore-options.ts'
 import { assertNotTakenOver, confirmClaim, continuesEarlier, type RunMark } from './run-mark.ts'
 import type { Stream } from './stream.ts'
 import { countActive } from './stream-memory.ts'
-import { TopicFinisher } from './topic-finisher.ts'
+import { type OnTopic, TopicFinisher } from './topic-finisher.ts'
 
 export interface FillParts {
   cluster: Cluster
@@ -20,7 +20,7 @@ export interface FillParts {
   requestTimeoutMs: number
   onProgress: OnProgress
   /** Called with one topic after the other, when all its records are on the target and noted there, while others are filled. */
-  onTopicFilled?: (topic: string, signal: AbortSignal) => Promise<void>
+  onTopicFilled?: OnTopic
 }
 
 const CONCURRENCY = 8

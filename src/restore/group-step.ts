@@ -3,9 +3,11 @@ import type { OnProgress } from '../observe/progress.ts'
 import { carryGroups, skippedGroups } from '../offsets/carry-groups.ts'
 import type { CarryPlan } from '../offsets/carry-plan.ts'
 import type { CarryReport } from '../offsets/carry-report.ts'
+import type { IsGiven, NoteGiven } from '../offsets/given-offsets.ts'
 import type { OpenMaps } from '../offsets/place-groups.ts'
 import type { Storage } from '../storage/storage.ts'
 import { EarlyGroups } from './early-groups.ts'
+import { givenIn, noteGiven } from './given-groups.ts'
 import { locateSurveyed } from './locate-restore.ts'
 import { openStreamMaps } from './offset-map.ts'
 import type { RecordsSurvey } from './survey-records.ts'
@@ -21,7 +23,8 @@ export const DIFFERS = 'the target differs from the backup'
 /** Undefined where all groups get their offsets at the end. */
 export function planEarly(plan: CarryPlan, records: RecordsSurvey, parts: GroupParts): EarlyGroups | undefined {
   if (plan.release !== 'per_topic' || records.isComplete || plan.groups.length === 0) return undefined
-  return new EarlyGroups(plan, { ...parts, openMaps: signal => mapOffsets(records, parts, signal) })
+  const openMaps = (signal: AbortSignal) => mapOffsets(records, parts, signal)
+  return new EarlyGroups(plan, { ...parts, openMaps, isGiven: isGivenIn(records) })
 }
 
 /** Committed offsets are only right where the records are on the target, as they are in the backup. */
@@ -38,10 +41,16 @@ export async function restoreGroups(
     if (!isDone) return skippedGroups(DIFFERS)
     if (left.groups.length === 0) return skippedGroups(plan.reason)
     const onProgress = early?.onProgressOfLeft ?? parts.onProgress
-    return carryGroups(left, await mapOffsets(records, parts, signal), { cluster, onProgress }, signal)
+    const note: NoteGiven = (offsets, scoped) => noteGiven(cluster, records.restoreId, offsets, scoped)
+    const carrying = { cluster, onProgress, isGiven: isGivenIn(records), noteGiven: note }
+    return carryGroups(left, await mapOffsets(records, parts, signal), carrying, signal)
   }
   const carried = await carry()
   return early?.join(carried) ?? carried
+}
+
+function isGivenIn({ progress }: RecordsSurvey): IsGiven {
+  return progress ? givenIn(progress) : () => false
 }
 
 async function mapOffsets(

@@ -1,6 +1,7 @@
 import type { Cluster } from '../kafka/cluster.ts'
 import { commitGroupOffsets, fetchGroupOffsets, type GroupOffset } from '../kafka/group-offsets.ts'
 import type { ProducerIdentity } from '../kafka/produce-lane.ts'
+import { isMarks } from './group-marks.ts'
 import { decodeTally, encodeTally, type IdTally } from './id-counts.ts'
 import type { SourcePosition } from './legs.ts'
 
@@ -26,6 +27,8 @@ export interface StreamProgress extends SourcePosition {
   version?: string
   /** Of the topic that was filled. Absent in notes of earlier versions, and where brokers give topics no IDs. */
   topicId?: string
+  /** Marks of the groups that have got their offsets on it from this restore; see `addMarks`. */
+  given?: string
 }
 
 /** Which of several processes fills a partition, as `restore --prepare` has decided. */
@@ -141,6 +144,7 @@ export function decodeNotes(offsets: readonly GroupOffset[]): ProgressNote[] {
       ...(checked && { checked }),
       ...(note.t !== undefined && { topicId: note.t }),
       ...(note.w !== undefined && { version: note.w }),
+      ...(note.x !== undefined && { given: note.x }),
     }
     return [{ stream, mark, run: note.r }]
   })
@@ -195,6 +199,8 @@ interface Note {
   /** The ID of the topic, and the version that has begun to fill it. */
   t?: string
   w?: string
+  /** See `addMarks`. */
+  x?: string
 }
 
 function encodeNote(
@@ -212,6 +218,7 @@ function encodeNote(
     checked,
     topicId,
     version,
+    given,
   }: Omit<StreamProgress, 'topic' | 'partition' | 'targetOffset'>,
 ): string {
   const note: Note = {
@@ -234,6 +241,7 @@ function encodeNote(
     ...(checked && { i: encodeTally(checked) }),
     ...(topicId !== undefined && { t: topicId }),
     ...(version !== undefined && { w: version }),
+    ...(given !== undefined && { x: given }),
   }
   return JSON.stringify(note)
 }
@@ -259,7 +267,8 @@ function decodeNote(text: string): Note | undefined {
       (note.i === undefined || decodeTally(note.i) !== undefined) &&
       [0, 1, undefined].includes(note.a) &&
       (note.t === undefined || /^[0-9a-f]{32}$/.test(note.t)) &&
-      (note.w === undefined || isVersion(note.w))
+      (note.w === undefined || isVersion(note.w)) &&
+      (note.x === undefined || isMarks(note.x))
     return isOurs && typeof note.h === 'string' && typeof note.r === 'string' ? note : undefined
   } catch {
     return undefined

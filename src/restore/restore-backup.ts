@@ -69,7 +69,9 @@ export async function runSurveyed(
   }
   const { schemas, records } = await watch.timeSchemas(() => beginRestore(survey, parts, signal, hasRecords))
   const early = planEarly(survey.groups.plan, records, parts)
-  const release = early && { onTopicRestored: (topic: string, scoped: AbortSignal) => early.release(topic, scoped) }
+  const release: Pick<RecordParts, 'onTopicRestored'> | undefined = early && {
+    onTopicRestored: (topic, note, scoped) => early.release(topic, note, scoped),
+  }
   const report = await restoreRecords(records, { ...parts, onProgress, ...release }, signal)
   const consumerGroups = await watch.timeGroups(() =>
     restoreGroups(survey.groups.plan, report, { records, early }, parts, signal),

@@ -18,6 +18,7 @@ import {
 } from './report.ts'
 import type { Stream } from './stream.ts'
 import type { RecordsSurvey } from './survey-records.ts'
+import type { OnTopic } from './topic-finisher.ts'
 
 export interface RecordParts extends Omit<FillParts, 'onTopicFilled'> {
   storage: Storage
@@ -26,7 +27,7 @@ export interface RecordParts extends Omit<FillParts, 'onTopicFilled'> {
   /** Called when the topics are created, before the first record is written. */
   onTopicsCreated?: OnTopicsCreated
   /** Called when a topic is restored, and equals the backup where the job asks for a comparison, while others are filled. */
-  onTopicRestored?: (topic: string, signal: AbortSignal) => Promise<void>
+  onTopicRestored?: OnTopic
 }
 
 /**
@@ -118,7 +119,7 @@ function whenFilled(
 ): Pick<FillParts, 'onTopicFilled'> {
   if (!onTopicRestored) return {}
   return {
-    onTopicFilled: async (topic, signal) => {
+    onTopicFilled: async (topic, noteGiven, signal) => {
       if (survey.options.verify) {
         // Records of other topics are still written: what they count must not be taken for theirs.
         const quiet = { ...parts, onProgress: () => undefined }
@@ -126,7 +127,7 @@ function whenFilled(
         compared.push(report)
         if (!report.ok) return
       }
-      await onTopicRestored(topic, signal)
+      await onTopicRestored(topic, noteGiven, signal)
     },
   }
 }

@@ -28,7 +28,11 @@ export function continuesEarlier({ run, identity }: RunMark): boolean {
  */
 export function assertNotTakenOver(restoreId: string, { run, earlier }: RunMark, runs: ReadonlySet<string>): void {
   if ([...runs].every(one => one === run || earlier.has(one))) return
-  throw new KafkaBackupError('RESTORE_CONFLICT', `another run of the restore ${restoreId} has taken over`, {
+  throw takenOver(restoreId)
+}
+
+export function takenOver(restoreId: string): KafkaBackupError {
+  return new KafkaBackupError('RESTORE_CONFLICT', `another run of the restore ${restoreId} has taken over`, {
     help: 'Let the other run finish. When there is none any more, run the same command again.',
   })
 }

@@ -3,6 +3,7 @@ import { stampBatch } from '../batch/stamp.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { MetadataTopic } from '../kafka/api/metadata.ts'
 import type { ProducerIdentity } from '../kafka/produce-lane.ts'
+import { addMarks } from './group-marks.ts'
 import { addCounts, type IdTally, noCounts } from './id-counts.ts'
 import type { SourcePosition } from './legs.ts'
 import { describeOthers, isOtherVersion } from './other-versions.ts'
@@ -189,6 +190,11 @@ export class Stream {
     this.checked.records += found.records
     addCounts(this.checked.ids, found.ids)
     this.#advance(count, targetOffset, end)
+  }
+
+  /** These groups have their offsets on it, which its next note names. */
+  give(groups: readonly string[]): void {
+    this.#progress = { ...this.#progress, given: addMarks(this.#progress.given ?? '', groups) }
   }
 
   /** Releases resources. The progress is kept. */

@@ -9,6 +9,8 @@ import type { CarryOptions } from '../offsets/carry-plan.ts'
 import { type GroupSurvey, surveyGroups } from '../offsets/survey-groups.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type ChosenState, findRestore, planWithIds, readIfAllowed } from './find-restore.ts'
+import { givenIn } from './given-groups.ts'
+import { MAX_MARKED } from './group-marks.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { type SchemaSurvey, type SchemaTarget, surveyBackupSchemas, withIds } from './schema-step.ts'
 import { type RecordsSurvey, surveyRecords } from './survey-records.ts'
@@ -95,7 +97,7 @@ async function surveyOnce(
   const plan = { ...planned, ...(schemasAddedAt !== undefined && { schemasAddedAt }) }
   const { topics, sourceCluster } = plan
   const isSameCluster = sourceCluster !== null && sourceCluster === target.clusterId
-  const ofGroups = { manifest, topics, isSameCluster, hasBegun: progress !== undefined }
+  const ofGroups = { manifest, topics, isSameCluster, isGiven: progress && givenIn(progress), maxNoted: MAX_MARKED }
   const ofAccess = { manifest, topics, topicMapping: wanted.topicMapping, groupMapping: groupOptions.mapping }
   // At the same time, because a store may be far away. What failed is reported in this order.
   const readings = [

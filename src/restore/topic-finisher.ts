@@ -2,15 +2,20 @@ import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { Turns } from '../lib/turns.ts'
 import type { OnProgress } from '../observe/progress.ts'
+import type { GivenOffset, NoteGiven } from '../offsets/given-offsets.ts'
+import { streamKey } from './progress.ts'
 import { confirmFilled } from './reconcile.ts'
 import type { Stream } from './stream.ts'
+
+/** `noteGiven` notes groups that got their offsets with the progress of their partitions. */
+export type OnTopic = (topic: string, noteGiven: NoteGiven, signal: AbortSignal) => Promise<void>
 
 interface FinisherParts {
   cluster: Cluster
   onProgress: OnProgress
   isShared: boolean
   noteSome: (streams: readonly Stream[]) => Promise<void>
-  onTopicFilled?: (topic: string, signal: AbortSignal) => Promise<void>
+  onTopicFilled?: OnTopic
   /** Called at once with a failure that ends the run. */
   onFailure: (error: unknown) => void
 }
@@ -55,12 +60,19 @@ export class TopicFinisher {
       this.#signal.throwIfAborted()
       await confirmFilled(own, { cluster, isShared }, this.#signal)
       await noteSome(own)
-      await onTopicFilled(topic, this.#signal)
+      await onTopicFilled(topic, offsets => this.#noteGiven(offsets), this.#signal)
     } catch (error) {
       this.#signal.throwIfAborted()
       // The end of the restore does the same for all topics, so that trouble that may pass ends nothing.
       if (!(error instanceof KafkaBackupError) || !error.retryable) throw error
       onProgress({ type: 'warning', message: `${topic}: its consumer groups wait for the end: ${error.message}` })
     }
+  }
+
+  async #noteGiven(offsets: readonly GivenOffset[]): Promise<void> {
+    const groups = Map.groupBy(offsets, streamKey)
+    const streams = [...this.#byTopic.values()].flat().filter(stream => groups.has(streamKey(stream)))
+    for (const stream of streams) stream.give((groups.get(streamKey(stream)) ?? []).map(({ group }) => group))
+    await this.#parts.noteSome(streams)
   }
 }

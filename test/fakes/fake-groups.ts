@@ -114,18 +114,25 @@ function describeClassic({ body }: BrokerRequest, { all }: FakeGroups): Writer {
 const UNSTABLE_OFFSET_COMMIT = 88
 
 function fetchOffsets({ body }: BrokerRequest, { all }: FakeGroups): Writer {
-  const names = body.array(() => {
+  const asked = body.array(() => {
     const name = body.string()
-    body.uvarint()
+    // Null, which is read as none, asks for all.
+    const wanted = body.array(() => {
+      const topic = body.string()
+      const partitions = body.array(() => body.int32())
+      body.tags()
+      return partitions.map(partition => `${topic}/${partition}`)
+    })
     body.tags()
-    return name
+    return { name, wanted: wanted.flat() }
   })
   const requireStable = body.boolean()
   const writer = new Writer().int32(0)
-  const one = (name: string) => {
+  const one = ({ name, wanted }: (typeof asked)[number]) => {
     const { offsets, undecided, readError } = all.get(name) ?? fakeGroup()
     const isOpen = (key: string) => requireStable && undecided.includes(key)
-    const keys = [...new Set([...offsets.keys(), ...(requireStable ? undecided : [])])]
+    const found = [...new Set([...offsets.keys(), ...(requireStable ? undecided : [])])]
+    const keys = found.filter(key => wanted.length === 0 || wanted.includes(key))
     const topics = Map.groupBy(readError === 0 ? keys : [], key => key.slice(0, key.lastIndexOf('/')))
     writer.string(name).array([...topics], ([topic, some]) => {
       writer.string(topic).array(some, key => {
@@ -138,7 +145,7 @@ function fetchOffsets({ body }: BrokerRequest, { all }: FakeGroups): Writer {
     })
     writer.int16(readError).noTags()
   }
-  return writer.array(names, one).noTags()
+  return writer.array(asked, one).noTags()
 }
 
 function commitOffsets({ body }: BrokerRequest, groups: FakeGroups): BrokerAnswer {

@@ -4,6 +4,7 @@ import { KafkaBackupError } from '../../src/errors.ts'
 import type { Cluster } from '../../src/kafka/cluster.ts'
 import { carryGroups } from '../../src/offsets/carry-groups.ts'
 import type { CarriedStream, CarryPlan } from '../../src/offsets/carry-plan.ts'
+import { findCrowded, type GivenOffset, type IsGiven, type NoteGiven } from '../../src/offsets/given-offsets.ts'
 import type { OpenMaps } from '../../src/offsets/place-groups.ts'
 import { surveyCarry } from '../../src/offsets/survey-groups.ts'
 import { startFakeCluster } from '../fakes/fake-cluster.ts'
@@ -77,8 +78,15 @@ async function withGroups(
   }
 }
 
-const run = (cluster: Cluster, plan: CarryPlan, maps = openMaps) =>
-  carryGroups(plan, maps, { cluster, onProgress: () => undefined }, never)
+const notGiven: IsGiven = () => false
+const run = (cluster: Cluster, plan: CarryPlan, maps = openMaps, noted: Partial<Noted> = {}) => {
+  const nothing = { onProgress: () => undefined, isGiven: notGiven, noteGiven: async () => undefined }
+  return carryGroups(plan, maps, { cluster, ...nothing, ...noted }, never)
+}
+interface Noted {
+  isGiven: IsGiven
+  noteGiven: NoteGiven
+}
 
 describe('carrying groups over', () => {
   test('commits where each goes on, with its metadata and without the epoch of the source', () =>
@@ -96,7 +104,8 @@ describe('carrying groups over', () => {
 
   test('sets the start offsets of a share group, and leaves those that it has alone', async () => {
     const work = async (cluster: Cluster, { all }: FakeGroups) => {
-      const report = await run(cluster, shared(planOf(['fresh', 'begun'])))
+      const isGiven: IsGiven = ({ group }) => group === 'begun'
+      const report = await run(cluster, shared(planOf(['fresh', 'begun'])), openMaps, { isGiven })
       assert.deepEqual(report.totals, { groups: 2, committed: 2, kept: 0, failed: 0 })
       const at = (group: string) => [...(all.get(group)?.offsets ?? [])].map(([key, { offset }]) => `${key} ${offset}`)
       assert.deepEqual([all.get('fresh')?.type, at('fresh')], ['Share', ['a-2/0 3', 'a-2/1 3']])
@@ -120,15 +129,17 @@ describe('carrying groups over', () => {
       ])
     }))
 
-  test('leaves what is there alone, and reads no map where all of it is', () =>
+  test('leaves alone what it is noted to have given, and reads no map where that is all', () =>
     withGroups(
       { g: fakeGroup({ 'a-2/0': 8n, 'a-2/1': 1n }), h: fakeGroup({ 'a-2/0': 8n }) },
       async (cluster, groups) => {
-        const kept = await run(cluster, planOf(['g']), () => {
+        const isGiven = () => true
+        const noMaps = () => {
           throw new Error('no map is needed')
-        })
+        }
+        const kept = await run(cluster, planOf(['g']), noMaps, { isGiven })
         assert.deepEqual([kept.totals.kept, kept.groups[0]?.kept.length], [1, 2])
-        const rest = await run(cluster, planOf(['h']))
+        const rest = await run(cluster, planOf(['h']), openMaps, { isGiven })
         assert.deepEqual([rest.totals.committed, rest.groups[0]?.kept.length], [1, 1])
         const offsets = [...(groups.all.get('h')?.offsets ?? [])].map(([key, { offset }]) => [key, offset])
         assert.deepEqual(offsets, [
@@ -137,6 +148,53 @@ describe('carrying groups over', () => {
         ])
       },
     ))
+
+  test('an offset that is not noted fails its group alone, in every run, until it is deleted', () =>
+    withGroups({ g1: fakeGroup({ 'a-2/1': 8n }) }, async (cluster, { all }) => {
+      const plan = planOf(['g0', 'g1', 'g2'])
+      for (const kept of [0, 2]) {
+        const { totals, groups } = await run(cluster, plan)
+        assert.deepEqual(totals, { groups: 3, committed: 2 - kept, kept, failed: 1 })
+        assert.match(groups[1]?.error ?? '', /committed offset 8 of group g1 on a-2\/1 is not from this restore/)
+        assert.match(groups[1]?.error ?? '', /delete the offsets .* or .*restore\.consumer_groups\.exclude/)
+        assert.deepEqual([...(all.get('g1')?.offsets ?? [])].length, 1, 'nothing was committed for it')
+      }
+      all.get('g1')?.offsets.clear()
+      assert.deepEqual((await run(cluster, plan)).totals, { groups: 3, committed: 1, kept: 2, failed: 0 })
+    }))
+
+  test('an offset that something else commits while others are placed fails the group, and is not replaced', () =>
+    withGroups({}, async (cluster, { all }) => {
+      const maps: OpenMaps = isWanted => {
+        all.set('g', fakeGroup({ 'a-2/0': 9n }))
+        return openMaps(isWanted)
+      }
+      const { groups } = await run(cluster, planOf(['g']), maps)
+      assert.match(groups[0]?.error ?? '', /committed offset 9 of group g on a-2\/0 is not from this restore/)
+      assert.equal(all.get('g')?.offsets.get('a-2/0')?.offset, 9n)
+    }))
+
+  test('notes groups when their offsets are read back; a run that dies before that leaves them to the next one', () =>
+    withGroups({}, async (cluster, { all }) => {
+      const noted: GivenOffset[] = []
+      const noteGiven: NoteGiven = async offsets => {
+        assert.equal(all.get('g')?.offsets.size, 2)
+        noted.push(...offsets)
+      }
+      const dies: NoteGiven = () => Promise.reject(new Error('killed'))
+      await assert.rejects(run(cluster, planOf(['g', 'h']), openMaps, { noteGiven: dies }), /killed/)
+      all.get('h')?.offsets.set('a-2/0', { offset: 4n, metadata: 'of h', epoch: -1 })
+      const { groups } = await run(cluster, planOf(['g', 'h']), openMaps, { noteGiven })
+      assert.deepEqual(
+        groups.map(({ outcome, kept }) => [outcome, kept.length]),
+        [
+          ['kept', 2],
+          ['failed', 2],
+        ],
+      )
+      const places = [0, 1].map(partition => ({ group: 'g', topic: 'a-2', partition }))
+      assert.deepEqual(noted, places, 'h may have read on, or something else has committed')
+    }))
 
   test('one group that fails does not hide, and does not stop the others; the next run finishes it', () =>
     withGroups({ g3: fakeGroup({}, { members: 1 }) }, async (cluster, { all }) => {
@@ -194,10 +252,10 @@ describe('carrying groups over', () => {
 })
 
 describe('before the first write', () => {
-  const survey = async (all: Record<string, FakeGroup>, hasBegun: boolean) => {
+  const survey = async (all: Record<string, FakeGroup>, isGiven?: IsGiven) => {
     let told: string[] = []
     await withGroups(all, async cluster => {
-      const findings = await surveyCarry(cluster, planOf(Object.keys(all)), hasBegun, never)
+      const findings = await surveyCarry(cluster, planOf(Object.keys(all)), isGiven, never)
       told = findings.map(({ severity, subject, problem }) => `${severity} ${subject}: ${problem}`)
     })
     return told
@@ -211,17 +269,24 @@ describe('before the first write', () => {
       modern: fakeGroup({ 'a-2/0': 4n }, { type: 'Consumer', members: 2 }),
       working: fakeGroup(done, { members: 3 }),
     }
-    assert.deepEqual(await survey(all, true), [
-      'error group busy: it has 1 active member on the target',
-      'error group modern: it has 2 active members on the target',
-    ])
+    const rest = { busy: 'it has 1 active member on the target', modern: 'it has 2 active members on the target' }
+    const { working: _, ...without } = all
+    assert.deepEqual(await survey(without), [`error group busy: ${rest.busy}`, `error group modern: ${rest.modern}`])
+    assert.deepEqual(
+      await survey(all, () => true),
+      [
+        `warning group busy: ${rest.busy}, and gets no offsets while it has any`,
+        `warning group modern: ${rest.modern}, and gets no offsets while it has any`,
+      ],
+      'a restore that has begun continues with the others',
+    )
   })
 
   test('a group of the Streams protocol that the target does not have is a warning, and no error', async () => {
     await withGroups({}, async cluster => {
       const { groups, findings } = planOf(['app'])
       const plan = { findings, groups: groups.map(one => ({ ...one, type: 'streams' as const })) }
-      const [found, ...more] = await surveyCarry(cluster, plan, false, never)
+      const [found, ...more] = await surveyCarry(cluster, plan, undefined, never)
       assert.deepEqual([found?.severity, found?.subject, more], ['warning', 'group app', []])
       assert.match(found?.problem ?? '', /Kafka 4\.2 and later convert it/)
     })
@@ -232,7 +297,7 @@ describe('before the first write', () => {
     const partial = { ...plan, groups: plan.groups.map(one => ({ ...one, unset: 1 })) }
     const told: string[] = []
     const work = async (cluster: Cluster) => {
-      const findings = await surveyCarry(cluster, partial, false, never)
+      const findings = await surveyCarry(cluster, partial, undefined, never)
       told.push(...findings.map(({ severity, problem }) => `${severity}: ${problem}`))
     }
     await withGroups({}, work, true)
@@ -254,7 +319,9 @@ describe('before the first write', () => {
       const found: string[] = []
       const work = async (cluster: Cluster) => {
         found.push(
-          ...(await surveyCarry(cluster, plan, false, never)).map(({ severity, problem }) => `${severity}: ${problem}`),
+          ...(await surveyCarry(cluster, plan, undefined, never)).map(
+            ({ severity, problem }) => `${severity}: ${problem}`,
+          ),
         )
       }
       await withGroups({ g: on }, work, true)
@@ -269,14 +336,27 @@ describe('before the first write', () => {
   })
 
   test('positions that are there before the restore has begun are not of it', async () => {
-    assert.deepEqual(await survey({ g: fakeGroup(done) }, false), [
+    assert.deepEqual(await survey({ g: fakeGroup(done) }), [
       'error group g: it already has committed offsets on 2 of the partitions',
     ])
-    assert.deepEqual(await survey({ g: fakeGroup(done) }, true), [])
+    assert.deepEqual(await survey({ g: fakeGroup(done) }, () => true), [])
+    const [unnoted] = await survey({ g: fakeGroup(done) }, ({ partition }) => partition === 0)
+    assert.match(
+      unnoted ?? '',
+      /^warning group g: .*on 1 of the partitions, which this restore has not noted as its own/,
+    )
+  })
+
+  test('a partition with more groups than its note can name is a warning', () => {
+    const { groups } = planOf(['g0', 'g1', 'g2'])
+    assert.deepEqual(findCrowded(groups, 3), [])
+    const [found, ...more] = findCrowded(groups, 2)
+    assert.match(found?.problem ?? '', /^more than 2 groups get offsets on 2 partitions, such as 3 on a-2\/0, /)
+    assert.deepEqual([found?.severity, more], ['warning', []])
   })
 
   test('a group that cannot be looked at is an error', async () => {
-    const [told] = await survey({ g: fakeGroup({}, { readError: 30 }) }, false)
+    const [told] = await survey({ g: fakeGroup({}, { readError: 30 }) })
     assert.match(told ?? '', /^error group g: .*GROUP_AUTHORIZATION_FAILED/)
   })
 })

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { KafkaBackupError } from '../../src/errors.ts'
+import { partitionKey } from '../../src/kafka/offsets.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { carryGroups } from '../../src/offsets/carry-groups.ts'
 import type { CarriedGroup, CarryPlan } from '../../src/offsets/carry-plan.ts'
+import type { CarryReport } from '../../src/offsets/carry-report.ts'
+import type { NoteGiven } from '../../src/offsets/given-offsets.ts'
 import type { OpenMaps } from '../../src/offsets/place-groups.ts'
 import { EarlyGroups } from '../../src/restore/early-groups.ts'
 import { startFakeCluster } from '../fakes/fake-cluster.ts'
@@ -43,11 +47,14 @@ const openMaps: OpenMaps = async function* (isWanted) {
 async function withEarly(
   work: (world: {
     early: EarlyGroups
+    release: (topic: string, note?: NoteGiven) => Promise<void>
     groups: FakeGroups
-    finish: typeof carryGroups
+    finish: (left: CarryPlan) => Promise<CarryReport>
     told: ProgressEvent[]
+    noted: string[]
   }) => unknown,
   all: Record<string, FakeGroup> = {},
+  isGiven = false,
 ): Promise<void> {
   const fake = await startFakeCluster([], 1)
   try {
@@ -58,10 +65,17 @@ async function withEarly(
       cluster,
       onProgress: event => told.push(event),
       openMaps: async () => openMaps,
+      isGiven: () => isGiven,
     })
-    const finish: typeof carryGroups = (left, maps, parts, signal) =>
-      carryGroups(left, maps, { ...parts, cluster }, signal)
-    await work({ early, groups, finish, told })
+    const noted: string[] = []
+    const noteGiven: NoteGiven = async given =>
+      void noted.push(...given.map(one => `${one.group} ${partitionKey(one)}`))
+    const release = (topic: string, note = noteGiven) => early.release(topic, note, never)
+    const finish = (left: CarryPlan) => {
+      const parts = { cluster, onProgress: early.onProgressOfLeft, isGiven: () => isGiven, noteGiven }
+      return carryGroups(left, openMaps, parts, never)
+    }
+    await work({ early, release, groups, finish, told, noted })
   } finally {
     await fake.close()
   }
@@ -72,11 +86,11 @@ const offsetsOf = ({ all }: FakeGroups, group: string) => [...(all.get(group)?.o
 
 describe('groups that are released before the end', () => {
   test('get their offsets when all their topics are restored, and not before', () =>
-    withEarly(async ({ early, groups, told }) => {
-      await early.release('a-2', never)
+    withEarly(async ({ early, release, groups, told }) => {
+      await release('a-2')
       assert.deepEqual([offsetsOf(groups, 'first-2'), offsetsOf(groups, 'both-2')], [['a-2/0'], []])
       assert.deepEqual(namesOf(early.left), ['both', 'last'])
-      await early.release('b-2', never)
+      await release('b-2')
       assert.deepEqual(offsetsOf(groups, 'both-2'), ['a-2/0', 'b-2/0'])
       assert.deepEqual(namesOf(early.left), [])
       assert.deepEqual(
@@ -90,10 +104,9 @@ describe('groups that are released before the end', () => {
     }))
 
   test('are reported in the order of the plan, together with those of the end', () =>
-    withEarly(async ({ early, finish }) => {
-      await early.release('a-2', never)
-      const parts = { cluster: undefined as never, onProgress: early.onProgressOfLeft }
-      const report = early.join(await finish(early.left, openMaps, parts, never))
+    withEarly(async ({ early, release, finish }) => {
+      await release('a-2')
+      const report = early.join(await finish(early.left))
       assert.deepEqual(
         report.groups.map(({ group, outcome, isEarly }) => [group, outcome, isEarly ?? false]),
         [
@@ -107,8 +120,8 @@ describe('groups that are released before the end', () => {
 
   test('keep what they have, as at the end: an earlier run has set it, and consumers have advanced since', () =>
     withEarly(
-      async ({ early, groups }) => {
-        await early.release('a-2', never)
+      async ({ early, release, groups }) => {
+        await release('a-2')
         assert.equal(groups.all.get('first-2')?.offsets.get('a-2/0')?.offset, 9n)
         assert.deepEqual(
           early
@@ -118,12 +131,39 @@ describe('groups that are released before the end', () => {
         )
       },
       { 'first-2': fakeGroup({ 'a-2/0': 9n }) },
+      true,
+    ))
+
+  test('are noted before they are reported; where that fails, they are not reported, and the end notes them', () =>
+    withEarly(async ({ early, release, finish, told, noted }) => {
+      const failed = new KafkaBackupError('KAFKA_NOT_READY', 'no coordinator')
+      await assert.rejects(
+        release('a-2', () => Promise.reject(failed)),
+        failed,
+      )
+      assert.deepEqual([told.filter(({ type }) => type === 'released'), namesOf(early.left).length], [[], 3])
+      await release('b-2', async () => assert.equal(told.filter(({ type }) => type === 'released').length, 0))
+      assert.deepEqual(namesOf(early.left), ['first'])
+      const { totals } = early.join(await finish(early.left))
+      assert.deepEqual([totals, noted], [{ groups: 3, committed: 2, kept: 1, failed: 0 }, ['first-2 a-2/0']])
+    }))
+
+  test('fail alone where something else has committed for them, at the end too', () =>
+    withEarly(
+      async ({ early, release, finish }) => {
+        await release('a-2')
+        await release('b-2')
+        const { groups, totals } = early.join(await finish(early.left))
+        assert.deepEqual(totals, { groups: 3, committed: 2, kept: 0, failed: 1 })
+        assert.match(groups[1]?.error ?? '', /offset 9 of group first-2 on a-2\/0 is not from this restore/)
+      },
+      { 'first-2': fakeGroup({ 'a-2/0': 9n }) },
     ))
 
   test('that fail are warned of and left for the end; the others continue', () =>
     withEarly(
-      async ({ early, groups, finish, told }) => {
-        await early.release('a-2', never)
+      async ({ early, release, groups, finish, told }) => {
+        await release('a-2')
         assert.match(
           told.map(event => (event.type === 'warning' ? event.message : '')).join(),
           /^group first-2: .*at the end/,
@@ -131,18 +171,16 @@ describe('groups that are released before the end', () => {
         assert.deepEqual(namesOf(early.left), ['both', 'first', 'last'])
         const first = groups.all.get('first-2')
         if (first) first.commitError = 0
-        const parts = { cluster: undefined as never, onProgress: early.onProgressOfLeft }
-        const { totals } = early.join(await finish(early.left, openMaps, parts, never))
+        const { totals } = early.join(await finish(early.left))
         assert.deepEqual(totals, { groups: 3, committed: 3, kept: 0, failed: 0 })
       },
       { 'first-2': fakeGroup({}, { commitError: 30 }) },
     ))
 
   test('count on from those that were released before', () =>
-    withEarly(async ({ early, finish, told }) => {
-      await early.release('a-2', never)
-      const parts = { cluster: undefined as never, onProgress: early.onProgressOfLeft }
-      await finish(early.left, openMaps, parts, never)
+    withEarly(async ({ early, release, finish, told }) => {
+      await release('a-2')
+      await finish(early.left)
       const counts = told.flatMap(event => (event.type === 'groups' ? [[event.done, event.total]] : []))
       assert.deepEqual(counts, [
         [2, 3],

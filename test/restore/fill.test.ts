@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { hasCode, KafkaBackupError } from '../../src/errors.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { type FillParts, fill } from '../../src/restore/fill.ts'
+import { markOf } from '../../src/restore/group-marks.ts'
 import type { RunMark } from '../../src/restore/run-mark.ts'
 import type { Stream } from '../../src/restore/stream.ts'
 import { encodeRun } from '../fakes/batches.ts'
@@ -92,6 +93,22 @@ describe('a topic that is filled while others are not', () => {
           events.filter(({ type }) => type === 'filled'),
           [{ type: 'filled', topic: 'orders', done: 1, total: 1 }],
         )
+      },
+      2,
+    ))
+
+  test('has the groups that got their offsets on it in its note before anything follows, and in all later ones', () =>
+    withTarget(
+      () => undefined,
+      async target => {
+        const committed = keepNotes(target.fake)
+        const marksIn = () => committed.map(({ metadata }) => JSON.parse(metadata).x)
+        const onTopicFilled: FillParts['onTopicFilled'] = async (topic, noteGiven, signal) => {
+          await noteGiven([{ group: 'g', topic, partition: 1 }], signal)
+          assert.deepEqual(marksIn(), [undefined, markOf('g')])
+        }
+        await run(target, two(), { parts: { onTopicFilled } })
+        assert.deepEqual(marksIn(), [undefined, markOf('g')])
       },
       2,
     ))

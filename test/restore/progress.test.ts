@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { addMarks } from '../../src/restore/group-marks.ts'
 import { noCounts } from '../../src/restore/id-counts.ts'
 import { readProgress, type StreamProgress, writeProgress } from '../../src/restore/progress.ts'
 import { type FakeCluster, startFakeCluster } from '../fakes/fake-cluster.ts'
@@ -53,6 +54,7 @@ describe('the notes of a restore', () => {
         { ...noted(6, false, false), checked: tally },
         { ...noted(7, false, false), topicId: '0123456789abcdef'.repeat(2), version: '1.2.3-rc.1' },
         { ...noted(5, false, false), shard: { ...shard, existingTopics: 'fail' as const } },
+        { ...noted(7, true, true), given: addMarks('', ['g', 'h']) },
       ]
       const confirmed: string[][] = []
       await writeProgress(cluster, 'r1', { ...mark, run: '5', streams }, never, runs => confirmed.push([...runs]))
@@ -95,6 +97,8 @@ describe('the notes of a restore', () => {
           { w: 5 },
           { w: 'a b' },
           { t: 'x'.repeat(32) },
+          { x: 'short' },
+          { x: '' },
           { k: 'x'.repeat(65) },
           { p: String(2n ** 63n) },
           { o: String(2n ** 63n) },

@@ -1,0 +1,43 @@
+import type { Cluster } from '../kafka/cluster.ts'
+import { commitGroupOffsets, fetchGroupOffsets } from '../kafka/group-offsets.ts'
+import { partitionKey } from '../kafka/offsets.ts'
+import type { GivenOffset, IsGiven } from '../offsets/given-offsets.ts'
+import { addMarks, markOf, splitMarks } from './group-marks.ts'
+import { decodeNotes, type RestoreProgress, restoreGroup, streamKey } from './progress.ts'
+import { takenOver } from './run-mark.ts'
+
+/** Pure. What the notes of earlier runs say. */
+export function givenIn({ streams }: Pick<RestoreProgress, 'streams'>): IsGiven {
+  const marks = new Map([...streams].map(([key, { given = '' }]) => [key, new Set(splitMarks(given))]))
+  return one => marks.get(streamKey(one))?.has(markOf(one.group)) ?? false
+}
+
+/**
+ * Adds the groups to the notes of a restore whose records are written, and leaves everything else in them as it is. What has no note
+ * gets none: its offsets then do not count as given.
+ */
+export async function noteGiven(
+  cluster: Cluster,
+  restoreId: string,
+  offsets: readonly GivenOffset[],
+  signal: AbortSignal,
+): Promise<void> {
+  const group = restoreGroup(restoreId)
+  const byPlace = Map.groupBy(offsets, partitionKey)
+  const places = [...byPlace.values()].flatMap(([first]) => first ?? [])
+  const notes = (await fetchGroupOffsets(cluster, group, places, signal)).filter(one => decodeNotes([one]).length > 0)
+  const changed = notes.flatMap(one => {
+    const own = byPlace.get(partitionKey(one))
+    if (!own) return []
+    const note: { x?: string } = JSON.parse(one.metadata)
+    const x = addMarks(
+      note.x ?? '',
+      own.map(({ group: name }) => name),
+    )
+    return [{ ...one, metadata: JSON.stringify({ ...note, x }) }]
+  })
+  const known = new Set([...notes, ...changed].map(({ metadata }) => metadata))
+  await commitGroupOffsets(cluster, group, changed, signal, current => {
+    if (current.some(({ metadata }) => !known.has(metadata))) throw takenOver(restoreId)
+  })
+}

@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto'
+
+/** In base64url: 36 bits, so that a group that got nothing passes for one of 400 others once in 170 million times. */
+const MARK_CHARS = 6
+/** The metadata of an offset has 4096 bytes by default, which the other fields of a note need as well. */
+export const MAX_MARKED = 400
+const ALL_MARKS = new RegExp(`^([\\w-]{${MARK_CHARS}}){1,${MAX_MARKED}}$`)
+
+/** Pure. The marks with those of more groups, as far as there is room: what is not marked is reported, not taken for ours. */
+export function addMarks(marks: string, groups: readonly string[]): string {
+  const all = new Set([...splitMarks(marks), ...groups.map(markOf)])
+  return [...all].slice(0, MAX_MARKED).join('')
+}
+
+export function splitMarks(marks: string): string[] {
+  return marks.match(new RegExp(`.{${MARK_CHARS}}`, 'g')) ?? []
+}
+
+/** By its name on the target, which stays the same whichever groups the next run selects. */
+export function markOf(group: string): string {
+  return createHash('sha256').update(group).digest('base64url').slice(0, MARK_CHARS)
+}
+
+export function isMarks(text: unknown): boolean {
+  return typeof text === 'string' && ALL_MARKS.test(text)
+}
