@@ -7,6 +7,7 @@ export const lossKinds = {
   circular_reference: 'a version that refers to itself through others is not restored',
   id_unmapped:
     'a schema ID of the backup has no schema on the target; unknown_ids decides what happens to records with it',
+  target_version_deleted: 'a version that only the target has is deleted there for good',
   version_number: 'a version has another number on the target',
   version_merged: 'two versions of a subject are one on the target',
   documentation: 'an Avro schema has the doc and aliases of another version that is otherwise the same',

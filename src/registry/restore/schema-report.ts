@@ -38,14 +38,16 @@ export function reportSchemas(
     subjects: new Set(plan.versions.map(({ subject }) => subject)).size,
     ids: idPairsOf(after.plan).sort((a, b) => compareText(a.context, b.context) || a.source - b.source),
     unmappedIds: [...after.plan.unmappedIds.keys()],
-    notes: [
-      ...plan.notes.filter(({ kind }) => kind === 'undecodable'),
-      ...after.plan.notes.filter(({ kind }) => kind !== 'undecodable'),
-    ],
+    notes: [...plan.notes.filter(isAboutDeletion), ...after.plan.notes.filter(note => !isAboutDeletion(note))],
     acceptLoss: after.options.acceptLoss,
     requests,
     durationMs,
   }
+}
+
+/** What has been deleted is in the plan alone: afterwards the registry shows nothing of it. */
+export function isAboutDeletion(note: Note): boolean {
+  return note.kind === 'undecodable' || (note.kind === 'lossy' && note.loss === 'target_version_deleted')
 }
 
 function countActions(versions: readonly PlannedVersion[]): SchemaReport['versions'] {

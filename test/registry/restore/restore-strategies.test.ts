@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { openLosses } from '../../../src/registry/restore/schema-report.ts'
 import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
 import { backUp, brief, essence, openStage } from './schema-stage.ts'
 
@@ -76,6 +77,19 @@ describe('skip', () => {
 })
 
 describe('overwrite', () => {
+  const lossOf = (version: string, id: string) =>
+    `version ${version} of subject a on the target (ID ${id}) is not in the backup, and is deleted for good`
+
+  test('names what it would delete before it does, and nothing that it registers again', async t => {
+    const start = snapshotOf([...diverged.versions, versionOf('a', 3, 13, { schema: three.versions[1]?.schema ?? '' })])
+    const stage = await openStage(t, await backUp(three), { start })
+    const { plan } = await stage.survey({ ...free, strategy: 'overwrite' })
+    assert.deepEqual(
+      plan.notes.flatMap(note => (note.kind === 'lossy' ? [note.message] : [])),
+      [lossOf('2', '12')],
+    )
+  })
+
   test('replaces what differs and takes away what the backup does not have', async t => {
     const start = snapshotOf([...diverged.versions, versionOf('a', 3, 13), versionOf('a', 4, 14, { isDeleted: true })])
     const stage = await openStage(t, await backUp(three), { start })
@@ -86,6 +100,14 @@ describe('overwrite', () => {
       lost.map(message => /^schema ID (\d+) of the target/.exec(message)?.[1]),
       ['12', '13', '14'],
     )
+    const deleted = report.notes.flatMap(note => (note.kind === 'lossy' ? [[note.loss, note.message]] : []))
+    assert.deepEqual(deleted, [
+      ['target_version_deleted', lossOf('2', '12')],
+      ['target_version_deleted', lossOf('3', '13')],
+      ['target_version_deleted', lossOf('4', '14, marked as deleted')],
+    ])
+    assert.deepEqual(openLosses(report), ['target_version_deleted'])
+    assert.deepEqual(openLosses({ ...report, acceptLoss: ['target_version_deleted'] }), [])
   })
 
   test('deletes nothing where all is the same (case 30)', async t => {

@@ -8,11 +8,11 @@ import {
   splitSubject,
   versionKey,
 } from '../../../archive/registry-model.ts'
-import { type Decision, isMade } from './decide-versions.ts'
+import { type Decision, type Decisions, isMade } from './decide-versions.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import { type Conflict, lossNote, type Note } from './restore-step.ts'
-import { isSame } from './same-schema.ts'
-import { keptParts } from './target-index.ts'
+import { compareSchemas, isSame } from './same-schema.ts'
+import { keptParts, type TargetIndex } from './target-index.ts'
 import type { Wanted } from './wanted-version.ts'
 
 /** Pure. Subjects that become one would mix their versions. */
@@ -132,6 +132,33 @@ export function describeUndecodable(
     .map(([key, { subject, version }]) => {
       const message = `schema ID ${key} of the target, version ${version} of subject ${subject}, can no longer be read`
       return { kind: 'undecodable', subject, message }
+    })
+}
+
+/** Pure. Versions that the target has and the backup lacks: `overwrite` deletes them. */
+export function describeDeleted(
+  { all, deleted }: Pick<Decisions, 'all' | 'deleted'>,
+  index: Pick<TargetIndex, 'isOwn' | 'isFiller'>,
+  options: RegistryRestoreOptions,
+): Note[] {
+  const held = Map.groupBy(
+    all.filter(one => isMade(one) || one.action === 'keep'),
+    ({ wanted }) => wanted.subject,
+  )
+  const kept = keptParts(options)
+  const isHeld = (one: SchemaVersion) => {
+    const ours = held.get(one.subject) ?? []
+    return (
+      ours.some(({ version }) => version === one.version) &&
+      ours.some(({ wanted, references }) => compareSchemas({ ...wanted.source, references }, one, kept) === 'same')
+    )
+  }
+  return deleted
+    .filter(one => !isHeld(one) && !index.isFiller(one) && !index.isOwn(one.subject, one.version))
+    .map(({ subject, version, id, isDeleted }) => {
+      const mark = isDeleted ? ', marked as deleted' : ''
+      const message = `version ${version} of subject ${subject} on the target (ID ${id}${mark}) is not in the backup, and is deleted for good`
+      return lossNote('target_version_deleted', subject, message)
     })
 }
 

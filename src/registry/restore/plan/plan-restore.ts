@@ -5,6 +5,7 @@ import {
   checkMapping,
   checkNames,
   checkReferrers,
+  describeDeleted,
   describeUndecodable,
   listLosses,
 } from './check-target.ts'
@@ -58,6 +59,7 @@ export function planRegistryRestore(
       ...circular.map(describeCircular),
       ...decisions.notes,
       ...ids.notes,
+      ...describeDeleted(decisions, index, options),
       ...describeWrites(decisions, target, options),
       ...planned.notes,
     ],

@@ -256,7 +256,10 @@ describe('overwrite', () => {
   test('does not call an ID lost that another subject has', () => {
     const target = snapshotOf([versionOf('a', 1, 11), versionOf('z', 1, 11)])
     const { notes } = plan(snapshotOf([versionOf('a', 1, 1)]), target, strategy)
-    assert.deepEqual(notes, [])
+    assert.deepEqual(
+      notes.filter(({ kind }) => kind === 'undecodable'),
+      [],
+    )
   })
 
   test('makes settings those of the backup, and unset what it does not set (edge 19)', () => {
