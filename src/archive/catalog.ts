@@ -99,7 +99,7 @@ async function isCommitted(
     return (await findNewestCommit(storage, backupId, signal)) !== undefined
   } catch (error) {
     if (!(error instanceof KafkaBackupError) || signal.aborted || error.retryable) throw error
-    return manifests.size > 0
+    return manifests.size > 0 || error.code === 'STORAGE_DENIED'
   }
 }
 

@@ -5,6 +5,7 @@ import { listBackupIds, openBackup } from './catalog.ts'
 import { type LastDrills, readLastDrills } from './drill-record.ts'
 import { avoidedWarnings, deletedKeyWarnings } from './record-warnings.ts'
 import { type Totals, totalsOf } from './summary.ts'
+import { type FailedSection, type FoundGaps, failedSectionsOf, foundGapsOf, oldSchemasOf } from './summary-facts.ts'
 import { type LastVerifications, readLastVerifications } from './verification.ts'
 
 export type BackupSummary = { backup_id: string } & (
@@ -19,6 +20,12 @@ export type BackupSummary = { backup_id: string } & (
       stale_topics: number
       /** Damaged objects that were read around. */
       warnings: string[]
+      /** What the run of the generation could not read besides records. */
+      failed_sections: FailedSection[]
+      /** When the schemas were read, where the run did not read them. */
+      old_schemas_at: string | null
+      /** The latest first. */
+      found_gaps: FoundGaps[]
     } & LastVerifications &
       LastDrills &
       Totals)
@@ -38,7 +45,12 @@ export async function listBackups(storage: Storage, signal: AbortSignal): Promis
       const drilled = await readLastDrills(storage, backup_id, signal)
       const results = { ...verified, ...drilled, ...totalsOf(manifest.topics) }
       const warnings = avoidedWarnings(manifest)
-      return { ...head, encrypted: encryption !== undefined, stale_topics, warnings, ...results }
+      const facts = {
+        failed_sections: failedSectionsOf(manifest),
+        old_schemas_at: oldSchemasOf(manifest),
+        found_gaps: foundGapsOf(manifest.topics),
+      }
+      return { ...head, encrypted: encryption !== undefined, stale_topics, warnings, ...facts, ...results }
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof KafkaBackupError)) throw error

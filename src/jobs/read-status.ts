@@ -1,6 +1,7 @@
-import { type BackupStatus, type ExpectedInterval, judgeBackup } from '../archive/backup-status.ts'
-import { type GenerationSummary, listGenerationsOf } from '../archive/generations.ts'
+import { type BackupStatus, judgeBackup, type StatusFacts } from '../archive/backup-status.ts'
+import { listGenerationsOf } from '../archive/generations.ts'
 import { listBackups } from '../archive/list-backups.ts'
+import type { ExpectedInterval } from '../archive/status-finding.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -26,18 +27,25 @@ export async function readStatus(
   const summaries = await listBackups(storage, signal)
   return runPool(summaries, CONCURRENCY, async summary => {
     const { backup_id } = summary
-    const generations = 'error' in summary ? [] : await readGenerations(storage, backup_id, signal)
-    return judgeBackup({ summary, generations, expected: expectedOf(backup_id), at }, nowMs)
+    const listed = 'error' in summary ? { generations: [] } : await readGenerations(storage, backup_id, signal)
+    return judgeBackup({ summary, ...listed, expected: expectedOf(backup_id), at }, nowMs)
   })
 }
 
 /** Older generations that cannot be read must not hide the latest. */
-async function readGenerations(storage: Storage, backupId: string, signal: AbortSignal): Promise<GenerationSummary[]> {
+async function readGenerations(
+  storage: Storage,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<Pick<StatusFacts, 'generations' | 'problem'>> {
   try {
-    return (await listGenerationsOf(storage, backupId, { limit: GENERATIONS }, signal)).generations
+    return await listGenerationsOf(storage, backupId, { limit: GENERATIONS }, signal)
   } catch (error) {
     signal.throwIfAborted()
     if (!(error instanceof KafkaBackupError)) throw error
-    return []
+    return {
+      generations: [],
+      problem: { code: error.code, error: `its generations cannot be listed: ${error.message}` },
+    }
   }
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type ExpectedInterval, judgeBackup, type StatusFacts } from '../../src/archive/backup-status.ts'
+import { judgeBackup, type StatusFacts } from '../../src/archive/backup-status.ts'
 import type { GenerationSummary } from '../../src/archive/generations.ts'
+import type { ExpectedInterval } from '../../src/archive/status-finding.ts'
 import { summaries } from '../cli/fake-actions.ts'
 
 const HOUR_MS = 3_600_000
@@ -59,6 +60,19 @@ describe('the age of a backup', () => {
     assert.deepEqual(judge({ generations, expected: { ms: 1000 * HOUR_MS, source: 'option' } }, 100).kinds, [])
   })
 
+  test('is not known of a commit in the future, which a wrong clock made', () => {
+    for (const [hours, expected, level, kinds, seconds] of [
+      [-1, daily, 'critical', ['future'], null],
+      [-1, undefined, 'warning', ['future'], null],
+      [-4 / 60, daily, 'ok', [], 0],
+    ] as const) {
+      const status = judge({ expected }, hours)
+      assert.deepEqual([status.level, status.kinds, status.age_seconds], [level, kinds, seconds])
+    }
+    const unreadable = judge({ summary: { ...healthy, created_at: 'yesterday' }, expected: daily })
+    assert.deepEqual(unreadable.kinds, ['future'])
+  })
+
   test('has no expectation after few commits, or from commits that are incomplete', () => {
     assert.equal(
       judge({ generations: [0, 6, 12].map(hours => generation(hours)) }, 500).expected_interval_seconds,
@@ -76,13 +90,42 @@ describe('the content of a backup', () => {
     assert.equal(judge({ generations: [generation(0), generation(0.5)] }).growth_bytes_per_day, null)
   })
 
-  test('warns of gaps of the last day, and not of older ones', () => {
-    const summary = { ...healthy, gaps: 5 }
-    const grown = [generation(0, { gaps: 5 }), generation(12, { gaps: 2 }), generation(30, { gaps: 2 })]
-    const status = judge({ summary, generations: grown })
-    assert.deepEqual([status.level, status.kinds, status.gaps, status.new_gaps], ['warning', ['new_gaps'], 5, 3])
-    const old = [generation(0, { gaps: 5 }), generation(30, { gaps: 5 }), generation(60, { gaps: 0 })]
-    assert.deepEqual(judge({ summary, generations: old }).kinds, [])
+  test('warns of gaps by the time at which they were found, and not of older ones', () => {
+    const found = (...hoursAgo: number[]) => ({
+      ...healthy,
+      gaps: hoursAgo.length * 2,
+      found_gaps: hoursAgo.map(hours => ({ found_at: at(committed - hours * HOUR_MS), gaps: 2 })),
+    })
+    const status = judge({ summary: found(0, 12, 30) })
+    assert.deepEqual([status.level, status.kinds, status.gaps, status.new_gaps], ['warning', ['new_gaps'], 6, 4])
+    assert.match(status.findings[0]?.message ?? '', /^4 new gaps: /)
+    // Commits of every minute must not hide them, and gaps that others have replaced neither.
+    const generations = [0, 1, 2].map(hours => generation(hours, { gaps: 9 }))
+    assert.deepEqual(judge({ summary: found(12), generations }).kinds, ['new_gaps'])
+    assert.deepEqual(judge({ summary: found(30, 400), generations }).kinds, [])
+    // Also of a backup that no run continues.
+    assert.deepEqual(judge({ summary: found(1) }, 48).kinds, [])
+    const weekly: ExpectedInterval = { ms: 7 * 24 * HOUR_MS, source: 'job' }
+    assert.deepEqual(judge({ summary: found(0), expected: weekly }, 6 * 24).kinds, ['new_gaps'])
+    assert.deepEqual(judge({ summary: found(0), expected: weekly }, 7 * 24 + 1).kinds, [])
+  })
+
+  test('names each part that the last run could not read', () => {
+    const failed_sections = [
+      { section: 'consumer_groups', error: 'not authorized' },
+      { section: 'quotas', error: 'timed out' },
+    ] as const
+    const { level, kinds, findings } = judge({ summary: { ...healthy, failed_sections: [...failed_sections] } })
+    assert.deepEqual([level, kinds], ['warning', ['section_failed', 'section_failed']])
+    assert.deepEqual(
+      findings.map(({ message }) => message),
+      [
+        'the last run could not read committed offsets of consumer groups: not authorized',
+        'the last run could not read client quotas: timed out',
+      ],
+    )
+    const old = judge({ summary: { ...healthy, old_schemas_at: '2026-01-01T00:00:00Z' } })
+    assert.deepEqual([old.level, old.kinds], ['ok', ['old_schemas']])
   })
 
   test('warns of a commit that is incomplete', () => {
@@ -90,11 +133,24 @@ describe('the content of a backup', () => {
   })
 
   test('that cannot be read is critical, and a missing key a warning', () => {
-    const error = { backup_id: 'x', error: 'the manifest is damaged' }
-    const damaged = judge({ summary: { ...error, code: 'ARCHIVE_DAMAGED' } })
-    assert.deepEqual([damaged.level, damaged.kinds, damaged.age_seconds], ['critical', ['unreadable'], null])
-    const locked = judge({ summary: { ...error, code: 'ENCRYPTION_KEY' } })
-    assert.deepEqual([locked.level, locked.kinds], ['warning', ['locked']])
+    const error = { backup_id: 'x', error: 'the reason' }
+    for (const [code, level, kind] of [
+      ['ARCHIVE_DAMAGED', 'critical', 'unreadable'],
+      ['STORAGE_DENIED', 'critical', 'denied'],
+      ['STORAGE_UNAVAILABLE', 'critical', 'unreachable'],
+      ['ARCHIVE_TOO_NEW', 'critical', 'unreachable'],
+      ['ENCRYPTION_KEY', 'warning', 'locked'],
+    ] as const) {
+      const status = judge({ summary: { ...error, code } })
+      assert.deepEqual([status.level, status.kinds, status.age_seconds], [level, [kind], null])
+      assert.equal(/verify/.test(status.findings[0]?.action ?? ''), kind === 'unreadable')
+    }
+  })
+
+  test('whose generations cannot be listed is not called fresh', () => {
+    const problem = { code: 'STORAGE_UNAVAILABLE', error: 'its generations cannot be listed: timed out' } as const
+    const { level, findings } = judge({ problem })
+    assert.deepEqual([level, findings[0]?.kind, findings[0]?.message], ['warning', 'unreachable', problem.error])
   })
 })
 
@@ -138,7 +194,10 @@ describe('proofs of a backup', () => {
   })
 
   test('of which one cannot be read are a warning, because it may have failed', () => {
-    const status = judge({ summary: { ...healthy, last_failed_drill: { error: 'the store does not answer' } } })
+    const error = { error: 'the store does not answer' }
+    const status = judge({ summary: { ...healthy, last_failed_drill: error } })
     assert.deepEqual([status.level, status.kinds], ['warning', ['drill_unknown']])
+    const verification = judge({ summary: { ...healthy, last_damage: error } })
+    assert.deepEqual([verification.level, verification.kinds], ['warning', ['verification_unknown']])
   })
 })

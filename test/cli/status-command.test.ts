@@ -22,6 +22,12 @@ const damaged: BackupStatus = {
   level: 'critical',
   findings: [{ level: 'critical', kind: 'damaged', message: 'a verification found damage', action: 'run verify' }],
 }
+const unread = (kind: 'denied' | 'unreachable'): BackupStatus => ({
+  ...orders,
+  level: 'critical',
+  age_seconds: null,
+  findings: [{ level: 'critical', kind, message: 'commits/ cannot be read', action: 'grant access' }],
+})
 const returning = (...backups: BackupStatus[]) => ({ readStatus: async () => backups })
 const watched = {
   ...job,
@@ -57,6 +63,8 @@ describe('status', () => {
     ['all is well', [orders], 0],
     ['a backup is stale', [orders, stale], 4],
     ['a backup is damaged, also next to one that is stale', [stale, damaged], 3],
+    ['a backup is denied', [orders, unread('denied')], 1],
+    ['a backup is denied, next to one that is damaged', [unread('unreachable'), damaged], 3],
     ['there are only notices', [{ ...orders, findings: stale.findings.slice(1) }], 0],
   ] as const) {
     test(`exits ${code} if ${name}`, async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { StatusFinding } from '../../src/archive/backup-status.ts'
+import type { StatusFinding } from '../../src/archive/status-finding.ts'
 import { openBackup } from '../../src/archive/catalog.ts'
 import { diffGenerations } from '../../src/archive/diff-generations.ts'
 import { listBackups } from '../../src/archive/list-backups.ts'

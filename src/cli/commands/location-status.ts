@@ -1,4 +1,5 @@
-import type { BackupStatus, StatusLevel } from '../../archive/backup-status.ts'
+import type { BackupStatus } from '../../archive/backup-status.ts'
+import type { StatusLevel } from '../../archive/status-finding.ts'
 import type { ErrorCode } from '../../errors.ts'
 
 /** The backups at a location, or why they cannot be read. */

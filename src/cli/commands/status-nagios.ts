@@ -1,4 +1,4 @@
-import { type StatusLevel, worst } from '../../archive/backup-status.ts'
+import { type StatusLevel, worst } from '../../archive/status-finding.ts'
 import { oneLine } from '../../lib/one-line.ts'
 import { plural } from '../text.ts'
 import type { LocationStatus } from './location-status.ts'
@@ -28,9 +28,8 @@ export function formatNagios(found: readonly LocationStatus[]): string {
   const text = [plural(backups.length, 'backup'), ...unread, ...empty, ...troubles].map(inOneLine).join('; ')
   const data = backups.flatMap(({ name, age_seconds, stored_bytes, gaps }) => {
     const label = labelOf(name)
-    return age_seconds === null
-      ? []
-      : [`'${label}_age'=${age_seconds}s`, `'${label}_stored'=${stored_bytes}B`, `'${label}_gaps'=${gaps}`]
+    const age = age_seconds === null ? [] : [`'${label}_age'=${age_seconds}s`]
+    return stored_bytes === null ? [] : [...age, `'${label}_stored'=${stored_bytes}B`, `'${label}_gaps'=${gaps}`]
   })
   return `KAFKA_BACKUP ${state} - ${text}${data.length === 0 ? '' : ` | ${data.join(' ')}`}`
 }

@@ -1,4 +1,5 @@
-import type { BackupStatus, StatusFinding, StatusLevel } from '../../archive/backup-status.ts'
+import type { BackupStatus } from '../../archive/backup-status.ts'
+import type { StatusFinding, StatusLevel } from '../../archive/status-finding.ts'
 import { formatAgo, formatBytes, formatCount } from '../../lib/units.ts'
 import type { OutputStyle } from '../output-style.ts'
 import { type Column, formatTable, formatText } from '../table.ts'
@@ -45,7 +46,7 @@ function columns(isOne: boolean, nowMs: number, style: OutputStyle): Column<Row>
     ...(isOne ? [] : location),
     { title: 'BACKUP', cell: row => row.backup_id, shrinks: true, paint: text => style.bold(text) },
     { title: 'STATE', cell: row => row.level, paint: (text, row) => paintLevel(row.level, style)(text) },
-    { title: 'AGE', align: 'right', cell: row => ageOf(row.created_at, nowMs) },
+    { title: 'AGE', align: 'right', cell: row => (row.age_seconds === null ? '-' : ageOf(row.created_at, nowMs)) },
     { title: 'EVERY', align: 'right', cell: row => formatSpan(row.expected_interval_seconds) },
     { title: 'VERIFY', align: 'right', cell: row => ageOf(row.last_verified_at, nowMs) },
     { title: 'DRILL', align: 'right', cell: row => ageOf(row.last_drilled_at, nowMs) },

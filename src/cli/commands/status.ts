@@ -1,10 +1,5 @@
-import {
-  type BackupStatus,
-  type ExpectedInterval,
-  missingBackup,
-  type StatusLevel,
-  worst,
-} from '../../archive/backup-status.ts'
+import { type BackupStatus, missingBackup } from '../../archive/backup-status.ts'
+import { type ExpectedInterval, type FindingKind, type StatusLevel, worst } from '../../archive/status-finding.ts'
 import type { ClusterlessJob } from '../../config/load-job.ts'
 import { errorTable } from '../../error-table.ts'
 import { KafkaBackupError, usageError } from '../../errors.ts'
@@ -18,7 +13,7 @@ import type { LocationStatus } from './location-status.ts'
 import { formatNagios, formatUnknown, NAGIOS_UNKNOWN, nagiosCodes } from './status-nagios.ts'
 import { formatStatus } from './status-table.ts'
 
-const [DAMAGED, ATTENTION] = [3, 4]
+const [UNREAD, DAMAGED, ATTENTION] = [1, 3, 4]
 /** Reading a location more often would only cost requests. */
 const SHORTEST_MS = 1000
 
@@ -141,20 +136,31 @@ async function notifyStale(
 function staleMessage(backupId: string, status: LocationStatus): string | undefined {
   if ('error' in status) return `the location cannot be read: ${status.error}`
   const findings = status.backups.find(one => one.backup_id === backupId)?.findings ?? []
-  return findings.find(({ kind }) => kind === 'stale' || kind === 'missing' || kind === 'unreadable')?.message
+  return findings.find(({ kind, level }) => kind === 'stale' || (level === 'critical' && unknownAges.includes(kind)))
+    ?.message
 }
+
+/** A backup whose age is not known counts as stale. */
+const unknownAges: readonly FindingKind[] = ['missing', 'unreadable', 'denied', 'unreachable', 'future']
 
 function exitCodeOf(found: readonly LocationStatus[]): number {
   const codes = found.flatMap(one => {
     if ('error' in one) return [errorTable[one.code].exitCode]
     if (one.backups.length === 0) return [ATTENTION]
     const findings = one.backups.flatMap(({ findings }) => findings).filter(({ level }) => level !== 'notice')
-    return findings.map(({ kind }) => (isDamage(kind) ? DAMAGED : kind === 'locked' ? 0 : ATTENTION))
+    return findings.map(({ kind }) => (isDamage(kind) ? DAMAGED : (ownCodes.get(kind) ?? ATTENTION)))
   })
   return codes.includes(DAMAGED) ? DAMAGED : largest(codes)
 }
 
-function isDamage(kind: string): boolean {
+/** Like a location that cannot be read. */
+const ownCodes = new Map<FindingKind, number>([
+  ['locked', 0],
+  ['denied', UNREAD],
+  ['unreachable', UNREAD],
+])
+
+function isDamage(kind: FindingKind): boolean {
   return kind === 'damaged' || kind === 'unreadable' || kind === 'drill_failed'
 }
 
