@@ -23,6 +23,8 @@ interface FetcherOptions {
   rack: string
   /** Of one answer; a single batch may exceed it. At most what a buffer holds. */
   maxBytes: number
+  /** Of one partition; the same where it is not given. */
+  partitionMaxBytes?: number
   limiter?: RateLimiter
   /** `read_committed` where it is not given: nothing from the first open transaction on. */
   isolation?: Isolation
@@ -113,7 +115,8 @@ export class Fetcher {
   #request(targets: readonly FetchTarget[], growth: number, buffers: BufferPool): FetchRequest {
     const { maxWaitMs, rack, isolation = 'read_committed' } = this.#options
     const maxBytes = Math.min(this.#options.maxBytes, buffers.bufferBytes - ENVELOPE_BYTES) * growth
-    return { maxWaitMs, maxBytes, partitionMaxBytes: maxBytes, rack, isolation, topics: groupAdjacent(targets) }
+    const { partitionMaxBytes = maxBytes } = this.#options
+    return { maxWaitMs, maxBytes, partitionMaxBytes, rack, isolation, topics: groupAdjacent(targets) }
   }
 
   async #waitOutThrottle(signal: AbortSignal): Promise<void> {

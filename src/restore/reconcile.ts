@@ -1,4 +1,5 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
+import { readBatchesAt } from '../kafka/batches-at.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { type LogBatch, type OffsetRange, readUncommittedLog } from '../kafka/log-reader.ts'
 import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
@@ -16,7 +17,7 @@ export const MAX_STALL_MS = 120_000
  * which tells whether one is ours, and which. Brokers forget producers whose records are old; the log does not. What comes before `logEnd`
  * may be ours and cannot be read before all in-sync replicas have it.
  */
-export async function reconcile(
+async function reconcile(
   stream: Stream,
   { cluster, isShared, logEnd }: { cluster: Cluster; isShared: boolean; logEnd: bigint },
   signal: AbortSignal,
@@ -65,6 +66,62 @@ export async function reconcile(
 }
 
 /**
+ * The same after a failure. Where others write, too, the log may have lost its end and got other records there since: brokers that have lost
+ * all batches of a producer take any sequence from it.
+ */
+export async function reconcileAgain(
+  stream: Stream,
+  parts: { cluster: Cluster; isShared: boolean; logEnd: bigint },
+  signal: AbortSignal,
+): Promise<void> {
+  const noted = [notedOf(stream)]
+  await reconcile(stream, parts, signal)
+  if (parts.isShared) await confirmLast(noted, parts, signal)
+}
+
+interface NotedStream {
+  stream: Stream
+  /** Behind its last record. */
+  end: bigint
+  sequence: number
+}
+
+function notedOf(stream: Stream): NotedStream {
+  const { targetOffset: end, sequence } = stream.progress
+  return { stream, end, sequence }
+}
+
+/**
+ * Throws where the last record that was noted is not at its place any more. Where compaction or retention have removed it, nothing tells;
+ * sequences that have just begun again at 0 are not looked at.
+ */
+async function confirmLast(
+  noted: readonly NotedStream[],
+  { cluster, isShared }: { cluster: Cluster; isShared: boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  const begun = noted.filter(({ sequence, end }) => sequence > 0 && end > 0n)
+  if (begun.length === 0) return
+  const streams = begun.map(({ stream }) => stream)
+  // Another topic under the name has none of the batches: that is the clearer message.
+  await confirmTopics(streams, cluster, signal)
+  const positions = begun.map(({ stream: { topic, topicId, partition }, end }) => ({
+    ...{ topic, topicId, partition },
+    offset: end - 1n,
+  }))
+  const batches = await readBatchesAt(cluster, positions, signal)
+  for (const { stream, end, sequence } of begun) {
+    const found = batches.get(partitionKey(stream))
+    if (!found || found.header.baseOffset >= end) continue
+    const { baseOffset, producerId } = found.header
+    const isOurs = producerId === stream.identity.producerId
+    if (isOurs && nextSequence(found.sequence, Number(end - baseOffset)) === sequence) continue
+    const what = isOurs ? `there is sequence ${found.sequence}` : 'there is a batch of another producer'
+    throw gone(stream, isShared, `it was filled up to ${end}, and at offset ${baseOffset} ${what}`)
+  }
+}
+
+/**
  * The same for many, most of which have only what is in their progress: their bounds are read together. Their readers are closed:
  * most of them wait long for their turn, and would hold the memory that the others need. `mayBeBehind`: an earlier run may have sent
  * batches that only their leaders have.
@@ -74,6 +131,7 @@ export async function reconcileAll(
   { cluster, isShared, mayBeBehind }: { cluster: Cluster; isShared: boolean; mayBeBehind: boolean },
   signal: AbortSignal,
 ): Promise<void> {
+  const noted = mayBeBehind ? streams.map(notedOf) : []
   const logEnds = new LogEnds(cluster)
   const settling = <T>(look: () => Promise<T>) => cluster.settling(look, signal, mayBeBehind ? MAX_STALL_MS : undefined)
   const lookAtAll = () => fetchBounds(cluster, streams, signal)
@@ -95,6 +153,7 @@ export async function reconcileAll(
       await looking.finally(() => stream.close())
     })
   })
+  await confirmLast(noted, { cluster, isShared }, signal)
 }
 
 /**
@@ -107,6 +166,10 @@ export async function confirmFilled(
   signal: AbortSignal,
 ): Promise<void> {
   if (!isShared) await reconcileAll(streams, { cluster, isShared, mayBeBehind: false }, signal)
+  await confirmTopics(streams, cluster, signal)
+}
+
+async function confirmTopics(streams: readonly Stream[], cluster: Cluster, signal: AbortSignal): Promise<void> {
   const topics = [...new Set(streams.map(({ topic }) => topic))].map(name => ({ name, partitions: 0 }))
   const shown = new Map((await waitForTopics(cluster, topics, signal)).map(topic => [topic.name, topic]))
   for (const stream of streams) stream.confirmTopic(shown.get(stream.topic))

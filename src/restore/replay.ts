@@ -13,7 +13,7 @@ import { CopiedSum } from './copied-sum.ts'
 import { FORGOTTEN_REMEDY } from './forgotten-producer.ts'
 import { LogEnds } from './log-ends.ts'
 import type { Outgoing } from './outgoing-batch.ts'
-import { MAX_STALL_MS, reconcile } from './reconcile.ts'
+import { MAX_STALL_MS, reconcileAgain } from './reconcile.ts'
 import type { Stream } from './stream.ts'
 
 interface ReplayParts {
@@ -187,7 +187,7 @@ export class Replay {
     try {
       const topics = await this.#findLeaders([stream], signal)
       await this.#logEnds.learn([stream], signal, topics)
-      await reconcile(stream, { cluster, isShared, logEnd: this.#logEnds.endOf(stream) }, signal)
+      await reconcileAgain(stream, { cluster, isShared, logEnd: this.#logEnds.endOf(stream) }, signal)
       this.#logEnds.forget(stream)
       return undefined
     } catch (error) {
