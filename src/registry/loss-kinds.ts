@@ -5,6 +5,7 @@
 export const lossKinds = {
   version_left_out: 'a version of the backup is not restored; the target keeps its own versions of the subject',
   circular_reference: 'a version that refers to itself through others is not restored',
+  reference_outside: 'a schema refers to a version that is not restored, and gets the version that the target has',
   id_unmapped:
     'a schema ID of the backup has no schema on the target; unknown_ids decides what happens to records with it',
   target_version_deleted: 'a version that only the target has is deleted there for good',

@@ -8,7 +8,7 @@ import { indexSchemas } from '../registry/ids/known-schemas.ts'
 import type { SchemaParts } from '../registry/restore/carry-out.ts'
 import { idMapOf, provisionalIdMap } from '../registry/restore/id-map-of.ts'
 import { mustWrite, restoreSchemas, surveyRestored, surveyWhileReading } from '../registry/restore/restore-schemas.ts'
-import { findingsOf, isAboutDeletion, type SchemaReport } from '../registry/restore/schema-report.ts'
+import { findingsOf, isOfWrite, type SchemaReport } from '../registry/restore/schema-report.ts'
 import type { SchemaOptions, Survey } from '../registry/restore/survey-target.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { FoundRestore } from './find-restore.ts'
@@ -97,7 +97,7 @@ export async function writeSchemas(
 ): Promise<SchemaResult> {
   const { plan } = survey
   const isLeft = hasRecords && plan.steps.length > 0 && !mustWrite(survey)
-  const notes = plan.notes.filter(note => !isAboutDeletion(note))
+  const notes = plan.notes.filter(note => !isOfWrite(note))
   const wanted = isLeft ? { ...survey, plan: { ...plan, steps: [], notes } } : survey
   const { report, idMap } = await restoreSchemas(backup, wanted, { ...parts, hold }, signal)
   // Writing records takes hours: other restores may use the registry from now on.

@@ -38,16 +38,17 @@ export function reportSchemas(
     subjects: new Set(plan.versions.map(({ subject }) => subject)).size,
     ids: idPairsOf(after.plan).sort((a, b) => compareText(a.context, b.context) || a.source - b.source),
     unmappedIds: [...after.plan.unmappedIds.keys()],
-    notes: [...plan.notes.filter(isAboutDeletion), ...after.plan.notes.filter(note => !isAboutDeletion(note))],
+    notes: [...plan.notes.filter(isOfWrite), ...after.plan.notes.filter(note => !isOfWrite(note))],
     acceptLoss: after.options.acceptLoss,
     requests,
     durationMs,
   }
 }
 
-/** What has been deleted is in the plan alone: afterwards the registry shows nothing of it. */
-export function isAboutDeletion(note: Note): boolean {
-  return note.kind === 'undecodable' || (note.kind === 'lossy' && note.loss === 'target_version_deleted')
+/** What is lost by a write is in its plan alone: afterwards the registry shows nothing of it. */
+export function isOfWrite(note: Note): boolean {
+  if (note.kind !== 'lossy') return note.kind === 'undecodable'
+  return note.loss === 'target_version_deleted' || note.loss === 'reference_outside'
 }
 
 function countActions(versions: readonly PlannedVersion[]): SchemaReport['versions'] {

@@ -21,7 +21,7 @@ export interface DecidingOptions extends RegistryRestoreOptions {
   /** Whether numbers that the source does not have can be taken by fillers. */
   canFill(subject: string): boolean
   /** By key: versions of the backup that are not restored at all, why, and what helps. */
-  notRestored: ReadonlyMap<string, { why: string; advice: string }>
+  notRestored: ReadonlyMap<string, { why: string; advice: string; schema: string }>
 }
 
 /** A gap of more numbers than this is not worth its fillers. */

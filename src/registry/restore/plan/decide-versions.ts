@@ -55,7 +55,9 @@ export function decideVersions(
     found.all.push(decision)
     if (conflict) found.conflicts.push(conflict)
     if (note) found.notes.push(note)
-    if (isMade(decision)) breaks.push(...resolved.flatMap(one => judgeReference(one, decision, options)))
+    if (!isMade(decision)) continue
+    breaks.push(...resolved.flatMap(one => judgeReference(one, decision, options)))
+    append(found.notes, describeOutside(resolved, decision, options))
   }
   for (const [twin, standIn] of twins) {
     const decision = byKey.get(standIn.key)
@@ -154,6 +156,23 @@ function findLeftOut(resolved: readonly Resolved[], options: DecidingOptions): s
 function findUnmet(resolved: readonly Resolved[]): string | undefined {
   const one = resolved.find(({ decision }) => decision?.isRefused)
   return one && `refers to version ${one.wanted.version} of subject ${one.wanted.target}, which is not restored`
+}
+
+/** References to what is not restored, which lead to what the target has under that name: it may be another schema. */
+function describeOutside(
+  resolved: readonly Resolved[],
+  { wanted: { subject, source } }: Decision,
+  { notRestored }: DecidingOptions,
+): Note[] {
+  return resolved.flatMap(({ wanted: { key, target, version }, decision, theirs }) => {
+    if (decision || !theirs) return []
+    const left = notRestored.get(key)
+    if (left?.schema === theirs.schema) return []
+    const message =
+      `version ${source.version} of subject ${subject} refers to version ${version} of subject ${target}, which ` +
+      `${left?.why ?? 'the backup does not have'}: the one of the target (ID ${theirs.id}) takes its place, and may be another schema`
+    return [lossNote('reference_outside', subject, message)]
+  })
 }
 
 function judgeReference(

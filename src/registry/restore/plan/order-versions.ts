@@ -163,13 +163,14 @@ export function listNotRestored(
   const byType = others.map(one => {
     const subject = options.subjectMapping.get(one.subject) ?? one.subject
     const why = `is in the backup, but is of type ${one.schemaType}, which schema_types leaves out`
-    return [versionKey(subject, one.version), { why, advice: `Name ${one.schemaType} in schema_types` }] as const
+    const advice = `Name ${one.schemaType} in schema_types`
+    return [versionKey(subject, one.version), { why, advice, schema: one.schema }] as const
   })
   const why = 'is in the backup, but refers to itself by way of others'
   const advice = 'Leave the subject out of backup.subjects'
-  return new Map<string, { why: string; advice: string }>([
+  return new Map<string, { why: string; advice: string; schema: string }>([
     ...byType,
-    ...circular.map(({ key }) => [key, { why, advice }] as const),
+    ...circular.map(({ key, source: { schema } }) => [key, { why, advice, schema }] as const),
   ])
 }
 
