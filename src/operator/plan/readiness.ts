@@ -54,7 +54,7 @@ function singleVerdict(facts: Facts, decision: Decision, reason = 'Waiting', mes
   const last = lastOf(decision.runs.ended, 'main')
   if (last?.phase === 'Failed') return failed(last)
   if (last && isOutdated(facts, last)) return no('SpecChanged', changedMessage(facts, last))
-  if (last) return yes('Completed', 'The last run is complete.')
+  if (last) return yes('Completed', last.message ?? 'The last run is complete.')
   return facts.isSuspended ? yes('Suspended', suspendedMessage) : no('Waiting', 'The run has not started yet.')
 }
 

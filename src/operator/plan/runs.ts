@@ -100,7 +100,7 @@ function workingJob({ job, jobs }: LiveRun, commitName: string): string {
 
 function settleRun(facts: Facts, run: LiveRun): LiveRun | EndedRun {
   if (run.jobs.length === 0) return settleUnseen(facts, run)
-  const judged = judgeJobs(run)
+  const judged = judgeJobs(facts, run)
   if (judged === 'commit') return awaitCommit(facts, run)
   if (judged !== 'at-work') return judged
   if (facts.isContinuous || !run.jobs.every(job => job.isBeingDeleted)) return run
@@ -154,10 +154,10 @@ function newestFirst(runs: readonly EndedRun[]): EndedRun[] {
 const MAX_MESSAGE_CHARS = 1024
 
 /** How a run ended by its Jobs; `commit` where the shards have copied all, and the Job that commits it is not there. */
-function judgeJobs(run: LiveRun): EndedRun | 'commit' | 'at-work' {
+function judgeJobs(facts: Facts, run: LiveRun): EndedRun | 'commit' | 'at-work' {
   const failed = run.jobs.find(({ end }) => end !== undefined && !end.isSuccess)
   const last = failed ?? run.jobs.find(({ stage, end }) => end !== undefined && stage !== 'shards')
-  if (last?.end) return endOf(run, last, last.end)
+  if (last?.end) return endOf(facts, run, last, last.end)
   const isCopied = run.jobs.some(({ stage, end }) => stage === 'shards' && end !== undefined)
   return isCopied && !run.jobs.some(({ stage }) => stage === 'commit') ? 'commit' : 'at-work'
 }
@@ -195,10 +195,22 @@ export function endRun(live: LiveRun, atMs: number, end: RunEnd): EndedRun {
   }
 }
 
-function endOf(run: LiveRun, job: JobState, { isSuccess, completedMs, reason, message }: JobEnd): EndedRun {
+function endOf(
+  facts: Facts,
+  run: LiveRun,
+  job: JobState,
+  { isSuccess, completedMs, reason, message }: JobEnd,
+): EndedRun {
   const phase = isSuccess ? 'Completed' : 'Failed'
-  const why = { reason: reason ?? (isSuccess ? undefined : 'Failed'), message }
-  return endRun({ ...run, job: job.name }, completedMs, { phase, ...why, totals: totalsOf(run.jobs) })
+  const totals = { ...totalsOf(run.jobs), ...(isDryRun(facts, run) && { dryRun: true }) }
+  const done = isSuccess && totals.dryRun ? 'It was a dry run: nothing was changed.' : undefined
+  const why = { reason: reason ?? (isSuccess ? undefined : 'Failed'), message: message ?? done }
+  return endRun({ ...run, job: job.name }, completedMs, { phase, ...why, totals })
+}
+
+/** Also where its pod is gone before it was seen to report it. */
+function isDryRun({ resource: { spec = {} } }: Facts, { purpose, specHash }: LiveRun): boolean {
+  return purpose === 'main' && spec.dryRun === true && specHash === hashSpec(spec)
 }
 
 /** The totals of the commit include those of the shards, or are smaller. */

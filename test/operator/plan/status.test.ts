@@ -33,6 +33,17 @@ test('a run goes from Pending to Running to its end, and reports each step once'
   )
 })
 
+test('a dry run is not reported as if it had changed something', () => {
+  for (const controller of ['restore', 'offset_reset', 'offset_rollback'] as const) {
+    const story = new Story(resourceOf({ dryRun: true }), { controller })
+    story.plan(startMs)
+    const { status, events } = story.plan(startMs + hourMs, [jobOf('once', { end: endOf({ isUnreported: true }) })])
+    const told = [status.message, ...['Ready', 'Succeeded'].map(name => messageOf(status, name)), events[0]?.note]
+    for (const text of told) assert.match(text ?? '', /dry run: nothing was changed/, controller)
+    assert.deepEqual([status.phase, status.lastSuccessfulTime], ['Completed', undefined])
+  }
+})
+
 test('reports a run that ended while the operator was down', () => {
   const end = endOf({ isSuccess: false, reason: 'Partial', message: 'Two topics are missing.', totals: { records: 3 } })
   const plan = new Story(resourceOf()).plan(startMs + hourMs, [jobOf('once', { end })])
@@ -328,3 +339,7 @@ test('a successful dry run is completed, and does not set the time of the last s
   )
   assert.deepEqual(startedRuns(story.plan(startMs + hourMs)), [])
 })
+
+function messageOf({ conditions }: Plan['status'], name: string): string | undefined {
+  return conditions?.find(({ type }) => type === name)?.message
+}
