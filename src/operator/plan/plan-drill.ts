@@ -5,6 +5,7 @@ import type { VerifyPlan } from './plan-verify.ts'
 import { drillKey, scheduledKey } from './run-key.ts'
 import { isKnown, lastGood, type Runs } from './runs.ts'
 import { type DueRun, type Start, startRun } from './start-run.ts'
+import { findStuck } from './stuck-runs.ts'
 import { parseTime } from './times.ts'
 import { blockerOf } from './wait.ts'
 
@@ -26,24 +27,10 @@ const POLL_MS = 60_000
  */
 export function planDrill(facts: Facts, main: MainPlan, verify: VerifyPlan): DrillPlan {
   const plan = planNext(facts, main, verify)
-  const stuck = findStuck(main.runs)
+  const stuck = findStuck(main.runs, 'drill')
   if (!stuck) return plan
   if (facts.nowMs >= stuck.atMs) return { ...plan, lack: { reason: stuck.reason, message: stuck.message } }
   return { ...plan, recheckAtMs: Math.min(stuck.atMs, plan.recheckAtMs ?? Number.POSITIVE_INFINITY) }
-}
-
-/** An image is pulled, or a node added, within this time. */
-const STUCK_MS = 10 * 60_000
-
-/** A drill whose pod does not start holds up later drills and verifications, and its run does not end. */
-function findStuck({ live }: Runs): { reason: string; message: string; atMs: number } | undefined {
-  for (const { run, jobs } of live.filter(({ purpose }) => purpose === 'drill')) {
-    const job = jobs.find(({ end, waiting }) => end === undefined && waiting !== undefined)
-    if (!job?.waiting) continue
-    const { reason, message } = job.waiting
-    return { reason, message: `Run ${run} cannot start. ${message}`, atMs: job.createdMs + STUCK_MS }
-  }
-  return undefined
 }
 
 function planNext(facts: Facts, main: MainPlan, verify: VerifyPlan): DrillPlan {

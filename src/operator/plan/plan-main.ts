@@ -13,6 +13,7 @@ import {
 } from './run-key.ts'
 import { endRun, isKnown, type LiveRun, type Runs, stopRuns } from './runs.ts'
 import { type DueRun, type Start, startRun } from './start-run.ts'
+import { findStuck } from './stuck-runs.ts'
 import { parseTime } from './times.ts'
 import { blockerOf, pending, problemWait, referenceWait, secretsMessage, type Wait } from './wait.ts'
 
@@ -63,7 +64,7 @@ function planDue(facts: Facts, base: MainPlan, due: Due): MainPlan {
   const runs = policy === 'Replace' ? stopMain(facts, others) : others
   const isStopping = blocksMain(facts, runs) || (policy === 'Replace' && mainRuns(runs).length > 0)
   if (isStopping) return { ...waiting, runs, wait: stopping }
-  if (runs.live.some(({ purpose }) => purpose === 'verify')) return { ...waiting, runs, wait: behindVerify }
+  if (runs.live.some(({ purpose }) => purpose === 'verify')) return { ...waiting, runs, wait: verifyWait(facts, runs) }
   const isRequested = due.why === 'trigger' || due.why === 'generation'
   return {
     ...base,
@@ -222,4 +223,10 @@ const preempted: Stop = {
 
 const stopping = pending('Stopping', 'The previous run has to stop first.')
 
-const behindVerify = pending('WaitingForVerify', 'The run starts when the verification has ended.')
+/** A verification whose pod does not start would hold up all backups without a word. */
+function verifyWait({ nowMs }: Facts, runs: Runs): Wait {
+  const why = 'The run starts when the verification has ended.'
+  const stuck = findStuck(runs, 'verify')
+  if (!stuck || nowMs < stuck.atMs) return pending('WaitingForVerify', why, stuck !== undefined)
+  return pending(stuck.reason, `${why} ${stuck.message}`)
+}

@@ -246,6 +246,30 @@ test('a backup waits for an active verification, and is not skipped', () => {
   assert.equal(free.status.lastVerifyTime, '2026-11-16T03:04:00Z')
 })
 
+test('a backup that waits for a verification whose pod cannot start reports why', () => {
+  const story = new Story(resourceOf({ schedule: '0 * * * *', verify: { schedule: '55 * * * *' } }))
+  story.plan(startMs)
+  story.plan(at('16T02:00:00'))
+  const main = jobOf('scheduled-20261116t0200z', { end: endOf() })
+  const createdMs = at('16T02:55:00')
+  const [run = ''] = startedRuns(story.plan(createdMs, [main]))
+  const waiting = { reason: 'Unschedulable', message: 'Pod v has no node: 0/3 nodes are available' }
+  const stuck = [main, jobOf(run, { purpose: 'verify', createdMs, waiting })]
+  const readyAt = (nowMs: number) => {
+    const { status, recheckAtMs } = story.plan(nowMs, stuck)
+    const ready = status.conditions?.find(({ type }) => type === 'Ready')
+    return { reason: status.reason, ready: ready?.status, message: ready?.message, recheckAtMs }
+  }
+  const early = readyAt(createdMs + 599_000)
+  assert.deepEqual([early.reason, early.ready], ['WaitingForVerify', 'True'])
+  assert.ok((early.recheckAtMs ?? Number.POSITIVE_INFINITY) <= createdMs + 615_000)
+  const late = readyAt(createdMs + 601_000)
+  assert.deepEqual([late.reason, late.ready], ['Unschedulable', 'False'])
+  assert.match(late.message ?? '', /when the verification has ended\. Run verify-\S+ cannot start\. Pod v has no node/)
+  const ended = [main, jobOf(run, { purpose: 'verify', createdMs, end: endOf() })]
+  assert.deepEqual(startedRuns(story.plan(createdMs + 700_000, ended)), ['scheduled-20261116t0300z'])
+})
+
 test('a continuous backup restarts for a new generation when the old pods are gone, and stops when suspended', () => {
   const story = new Story(resourceOf({ backup: { continuous: true } }))
   assert.deepEqual(startedRuns(story.plan(startMs)), ['generation-1'])
