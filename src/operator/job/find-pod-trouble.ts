@@ -1,6 +1,6 @@
 import { type Attempt, containerOf, timeOf } from './attempt.ts'
 import { containerName } from './build-pod.ts'
-import type { Explanation } from './explain-failure.ts'
+import { type Explanation, sentences } from './explain-failure.ts'
 import type { JobState } from './job-state.ts'
 import type { Job, Pod } from './kube-job.ts'
 import { kubectlIn } from './names.ts'
@@ -25,6 +25,13 @@ export function findWaiting(job: Job, attempts: readonly Attempt[], nowMs: numbe
   if (active.some(({ pod }) => pod.status?.phase === 'Running')) return undefined
   if (active.length > 0) return active.map(({ pod }) => whyPodWaits(pod, nowMs)).find(why => why !== undefined)
   return attempts.length === 0 ? whyThereIsNone(job, nowMs) : undefined
+}
+
+/** Pure. Why the first shard of a restore does not start: all others wait for it, however long, because it creates the topics. */
+export function findUnprepared(attempts: readonly Attempt[], nowMs: number): Explanation | undefined {
+  const first = attempts.find(({ index, ended, pod }) => index === 0 && !ended && pod.status?.phase !== 'Running')
+  const why = first && whyPodWaits(first.pod, nowMs)
+  return why && { ...why, message: sentences(why.message, 'The other pods of the restore wait for it.') }
 }
 
 function whyPodWaits(pod: Pod, nowMs: number): Explanation | undefined {

@@ -1,7 +1,7 @@
 import type { RunPurpose } from '../crd/status.ts'
 import { type Attempt, type EndedAttempt, isEnded, newestEnded, readAttempts, sumTotals, timeOf } from './attempt.ts'
 import { disruptionOf, type Explanation, explainFailure, isPermanentFailure, sentences } from './explain-failure.ts'
-import { findLost, findReady, findWaiting } from './find-pod-trouble.ts'
+import { findLost, findReady, findUnprepared, findWaiting } from './find-pod-trouble.ts'
 import type { JobEnd, JobState } from './job-state.ts'
 import type { Job, Pod } from './kube-job.ts'
 import { cutText } from './pod-result.ts'
@@ -28,7 +28,7 @@ export function readJobState(job: Job, pods: readonly Pod[], nowMs: number): Job
     ...(end === undefined && (isFinished || isEnding(job)) && { isEnding: true }),
     end,
     ...(isOver ? {} : findFailed(job, attempts)),
-    waiting: isOver ? undefined : findWaiting(job, attempts, nowMs),
+    waiting: isOver ? undefined : findTrouble(job, attempts, nowMs),
     running: isOver ? [] : findRunning(attempts),
     ...(isOver ? {} : findReady(attempts)),
     ...(isFinished && !hasPods ? {} : findLost(attempts)),
@@ -214,6 +214,13 @@ interface JobLimits {
   backoffLimit?: number
   backoffLimitPerIndex?: number
   podFailurePolicy?: { rules?: { onExitCodes?: { values?: number[] } }[] }
+}
+
+function findTrouble(job: Job, attempts: readonly Attempt[], nowMs: number): JobState['waiting'] {
+  const { annotations = {}, labels = {} } = job.metadata
+  const group = groupOf(job.metadata)
+  const isShared = labels[`${group}/controller`] === 'restore' && annotations[`${group}/stage`] === 'shards'
+  return findWaiting(job, attempts, nowMs) ?? (isShared ? findUnprepared(attempts, nowMs) : undefined)
 }
 
 function findRunning(attempts: readonly Attempt[]): JobState['running'] {

@@ -492,4 +492,18 @@ describe('a waiting Job', () => {
     const works = samplePod({ index: 1, status: { phase: 'Running', podIP: '10.0.0.7' } })
     assert.equal(waitingAt(5, trying(), stuck, works), undefined)
   })
+
+  test('waits for the first shard of a restore, for which its other pods wait without end', () => {
+    const stuck = samplePod({ index: 0, status: pending('ImagePullBackOff', 'no such image') })
+    const works = samplePod({ index: 1, status: { phase: 'Running', podIP: '10.0.0.7' } })
+    const job = trying()
+    const labels = { ...job.metadata.labels, 'kafka-backup.dev/controller': 'restore' }
+    const restore = { ...job, metadata: { ...job.metadata, labels } }
+    const waiting = waitingAt(5, restore, stuck, works)
+    assert.equal(waiting?.reason, 'ImagePullBackOff')
+    assert.match(waiting?.message ?? '', /no such image\. The other pods of the restore wait for it\.$/)
+    const done = samplePod({ index: 0, status: ended(0, {}) })
+    const second = samplePod({ index: 2, status: pending('ImagePullBackOff', 'no such image') })
+    assert.equal(waitingAt(5, restore, done, works, second), undefined)
+  })
 })
