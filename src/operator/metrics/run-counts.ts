@@ -32,15 +32,22 @@ export class RunCounts {
     this.makeSeries(resource)
     const { history = [], active = [], progress } = resource.status ?? {}
     for (const run of history) {
-      if (nowMs - Date.parse(run.completionTime) < RECENT_MS) this.#countRun(resource, run)
+      // A time to come is that of a clock that was ahead: every restart would count the run until then.
+      if (Math.abs(nowMs - Date.parse(run.completionTime)) < RECENT_MS) this.#countRun(resource, run)
       this.#counted.set(run.run, Number.POSITIVE_INFINITY)
     }
-    // It is that of the first one that reports any.
-    const first = active.find(({ purpose }) => purpose !== 'drill')
-    if (first?.purpose !== 'main' || !progress) return
-    this.#counted.set(first.run, progress.records)
-    this.#resumed.add(first.run)
-    this.#gaps.set(first.run, { counted: progress.gaps ?? 0, isResumed: true })
+    if (!progress) return
+    // It is that of the first one that reports any. What others have done is unknown here, and was counted.
+    const [first, ...others] = active.filter(({ purpose }) => purpose !== 'drill')
+    if (first?.purpose === 'main') this.#resume(first.run, { gaps: 0, ...progress })
+    const unknown = { records: Number.MAX_SAFE_INTEGER, gaps: Number.MAX_SAFE_INTEGER }
+    for (const { run, purpose } of others) if (purpose === 'main') this.#resume(run, unknown)
+  }
+
+  #resume(run: string, { records, gaps }: { records: number; gaps: number }): void {
+    this.#counted.set(run, records)
+    this.#resumed.add(run)
+    this.#gaps.set(run, { counted: gaps, isResumed: true })
   }
 
   /** Forgets runs that can no longer be reported. */

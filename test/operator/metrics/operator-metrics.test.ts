@@ -245,6 +245,32 @@ describe('a run', () => {
     assert.equal((await samples()).get(name), 70)
   })
 
+  test('active at a restart next to a newer one continues from what its pods report first', async () => {
+    const { metrics, samples } = make()
+    const progress = { phase: 'copying', records: 1000, bytes: 1 }
+    const newer = { ...active, run: 'newer' }
+    const resource = sampleResource({ status: { phase: 'Running', active: [newer, active], progress } })
+    metrics.seen('backup', resource)
+    const counted = async () => {
+      const found = await samples()
+      const records = found.get(`kafka_backup_backup_records_total${orders('success')}`)
+      return [records, found.get(`kafka_backup_gaps_total${ofOrders}`)]
+    }
+    metrics.progressed('backup', resource, active.run, { records: 70_000, gaps: 3 })
+    assert.deepEqual(await counted(), [0, 0])
+    metrics.progressed('backup', resource, active.run, { records: 70_020, gaps: 4 })
+    metrics.progressed('backup', resource, newer.run, { records: 1003 })
+    metrics.ended('backup', resource, endedRun({ ...active, records: 70_040, gaps: 4 }))
+    assert.deepEqual(await counted(), [43, 1])
+  })
+
+  test('that a clock ahead has ended is not counted again by each restart', async () => {
+    const { metrics, samples } = make()
+    const failed = endedRun({ run: 'b', phase: 'Failed', completionTime: '2025-11-15T15:25:00Z' })
+    metrics.seen('backup', sampleResource({ status: { phase: 'Failed', history: [failed] } }))
+    assert.equal((await samples()).get(`kafka_backup_backups_total${orders('failure')}`), 0)
+  })
+
   test('active shows its start, unless it is continuous', async () => {
     const { metrics, samples } = make()
     metrics.seen('backup', sampleResource({ status: { phase: 'Running', active: [active] } }))
