@@ -35,11 +35,7 @@ export const errorTable = {
     help: 'The store protects the object by its own retention rule; it can be removed when that has expired.',
   },
   STORAGE_REFUSED: { retryable: false, exitCode: 1, help: 'The store does not take the request; see docs/storage.md.' },
-  STORAGE_PROTOCOL: {
-    retryable: true,
-    exitCode: 1,
-    help: 'Something else answered, such as a proxy or a captive portal: check the endpoint and the network.',
-  },
+  STORAGE_PROTOCOL: { retryable: true, exitCode: 1, help: 'A proxy or captive portal answered: check the endpoint.' },
   STORAGE_UNAVAILABLE: { retryable: true, exitCode: 1, help: 'The location did not answer; run the command again.' },
 
   BACKUP_NOT_FOUND: { retryable: false, exitCode: 1, help: '`kafka-backup list --path …` shows the backups there.' },
@@ -75,6 +71,9 @@ export const errorTable = {
     exitCode: 1,
     help: 'Give a key of the backup: `encryption.recipients` in the job, `--key-file`, or KAFKA_BACKUP_KEY_FILE; docs/encryption.md lists all ways.',
   },
+  KMS_UNREACHABLE: { retryable: true, exitCode: 1, help: 'Check the region, endpoint and network of AWS KMS.' },
+  CREDENTIALS_UNREACHABLE: { retryable: true, exitCode: 1, help: 'Check the network to the service, then run again.' },
+  CREDENTIALS_REFUSED: { retryable: false, exitCode: 1, help: 'Check role, client, secret, and token or key file.' },
   ENCRYPTION_MISMATCH: {
     retryable: false,
     exitCode: 1,

@@ -248,7 +248,7 @@ export class CopyScheduler {
 }
 
 function isSourceTrouble(error: unknown): error is KafkaBackupError {
-  return error instanceof KafkaBackupError && error.retryable && !error.code.startsWith('STORAGE_')
+  return error instanceof KafkaBackupError && error.retryable && !/^(STORAGE|CREDENTIALS|KMS)_/.test(error.code)
 }
 
 /** Retention, deletion and re-creation show as final errors of a fetch; what they mean is seen in the metadata. */

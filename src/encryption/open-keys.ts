@@ -22,6 +22,8 @@ interface GivenKeys {
   mayAskKms: boolean
 }
 
+const serviceCodes = ['KMS_UNREACHABLE', 'CREDENTIALS_UNREACHABLE', 'CREDENTIALS_REFUSED'] as const
+
 /** Any one recipient is enough. Fails with ENCRYPTION_KEY where nothing that was given is one. */
 export async function openKeys(file: KeysFile, given: GivenKeys, signal: AbortSignal): Promise<OpenKeys> {
   const failures: KafkaBackupError[] = []
@@ -31,11 +33,14 @@ export async function openKeys(file: KeysFile, given: GivenKeys, signal: AbortSi
         const keys = await unwrapAll(credential, recipient, file, signal)
         if (keys) return openedOf(file, keys)
       } catch (error) {
-        if (!hasCode(error, 'ENCRYPTION_KEY')) throw error
+        if (!hasCode(error, 'ENCRYPTION_KEY', ...serviceCodes)) throw error
         failures.push(error)
       }
     }
   }
+  // The key may be the right one: what failed is the service that has to be asked.
+  const down = failures.find(error => hasCode(error, ...serviceCodes))
+  if (down) throw down
   throw noKey(file, given, failures)
 }
 

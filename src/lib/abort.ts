@@ -17,6 +17,14 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   })
 }
 
+/** The result of work that may never end: after the time, it fails with the error of `late`, and the work itself continues. */
+export function inTime<T>(work: Promise<T>, timeoutMs: number, clock: Clock, late: () => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(timeoutMs, () => reject(late()))
+    work.then(resolve, reject).finally(cancel)
+  })
+}
+
 interface TimeLimit {
   signal: AbortSignal
   /** The reason of the caller's signal, or the time, where one of them is why it failed. */

@@ -216,7 +216,7 @@ describe('an identity of Entra', () => {
 
   test('that Entra refuses is denied at once', async () => {
     const asked = entra.requests.length
-    const refusal = { code: 'STORAGE_DENIED', message: /Entra refused a token to the identity .*invalid_client/ }
+    const refusal = { code: 'CREDENTIALS_REFUSED', message: /Entra refused a token to the identity .*invalid_client/ }
     await assert.rejects(put({ ...principal, clientSecret: 'wrong', authorityHost: entra.url }), refusal)
     assert.equal(entra.requests.length, asked + 1)
     const file = { code: 'STORAGE_DENIED', message: /'\/nowhere\/token'/ }
@@ -226,7 +226,7 @@ describe('an identity of Entra', () => {
   test('is requested again while Entra fails or does not respond', async () => {
     const options = { ...principal, clientSecret, authorityHost: entra.url, idleTimeoutMs: 300 }
     const asked = entra.requests.length
-    const gone = { code: 'STORAGE_UNAVAILABLE', message: /Entra did not answer/ }
+    const gone = { code: 'CREDENTIALS_UNREACHABLE', message: /Entra did not answer/ }
     entra.refusal = { status: 503, error: 'temporarily_unavailable' }
     await assert.rejects(put(options), gone)
     assert.equal(entra.requests.length, asked + retryPolicy.attempts)

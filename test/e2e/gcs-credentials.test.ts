@@ -210,7 +210,7 @@ describe('a token', () => {
       await assert.rejects(put(storage), error => {
         assert.doesNotMatch(inspect(error, { depth: 9 }), /PRIVATE KEY|assertion/)
         assert.match(String(error), /no token for gs:.*\(400\): .*invalid_grant/)
-        return (error as { code?: string }).code === 'STORAGE_DENIED'
+        return (error as { code?: string }).code === 'CREDENTIALS_REFUSED'
       })
       tokens.refusal = { status: 503, body: {} }
       setTimeout(() => {

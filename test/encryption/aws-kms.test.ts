@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { wrapByKms } from '../../src/encryption/aws-kms.ts'
 import type { Credential } from '../../src/encryption/credential.ts'
 import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
 import { rewrapKeys } from '../../src/encryption/rewrap.ts'
 import { hasCode } from '../../src/errors.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { type FakeKms, openFakeKms } from '../fakes/fake-kms.ts'
+import { startHttpScript } from '../fakes/http-script.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { givenKeys, keyOf, never, ownKeys } from './samples.ts'
 
@@ -62,6 +64,29 @@ describe('a key of AWS KMS', () => {
     await withEncryption(inner, ownKeys([ofKms()])).create('b1/a', Buffer.from('text'), never)
     kms.faults.push({ status: 500, type: 'KMSInternalException' })
     assert.equal((await withEncryption(inner, givenKeys([ofKms()])).read('b1/a', never)).toString(), 'text')
+  })
+
+  test('that is silent, refuses connections or fails is reported as such, and the next recipient is tried', async () => {
+    const inner = openMemoryStorage()
+    await withEncryption(inner, ownKeys([ofKms(), keyOf(1)])).create('b1/a', Buffer.from('text'), never)
+    const away: Credential = { kind: 'aws_kms', keyId: arn, endpoint: 'http://127.0.0.1:1', from: 'AWS KMS' }
+    const failure = {
+      code: 'KMS_UNREACHABLE',
+      message: /^AWS KMS did not answer Decrypt with arn:aws:kms:.*ECONNREFUSED/,
+    }
+    await assert.rejects(withEncryption(inner, givenKeys([away])).read('b1/a', never), failure)
+    assert.equal((await withEncryption(inner, givenKeys([away, keyOf(1)])).read('b1/a', never)).toString(), 'text')
+
+    const context = { backupId: 'b1', dataKeyId: 'd1', hideNames: false }
+    const limits = { connectionTimeout: 50, socketTimeout: 50 }
+    const silent = await startHttpScript(() => 'hang')
+    const asked = wrapByKms({ keyId: arn, endpoint: silent.url }, context, Buffer.alloc(32), never, limits)
+    await assert.rejects(asked, { code: 'KMS_UNREACHABLE', message: /did not answer Encrypt .*TimeoutError/ })
+    await silent.close()
+    const portal = await startHttpScript(() => ({ text: '<html></html>' }))
+    const answered = wrapByKms({ keyId: arn, endpoint: portal.url }, context, Buffer.alloc(32), never, limits)
+    await assert.rejects(answered, { code: 'KMS_UNREACHABLE' })
+    await portal.close()
   })
 
   test('is found by what the keys file says where nothing else was given', async () => {

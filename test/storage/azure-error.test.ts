@@ -166,10 +166,10 @@ describe('a login at Entra', () => {
   const cases: [ErrorCode, RegExp, Error][] = [
     ['STORAGE_DENIED', /there are no credentials/, named('AggregateAuthenticationError')],
     ['STORAGE_DENIED', /there are no credentials/, named('CredentialUnavailableError')],
-    ['STORAGE_DENIED', /Entra refused a token/, named('AuthenticationRequiredError')],
-    ['STORAGE_DENIED', /Entra refused a token/, named('AuthenticationError', { statusCode: 400 })],
-    ['STORAGE_UNAVAILABLE', /Entra did not answer/, new EntraUnreachable('it answered 503', undefined, undefined)],
-    ['STORAGE_UNAVAILABLE', /Entra did not answer/, new EntraUnreachable('reset', 'ECONNRESET', undefined)],
+    ['CREDENTIALS_REFUSED', /Entra refused a token/, named('AuthenticationRequiredError')],
+    ['CREDENTIALS_REFUSED', /Entra refused a token/, named('AuthenticationError', { statusCode: 400 })],
+    ['CREDENTIALS_UNREACHABLE', /Entra did not answer/, new EntraUnreachable('it answered 503', undefined, undefined)],
+    ['CREDENTIALS_UNREACHABLE', /Entra did not answer/, new EntraUnreachable('reset', 'ECONNRESET', undefined)],
     ['LOCATION_INVALID', /certificate of Entra/, new EntraUnreachable('x', 'SELF_SIGNED_CERT_IN_CHAIN', undefined)],
   ]
   for (const [code, message, error] of cases) {

@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
+import { type AwsCredentials, awsCredentials } from '../../aws-credentials.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import { type Clock, formatUtc } from '../../lib/clock.ts'
 import type { MskIamLogin, SaslMechanism } from './security-options.ts'
@@ -9,7 +10,7 @@ type CredentialSource = () => Promise<AwsCredentials>
 export function mskIam(
   { region, profile }: NonNullable<MskIamLogin['aws']>,
   clock: Clock,
-  credentials: CredentialSource = defaultCredentials(profile),
+  credentials: CredentialSource = awsCredentials({ ...(profile !== undefined && { profile }), clock }),
 ): SaslMechanism {
   return {
     name: 'AWS_MSK_IAM',
@@ -38,32 +39,12 @@ async function loadCredentials(credentials: CredentialSource): Promise<AwsCreden
   try {
     return await credentials()
   } catch (cause) {
+    if (cause instanceof KafkaBackupError) throw cause
     throw new KafkaBackupError('KAFKA_AUTH', 'no AWS credentials were found for AWS_MSK_IAM', {
       cause,
       help: 'Give them in the environment, a profile, or by the role of the pod, task or instance.',
     })
   }
-}
-
-/** Keeps credentials until shortly before they expire. */
-function defaultCredentials(profile: string | undefined): CredentialSource {
-  let provider: Promise<CredentialSource> | undefined
-  return async () => {
-    provider ??= openCredentialChain(profile)
-    return (await provider)()
-  }
-}
-
-/** The default chain of the AWS SDK. Loaded by the first login only, because loading takes a while. */
-async function openCredentialChain(profile: string | undefined): Promise<CredentialSource> {
-  const { defaultProvider } = await import('@aws-sdk/credential-provider-node')
-  return defaultProvider(profile === undefined ? {} : { profile })
-}
-
-interface AwsCredentials {
-  accessKeyId: string
-  secretAccessKey: string
-  sessionToken?: string | undefined
 }
 
 interface ConnectRequest {

@@ -36,6 +36,9 @@ export const restartPolicies = {
   ENCRYPTION_KEY: 'stall',
   ENCRYPTION_MISMATCH: 'stall',
 
+  KMS_UNREACHABLE: 'restart',
+  CREDENTIALS_UNREACHABLE: 'restart',
+  CREDENTIALS_REFUSED: 'restart',
   STORAGE_NOT_FOUND: 'restart',
   STORAGE_EXISTS: 'restart',
   STORAGE_DENIED: 'restart',

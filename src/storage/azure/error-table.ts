@@ -137,7 +137,7 @@ const noIdentity: AzureMeaning = {
 }
 
 const refused: AzureMeaning = {
-  code: 'STORAGE_DENIED',
+  code: 'CREDENTIALS_REFUSED',
   meaning: 'Entra refused a token to the identity',
   help: 'Check tenant, client and secret or federated token, and `storage.authority_host` in another cloud.',
 }
@@ -154,7 +154,7 @@ export function findLoginMeaning(error: Error): AzureMeaning | undefined {
     case 'EntraUnreachable': {
       const { code = '' } = error as EntraUnreachable
       if (/^(UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|CERT_|ERR_TLS_CERT)/.test(code)) return untrusted
-      return { code: 'STORAGE_UNAVAILABLE', meaning: 'Entra did not answer' }
+      return { code: 'CREDENTIALS_UNREACHABLE', meaning: 'Entra did not answer' }
     }
     case 'CredentialUnavailableError':
     case 'AggregateAuthenticationError':

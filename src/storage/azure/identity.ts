@@ -1,4 +1,5 @@
 import { ClientSecretCredential, DefaultAzureCredential, WorkloadIdentityCredential } from '@azure/identity'
+import { inTime } from '../../lib/abort.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { type AzureOptions, azureDefaults } from './azure-options.ts'
 import type { IdentityLogin, TokenCredential } from './credential.ts'
@@ -12,7 +13,7 @@ export function openIdentity(login: IdentityLogin, options: AzureOptions): Token
     const ids = login.clientId === undefined ? {} : { managedIdentityClientId: login.clientId }
     // The chain tries services that may not exist, so silence of one is not an error; its retries wait for slow platforms.
     const chain = new DefaultAzureCredential({ ...common, ...ids })
-    return { getToken: (scopes, given) => inTime(chain.getToken(scopes, given), timeoutMs) }
+    return { getToken: (scopes, given) => inLimit(chain.getToken(scopes, given), timeoutMs) }
   }
   let credential: WatchedCredential | undefined
   return {
@@ -20,7 +21,7 @@ export function openIdentity(login: IdentityLogin, options: AzureOptions): Token
       credential ??= openWatched(login, common)
       const { connection, getToken } = credential
       try {
-        return await inTime(
+        return await inLimit(
           connection.watch(() => getToken(scopes, given)),
           timeoutMs,
         )
@@ -110,10 +111,7 @@ class EntraConnection {
 }
 
 /** The SDK has no timeout: stop waiting for a login that never ends. */
-function inTime<T>(login: Promise<T>, timeoutMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const late = () => reject(new EntraUnreachable(`no token within ${timeoutMs} ms`, 'ETIMEDOUT', undefined))
-    const cancel = systemClock.after(timeoutMs, late)
-    login.then(resolve, reject).finally(cancel)
-  })
+function inLimit<T>(login: Promise<T>, timeoutMs: number): Promise<T> {
+  const late = () => new EntraUnreachable(`no token within ${timeoutMs} ms`, 'ETIMEDOUT', undefined)
+  return inTime(login, timeoutMs, systemClock, late)
 }

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { AuthClient, gaxios } from 'google-auth-library'
 import { KafkaBackupError } from '../../errors.ts'
-import { untilAborted } from '../../lib/abort.ts'
+import { inTime, untilAborted } from '../../lib/abort.ts'
+import { systemClock } from '../../lib/clock.ts'
 import { oneLine } from '../../lib/one-line.ts'
 import { isLoopback, openAgents, type StoreAgents } from '../bucket/agents.ts'
 import { networkMeaning } from './error.ts'
@@ -70,12 +71,25 @@ class LibraryIdentity implements GcsIdentity {
     this.#parts.agents.httpsAgent.destroy()
   }
 
+  /** Callers of the library share its request, and one that is never answered would be the last. */
+  #silent(timeoutMs: number): KafkaBackupError {
+    this.#client = undefined
+    const message = `no token for ${this.#parts.location} within ${timeoutMs} ms`
+    return new KafkaBackupError('CREDENTIALS_UNREACHABLE', message)
+  }
+
+  async #request(): Promise<Record<string, string>> {
+    this.#client ??= openClient(this.#parts)
+    this.#loaded = await this.#client
+    return Object.fromEntries(await this.#loaded.getRequestHeaders(endpointOf(this.#parts.options)))
+  }
+
   async #ask(): Promise<Record<string, string>> {
     const { options, location } = this.#parts
+    const { connectTimeoutMs, idleTimeoutMs } = { ...gcsDefaults, ...options }
+    const timeoutMs = LIMITED_REQUESTS * (connectTimeoutMs + idleTimeoutMs)
     try {
-      this.#client ??= openClient(this.#parts)
-      this.#loaded = await this.#client
-      const headers = Object.fromEntries(await this.#loaded.getRequestHeaders(endpointOf(options)))
+      const headers = await inTime(this.#request(), timeoutMs, systemClock, () => this.#silent(timeoutMs))
       this.#current = headers.authorization
       return headers
     } catch (error) {
@@ -84,6 +98,9 @@ class LibraryIdentity implements GcsIdentity {
     }
   }
 }
+
+/** The token of an identity, and that of the account which it may use. A request that the library limits ends before all of them. */
+const LIMITED_REQUESTS = 2
 
 async function openClient({ options, key, agents }: IdentityParts): Promise<AuthClient> {
   const { GoogleAuth, gaxios, JWT } = await import('google-auth-library')
@@ -199,15 +216,22 @@ function tokenError(error: unknown, isKnown: boolean, location: string): unknown
   if (typeof status === 'number') {
     const isTemporary = status >= 500 || status === 408 || status === 429
     return isTemporary
-      ? new KafkaBackupError('STORAGE_UNAVAILABLE', `no token for ${location}: its service failed (${status}): ${text}`)
-      : new KafkaBackupError('STORAGE_DENIED', `no token for ${location} (${status}): ${text}`, { help: noTokenHelp })
+      ? new KafkaBackupError(
+          'CREDENTIALS_UNREACHABLE',
+          `no token for ${location}: its service failed (${status}): ${text}`,
+        )
+      : new KafkaBackupError('CREDENTIALS_REFUSED', `no token for ${location} (${status}): ${text}`, {
+          help: noTokenHelp,
+        })
   }
   const network = networkMeaning(error)
   if (network !== undefined && isKnown) {
     const help = network.help === undefined ? {} : { help: network.help }
-    return new KafkaBackupError(network.code, `no token for ${location}: ${network.meaning}: ${text}`, help)
+    const code = network.code === 'STORAGE_UNAVAILABLE' ? 'CREDENTIALS_UNREACHABLE' : network.code
+    return new KafkaBackupError(code, `no token for ${location}: ${network.meaning}: ${text}`, help)
   }
-  if (isKnown) return new KafkaBackupError('STORAGE_DENIED', `no token for ${location}: ${text}`, { help: noTokenHelp })
+  if (isKnown)
+    return new KafkaBackupError('CREDENTIALS_REFUSED', `no token for ${location}: ${text}`, { help: noTokenHelp })
   return new KafkaBackupError('STORAGE_DENIED', `there are no credentials for ${location}: ${text}`, {
     help: 'Set `storage.key_file` or GOOGLE_APPLICATION_CREDENTIALS, run `gcloud auth application-default login`, or use the service account of the platform.',
   })

@@ -1,6 +1,6 @@
 import { createHash, webcrypto } from 'node:crypto'
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
-import { defaultProvider } from '@aws-sdk/credential-provider-node'
+import { awsCredentials } from '../../aws-credentials.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import { openAgents } from '../bucket/agents.ts'
 import { assertOfStore } from './assert-of-store.ts'
@@ -41,7 +41,7 @@ async function connectionConfig(options: S3Options): Promise<S3ClientConfig> {
   // Credential services are AWS's: behind the same proxy, but not signed by the store's private CA.
   const agents = await openAgents(proxy === undefined ? {} : { proxy })
   const clientConfig = { requestHandler: { ...agents, ...timeouts }, ...(region !== undefined && { region }) }
-  return { requestHandler, credentials: defaultProvider({ clientConfig }) }
+  return { requestHandler, credentials: awsCredentials({ clientConfig, timeoutMs: idleTimeoutMs }) }
 }
 
 async function assertRegion(client: S3Client): Promise<void> {

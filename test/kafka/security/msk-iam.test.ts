@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { awsCredentials } from '../../../src/aws-credentials.ts'
 import { mskIam, regionOf, signConnect } from '../../../src/kafka/security/msk-iam.ts'
 import { JumpingClock } from '../../fakes/jumping-clock.ts'
 
@@ -59,5 +60,19 @@ describe('AWS_MSK_IAM', () => {
     const failing = () => Promise.reject(new Error('Could not load credentials from any providers'))
     const conversation = mskIam({ profile: 'p' }, new JumpingClock(), failing).converse({ host, port: 9098 }, never)
     await assert.rejects(conversation.next(), { code: 'KAFKA_AUTH', message: /no AWS credentials were found/ })
+  })
+  test('waits for credentials for a limited time', async () => {
+    const rung: (() => void)[] = []
+    const after = (_: number, ring: () => void) => {
+      rung.push(ring)
+      return () => undefined
+    }
+    const clock = { ...new JumpingClock(), after }
+    const silent = awsCredentials({ clock, open: async () => () => new Promise(() => undefined) })
+    const conversation = mskIam({}, new JumpingClock(), silent).converse({ host, port: 9098 }, never)
+    const begun = assert.rejects(conversation.next(), { code: 'CREDENTIALS_UNREACHABLE', message: /within 30000 ms/ })
+    await new Promise(resolve => setImmediate(resolve))
+    for (const ring of rung) ring()
+    await begun
   })
 })

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { awsCredentials } from '../src/aws-credentials.ts'
+import type { Clock } from '../src/lib/clock.ts'
+import { openS3Storage } from '../src/storage/s3/s3-storage.ts'
+import { type ScriptedAnswer, startHttpScript } from './fakes/http-script.ts'
+import { JumpingClock } from './fakes/jumping-clock.ts'
+
+const never = new AbortController().signal
+const earlier = { ...process.env }
+let folder = ''
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kafka-backup-aws-'))
+  await writeFile(join(folder, 'token'), 'the-token')
+})
+after(() => rm(folder, { recursive: true }))
+afterEach(() => {
+  process.env = { ...earlier }
+})
+
+/** The environment of a pod that has a role, and nothing else of AWS. */
+function setEnvironment(sts: string, variables: Record<string, string> = {}): void {
+  const ours = Object.entries(earlier).filter(([name]) => !name.startsWith('AWS_'))
+  process.env = {
+    ...Object.fromEntries(ours),
+    AWS_CONFIG_FILE: join(folder, 'none'),
+    AWS_SHARED_CREDENTIALS_FILE: join(folder, 'none'),
+    AWS_EC2_METADATA_DISABLED: 'true',
+    AWS_REGION: 'eu-central-1',
+    AWS_WEB_IDENTITY_TOKEN_FILE: join(folder, 'token'),
+    AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/backups',
+    AWS_ENDPOINT_URL_STS: sts,
+    ...variables,
+  }
+}
+
+/** The failure of a request to a bucket with the credentials of a service that answers so. */
+async function requestWith(answer: ScriptedAnswer | undefined, variables: Record<string, string> = {}): Promise<void> {
+  const service = await startHttpScript(() => answer ?? 'reset')
+  setEnvironment(answer === undefined ? 'http://127.0.0.1:1' : service.url, variables)
+  const limits = { connectTimeoutMs: 100, idleTimeoutMs: 300 }
+  const retryPolicy = { attempts: 1, baseDelayMs: 0, maxDelayMs: 0 }
+  const storage = openS3Storage({ bucket: 'bkt', endpoint: 'http://127.0.0.1:1', ...limits }, { retryPolicy })
+  try {
+    await storage.create('a', Buffer.from('x'), never)
+  } finally {
+    await storage.close()
+    await service.close()
+  }
+}
+
+describe('the service that issues AWS credentials', () => {
+  const unreachable = { code: 'CREDENTIALS_UNREACHABLE', retryable: true, message: /did not answer/ }
+
+  test('is named if it is silent', () => assert.rejects(requestWith('hang'), unreachable))
+
+  test('is named if it refuses connections', () =>
+    assert.rejects(requestWith(undefined), { ...unreachable, message: /did not answer: .*ECONNREFUSED/ }))
+
+  test('is named if it fails', () => assert.rejects(requestWith({ status: 500, text: 'down' }), unreachable))
+
+  test('and rejects the identity is not taken for the store', () => {
+    const text = '<ErrorResponse><Error><Code>AccessDenied</Code><Message>not yours</Message></Error></ErrorResponse>'
+    const wanted = { code: 'CREDENTIALS_REFUSED', message: /^no AWS credentials: AccessDenied: not yours/ }
+    return assert.rejects(requestWith({ status: 403, text, headers: { 'content-type': 'text/xml' } }), wanted)
+  })
+
+  test('gets no token if its file is missing, which is not a lost connection', () =>
+    assert.rejects(requestWith('hang', { AWS_WEB_IDENTITY_TOKEN_FILE: join(folder, 'missing') }), {
+      code: 'CREDENTIALS_REFUSED',
+      message: /ENOENT.*missing/,
+    }))
+})
+
+describe('the chain of credentials', () => {
+  /** A clock whose timers ring when the test says so. */
+  function ringing(): { clock: Clock; ring(): void } {
+    const rings: (() => void)[] = []
+    const after = (_: number, ring: () => void) => {
+      rings.push(ring)
+      return () => undefined
+    }
+    return { clock: { ...new JumpingClock(), after }, ring: () => rings.pop()?.() }
+  }
+
+  test('is opened again after a request that was never answered', async () => {
+    const { clock, ring } = ringing()
+    const found = { accessKeyId: 'a', secretAccessKey: 's' }
+    const chains = [() => new Promise<never>(() => undefined), async () => found]
+    const source = awsCredentials({ clock, open: async () => chains.shift() ?? assert.fail() })
+    const first = source()
+    ring()
+    await assert.rejects(first, { code: 'CREDENTIALS_UNREACHABLE', message: /no answer within 30000 ms/ })
+    assert.deepEqual(await source(), found)
+  })
+
+  test('without any credentials fails with the error of the SDK', async () => {
+    const none = Object.assign(new Error('Could not load credentials from any providers'), {
+      name: 'CredentialsProviderError',
+    })
+    const failing = awsCredentials({ open: async () => () => Promise.reject(none) })
+    setEnvironment('')
+    await assert.rejects(failing(), error => error === none)
+    setEnvironment('', { AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://169.254.170.23/v1/credentials' })
+    await assert.rejects(failing(), { code: 'CREDENTIALS_UNREACHABLE' })
+  })
+})
