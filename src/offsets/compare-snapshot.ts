@@ -1,13 +1,15 @@
 import { partitionKey } from '../kafka/offsets.ts'
+import { readFacts } from './cluster-facts.ts'
 import { type GroupNow, readGroups, sortPlaces } from './group-now.ts'
 import type { OffsetsPort } from './offsets-port.ts'
-import { assertSameCluster, type OffsetSnapshot, type SnapshotGroup } from './snapshot.ts'
+import { assertSameCluster, type OffsetSnapshot, type SnapshotGroup, topicIdsIn } from './snapshot.ts'
+import { isRecreated, type TopicIds, topicIdsOf } from './topic-ids.ts'
 
 /**
  * What became of a position since: `ahead` and `behind` the snapshot, `missing` now, `added` where the snapshot says there
- * was none, `metadata` where the offset is the same and its metadata are others.
+ * was none, `metadata` where the offset is the same and its metadata are others, `recreated` where the topic is another one.
  */
-type Change = 'same' | 'ahead' | 'behind' | 'missing' | 'added' | 'metadata'
+type Change = 'same' | 'ahead' | 'behind' | 'missing' | 'added' | 'metadata' | 'recreated'
 
 export interface ComparedPosition {
   topic: string
@@ -42,7 +44,10 @@ export async function verifySnapshot(
 ): Promise<SnapshotComparison> {
   assertSameCluster(snapshot, await port.clusterId(signal))
   const names = snapshot.groups.map(({ group }) => group)
-  return compareSnapshot(snapshot, await readGroups(port, names, signal), isStrict)
+  const present = await readGroups(port, names, signal)
+  const places = snapshot.groups.flatMap(({ positions, absent }) => [...positions, ...absent])
+  const { topics } = await readFacts(port, [], signal, places)
+  return compareSnapshot(snapshot, { groups: present, topicIds: topicIdsOf(topics) }, isStrict)
 }
 
 /**
@@ -51,27 +56,41 @@ export async function verifySnapshot(
  */
 export function compareSnapshot(
   snapshot: OffsetSnapshot,
-  present: readonly GroupNow[],
+  present: { groups: readonly GroupNow[]; topicIds: TopicIds },
   isStrict: boolean,
 ): SnapshotComparison {
-  const byName = new Map(present.map(now => [now.group, now]))
-  const groups = snapshot.groups.map(then => compareGroup(then, byName.get(then.group), isStrict))
+  const byName = new Map(present.groups.map(now => [now.group, now]))
+  const idsThen = topicIdsIn(snapshot)
+  const isOther = ({ topic }: { topic: string }) => isRecreated(topic, idsThen, present.topicIds)
+  const groups = snapshot.groups.map(then => compareGroup(then, byName.get(then.group), isOther, isStrict))
   const ok = groups.every(({ isDifferent }) => !isDifferent)
   return { snapshotId: snapshot.snapshot_id, isStrict, ok, groups }
 }
 
-function compareGroup(then: SnapshotGroup, now: GroupNow | undefined, isStrict: boolean): ComparedGroup {
+function compareGroup(
+  then: SnapshotGroup,
+  now: GroupNow | undefined,
+  isOther: (place: { topic: string }) => boolean,
+  isStrict: boolean,
+): ComparedGroup {
   const error = then.error ?? now?.error?.message
   if (error !== undefined) return { group: then.group, positions: [], error, isDifferent: true }
   const present = new Map(now?.positions.map(one => [partitionKey(one), one]))
   const known = then.positions.map((one): ComparedPosition => {
     const { topic, partition, offset } = one
     const have = present.get(partitionKey(one))
-    return { topic, partition, was: offset, is: have?.offset ?? null, change: changeOf(one, have) }
+    return {
+      topic,
+      partition,
+      was: offset,
+      is: have?.offset ?? null,
+      change: isOther(one) ? 'recreated' : changeOf(one, have),
+    }
   })
   const added = then.absent.flatMap(({ topic, partition }): ComparedPosition[] => {
     const have = present.get(partitionKey({ topic, partition }))
-    return have ? [{ topic, partition, was: null, is: have.offset, change: 'added' }] : []
+    if (!have) return []
+    return [{ topic, partition, was: null, is: have.offset, change: isOther({ topic }) ? 'recreated' : 'added' }]
   })
   const positions = sortPlaces([...known, ...added])
   const accepted: readonly Change[] = isStrict ? ['same'] : ['same', 'ahead', 'metadata']

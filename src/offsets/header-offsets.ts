@@ -1,7 +1,7 @@
 import { KafkaBackupError } from '../errors.ts'
 import { partitionKey } from '../kafka/offsets.ts'
 import { runPool } from '../lib/pool.ts'
-import type { OffsetsPort } from './offsets-port.ts'
+import type { OffsetsPort, TopicFacts } from './offsets-port.ts'
 import type { OriginPosition } from './origin.ts'
 import { type DesiredOffsets, perGroup } from './origin-offsets.ts'
 import { type DesiredOffset, NO_BOUNDS } from './plan-reset.ts'
@@ -24,8 +24,8 @@ export async function desiredByHeaders(
   const targets = new Set(
     [...positions.values()].flatMap(own => (Array.isArray(own) ? own.map(one => targetOf(one.topic)) : [])),
   )
-  const counts = await port.countPartitions([...targets], signal)
-  const places = [...counts].flatMap(([topic, count]) =>
+  const topics = await port.describeTopics([...targets], signal)
+  const places = [...topics].flatMap(([topic, { partitions: count }]) =>
     [...Array(count).keys()].map(partition => ({ topic, partition })),
   )
   const bounds = await port.readBounds(places, signal)
@@ -49,9 +49,9 @@ export async function desiredByHeaders(
     [...positions].map(([group, own]): [string, DesiredOffset[] | KafkaBackupError] => {
       if (!Array.isArray(own)) return [group, own]
       const found = desiredOffsets.get(group) ?? []
-      if (found.length === 0 && own.every(({ topic }) => counts.has(targetOf(topic))))
+      if (found.length === 0 && own.every(({ topic }) => topics.has(targetOf(topic))))
         return [group, nothingFound(group)]
-      return [group, [...found, ...notFound(own, found, { targetOf, counts, sources })]]
+      return [group, [...found, ...notFound(own, found, { targetOf, topics, sources })]]
     }),
   )
 }
@@ -71,7 +71,7 @@ function wantedAt(
 
 interface Searched {
   targetOf: (topic: string) => string
-  counts: ReadonlyMap<string, number>
+  topics: ReadonlyMap<string, TopicFacts>
   /** Partitions of the source whose records were found. */
   sources: ReadonlySet<string>
 }
@@ -80,13 +80,13 @@ interface Searched {
 function notFound(
   positions: readonly OriginPosition[],
   found: readonly DesiredOffset[],
-  { targetOf, counts, sources }: Searched,
+  { targetOf, topics, sources }: Searched,
 ): DesiredOffset[] {
   const rows = new Set(found.map(partitionKey))
   return positions.flatMap((one): DesiredOffset[] => {
     const place = { topic: targetOf(one.topic), partition: one.partition }
     if (sources.has(partitionKey(one)) || rows.has(partitionKey(place))) return []
-    const isThere = counts.has(place.topic)
+    const isThere = topics.has(place.topic)
     const problem = isThere
       ? `no record shows by its headers that it is from ${partitionKey(one)}`
       : 'the topic does not exist on this cluster'

@@ -1,10 +1,11 @@
 import { brokerError } from '../kafka/broker-errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
+import { givenId } from '../kafka/given-topic-id.ts'
 import { fetchProgress, removeProgress, setProgress } from '../kafka/group-progress.ts'
 import { describeGroupStates, listGroups } from '../kafka/groups.ts'
 import { readLogRecords } from '../kafka/log-reader.ts'
 import { fetchBounds, findOffsetsByTime } from '../kafka/offsets.ts'
-import type { OffsetsPort } from './offsets-port.ts'
+import type { OffsetsPort, TopicFacts } from './offsets-port.ts'
 
 const UNKNOWN_TOPIC = 3
 const INVALID_TOPIC = 17
@@ -17,8 +18,8 @@ export function kafkaOffsets(cluster: Cluster): OffsetsPort {
     listGroups: signal => listGroups(cluster, signal),
     describeGroups: (groups, signal) => describeGroupStates(cluster, groups, signal),
     readPositions: (groups, signal) => fetchProgress(cluster, groups, signal),
-    countPartitions: async (topics, signal) =>
-      topics.length === 0 ? new Map() : cluster.settling(() => countPartitions(cluster, topics, signal), signal),
+    describeTopics: async (topics, signal) =>
+      topics.length === 0 ? new Map() : cluster.settling(() => describeTopics(cluster, topics, signal), signal),
     readBounds: async (partitions, signal) =>
       partitions.length === 0 ? new Map() : fetchBounds(cluster, partitions, signal),
     findByTime: async (partitions, timestampMs, signal) =>
@@ -34,14 +35,19 @@ export function kafkaOffsets(cluster: Cluster): OffsetsPort {
 }
 
 /** A topic that may not be seen, or has no leader yet, is none that does not exist. */
-async function countPartitions(
+async function describeTopics(
   cluster: Cluster,
   topics: readonly string[],
   signal: AbortSignal,
-): Promise<Map<string, number>> {
+): Promise<Map<string, TopicFacts>> {
   const answer = await cluster.metadata({ topics: [...topics] }, signal)
   const there = answer.topics.filter(({ errorCode }) => errorCode !== UNKNOWN_TOPIC && errorCode !== INVALID_TOPIC)
   const hidden = there.find(({ partitions }) => partitions.length === 0)
   if (hidden) throw brokerError(hidden.errorCode, `looking at topic ${hidden.name}`, null, { topic: hidden.name })
-  return new Map(there.map(({ name, partitions }) => [name, partitions.length]))
+  return new Map(
+    there.map(topic => {
+      const id = givenId(topic)
+      return [topic.name, { partitions: topic.partitions.length, ...(id !== undefined && { id }) }]
+    }),
+  )
 }

@@ -10,6 +10,12 @@ export interface HeadedRecord {
   headers: readonly (readonly [string, Uint8Array | null])[]
 }
 
+export interface TopicFacts {
+  partitions: number
+  /** Absent where brokers give topics no IDs. */
+  id?: string
+}
+
 /**
  * The groups of one cluster, as a reset sees and changes them. What is asked for many groups is answered for each of them,
  * with its committed offsets or with an error; the calls that change something are for one group each and
@@ -21,8 +27,8 @@ export interface OffsetsPort {
   describeGroups(groups: readonly string[], signal: AbortSignal): Promise<ByGroup<GroupState>>
   /** All that each group has committed, or its start offsets; nothing for one that does not exist. */
   readPositions(groups: readonly TypedGroup[], signal: AbortSignal): Promise<ByGroup<CommittedOffsets>>
-  /** How many partitions these topics have; those that do not exist are left out. */
-  countPartitions(topics: readonly string[], signal: AbortSignal): Promise<Map<string, number>>
+  /** By name; those that do not exist are left out. */
+  describeTopics(topics: readonly string[], signal: AbortSignal): Promise<Map<string, TopicFacts>>
   /** By `topic/partition`, of partitions that exist. */
   readBounds(partitions: readonly TopicPartition[], signal: AbortSignal): Promise<Map<string, PartitionBounds>>
   /** The first offset at or after a time, by `topic/partition`; -1 where no record is that late. */

@@ -14,7 +14,10 @@ export function desiredFromOrigin(
   selection: PositionSelection,
 ): DesiredOffsets {
   return perGroup(groups, origin, selection, positions =>
-    positions.map(({ topic, partition, offset, metadata }) => ({ topic, partition, to: offset, metadata })),
+    positions.map(({ topic, partition, offset, metadata }) => ({
+      ...{ topic, partition, to: offset, metadata },
+      topicId: origin.topicIds?.get(topic),
+    })),
   )
 }
 

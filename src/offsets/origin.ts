@@ -1,16 +1,20 @@
 import { openBackup } from '../archive/catalog.ts'
 import { readGroups } from '../archive/groups.ts'
+import type { Manifest, ManifestTopic } from '../archive/manifest.ts'
 import { warnOfAvoided } from '../archive/record-warnings.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { OffsetSnapshot } from './snapshot.ts'
+import { type OffsetSnapshot, topicIdsIn } from './snapshot.ts'
+import type { TopicIds } from './topic-ids.ts'
 
 /** Positions that groups had somewhere: in an offset snapshot, or in a backup. */
 export interface Origin {
   /** For messages: `the snapshot 20260131t…`. */
   name: string
   clusterId: string | null
+  /** Of its topics; without those that it does not know. */
+  topicIds?: TopicIds
   groups: readonly OriginGroup[]
 }
 
@@ -30,8 +34,9 @@ export interface OriginPosition {
   metadata: string
 }
 
-export function originOfSnapshot({ snapshot_id, cluster_id, groups }: OffsetSnapshot): Origin {
-  return { name: `the snapshot ${snapshot_id}`, clusterId: cluster_id, groups }
+export function originOfSnapshot(snapshot: OffsetSnapshot): Origin {
+  const { snapshot_id, cluster_id, groups } = snapshot
+  return { name: `the snapshot ${snapshot_id}`, clusterId: cluster_id, topicIds: topicIdsIn(snapshot), groups }
 }
 
 /** The group as the origin has it; one that it could not read is an error, and so is one that it does not have. */
@@ -56,6 +61,12 @@ export function assertOriginIsHere(origin: Origin, clusterId: string | null): vo
   throw new KafkaBackupError('OFFSETS_REFUSED', message, {
     help: 'On a cluster that was restored to, use the strategy header_based, or from_mapping with the output of `offset-map`.',
   })
+}
+
+/** Groups belong to the topics that are current in the generation. */
+type BackupFacts = Pick<Manifest, 'backup_id' | 'generation'> & {
+  cluster: Pick<Manifest['cluster'], 'id'>
+  topics: readonly Pick<ManifestTopic, 'name' | 'id' | 'id_source' | 'kafka_id' | 'state'>[]
 }
 
 /** Groups as a backup keeps them; the error says why nothing is known of one. */
@@ -84,12 +95,19 @@ export async function readBackupOrigin(
 }
 
 export function originOfBackup(
-  { backup_id, generation, cluster }: { backup_id: string; generation: number; cluster: { id: string | null } },
+  { backup_id, generation, cluster, topics }: BackupFacts,
   groups: readonly BackedUpGroup[],
 ): Origin {
+  const current = topics.filter(({ state }) => state === 'current')
   return {
     name: `generation ${generation} of the backup ${backup_id}`,
     clusterId: cluster.id,
+    topicIds: new Map(
+      current.flatMap(({ name, id, id_source, kafka_id }) => {
+        const known = id_source === 'name' ? kafka_id : id
+        return known === undefined ? [] : [[name, known] as const]
+      }),
+    ),
     groups: groups.map(({ error, ...group }) => ({ ...group, ...(error !== null && { error }) })),
   }
 }

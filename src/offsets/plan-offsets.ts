@@ -9,6 +9,7 @@ import { assertOriginIsHere } from './origin.ts'
 import { type OffsetsPlan, planGroup } from './plan-reset.ts'
 import type { ResetRequest } from './reset-request.ts'
 import { isOwnGroup, selectGroups } from './select-groups.ts'
+import { topicIdsOf } from './topic-ids.ts'
 
 /** Looks at the cluster, changes nothing, and tells what a reset would set. */
 export async function planOffsets(request: ResetRequest, port: OffsetsPort, signal: AbortSignal): Promise<OffsetsPlan> {
@@ -19,9 +20,11 @@ export async function planOffsets(request: ResetRequest, port: OffsetsPort, sign
   const groups = await readGroups(port, names, signal)
   const desiredOffsets = await desiredOf(request, groups, port, signal)
   const places = [...desiredOffsets.values()].flatMap(own => (Array.isArray(own) ? own : []))
-  const facts = await readFacts(port, places, signal)
+  const held = groups.flatMap(({ positions }) => positions)
+  const facts = await readFacts(port, places, signal, held)
   return {
     clusterId,
+    topicIds: topicIdsOf(facts.topics),
     strategy: request.strategy,
     groups: groups.map(now => {
       const own = desiredOffsets.get(now.group) ?? []

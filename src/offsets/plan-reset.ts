@@ -1,13 +1,17 @@
 import type { KafkaBackupError } from '../errors.ts'
 import { type PartitionBounds, partitionKey, type TopicPartition } from '../kafka/offsets.ts'
 import { type GroupNow, sortPlaces } from './group-now.ts'
+import type { TopicFacts } from './offsets-port.ts'
 import type { Strategy } from './reset-request.ts'
+import { RECREATED, type TopicIds } from './topic-ids.ts'
 
 /** The offset that a strategy selects for a group, before it is checked against the cluster. */
 export interface DesiredOffset {
   topic: string
   partition: number
   to: bigint | 'earliest' | 'latest' | { problem: string }
+  /** Of the topic for which the offset was committed, where it is known. */
+  topicId?: string | undefined
   /** -1 and '' where they are not given. */
   leaderEpoch?: number
   metadata?: string
@@ -42,12 +46,14 @@ export interface OffsetsPlan {
   clusterId: string | null
   /** A strategy, or `rollback`. */
   strategy: Strategy | 'rollback'
+  /** Of the topics that groups have positions on, or get them. */
+  topicIds: TopicIds
   groups: PlannedGroup[]
 }
 
 export interface ClusterFacts {
-  /** Of topics that exist. */
-  partitionCounts: ReadonlyMap<string, number>
+  /** Those that exist. */
+  topics: ReadonlyMap<string, TopicFacts>
   bounds: ReadonlyMap<string, PartitionBounds>
 }
 
@@ -86,9 +92,12 @@ interface Fitted {
   problem?: string
 }
 
-function fit(desired: DesiredOffset, { partitionCounts, bounds }: ClusterFacts): Fitted {
-  const missing = findMissing(desired, partitionCounts)
+function fit(desired: DesiredOffset, { topics, bounds }: ClusterFacts): Fitted {
+  const missing = findMissing(desired, topics)
   if (missing !== undefined) return { to: null, problem: missing }
+  const id = topics.get(desired.topic)?.id
+  const isOther = id !== undefined && desired.topicId !== undefined && id !== desired.topicId
+  if (isOther) return { to: null, problem: RECREATED }
   if (typeof desired.to === 'object') return { to: null, problem: desired.to.problem }
   const range = bounds.get(partitionKey(desired))
   if (!range) return { to: null, problem: NO_BOUNDS }
@@ -105,9 +114,9 @@ function fit(desired: DesiredOffset, { partitionCounts, bounds }: ClusterFacts):
 /** Why the partition cannot have a position; undefined where it is there. */
 export function findMissing(
   { topic, partition }: { topic: string; partition: number },
-  partitionCounts: ReadonlyMap<string, number>,
+  topics: ReadonlyMap<string, TopicFacts>,
 ): string | undefined {
-  const count = partitionCounts.get(topic)
+  const count = topics.get(topic)?.partitions
   if (count === undefined) return 'the topic does not exist on this cluster'
   return partition < count ? undefined : `the topic has ${count} partitions on this cluster`
 }

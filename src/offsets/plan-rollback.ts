@@ -13,7 +13,8 @@ import {
   type PlannedPosition,
 } from './plan-reset.ts'
 import { selectGroups } from './select-groups.ts'
-import { assertSameCluster, type OffsetSnapshot, type SnapshotGroup } from './snapshot.ts'
+import { assertSameCluster, type OffsetSnapshot, type SnapshotGroup, topicIdsIn } from './snapshot.ts'
+import { isRecreated, RECREATED, topicIdsOf } from './topic-ids.ts'
 
 /** Looks at the cluster and tells what a rollback would set; of some groups of the snapshot, where they are named. */
 export async function planRollback(
@@ -27,19 +28,27 @@ export async function planRollback(
   const known = new Map(snapshot.groups.map(one => [one.group, one]))
   const names = wanted.length === 0 ? [...known.keys()] : selectGroups(wanted, [...known.keys()])
   const groups = await readGroups(port, names, signal)
+  const meant = names.flatMap(name => known.get(name) ?? [])
+  const others = [...meant.flatMap(({ absent }) => absent), ...groups.flatMap(({ positions }) => positions)]
   const facts = await readFacts(
     port,
-    snapshot.groups.flatMap(({ positions }) => positions),
+    meant.flatMap(({ positions }) => positions),
     signal,
+    others,
   )
+  const topicIds = topicIdsOf(facts.topics)
+  const idsThen = topicIdsIn(snapshot)
+  const findRecreated = ({ topic }: { topic: string }) =>
+    isRecreated(topic, idsThen, topicIds) ? RECREATED : undefined
   return {
     clusterId,
     strategy: 'rollback',
+    topicIds,
     groups: groups.map(now => {
       const then = known.get(now.group)
       if (then && then.error === undefined) {
         const origin = { type: then.type, name: `the snapshot ${snapshot.snapshot_id}` }
-        return planForType(planGroupRollback(now, then, facts), origin)
+        return planForType(planGroupRollback(now, then, { ...facts, findRecreated }), origin)
       }
       const why = then?.error ?? 'it is not in it'
       const message = `the snapshot ${snapshot.snapshot_id} has no committed offsets of group ${now.group}: ${why}`
@@ -48,17 +57,22 @@ export async function planRollback(
   }
 }
 
+interface RollbackFacts extends ClusterFacts {
+  /** Why an offset of the snapshot means nothing to the topic of this name. */
+  findRecreated: (place: { topic: string }) => string | undefined
+}
+
 /**
  * The way back to a snapshot, exactly: with its metadata and epochs, and to where it was even if the log does not reach there
  * any more. Positions that the snapshot says were not there are taken away; those that it does not know stay.
  */
-function planGroupRollback(now: GroupNow, then: SnapshotGroup, facts: ClusterFacts): PlannedGroup {
+function planGroupRollback(now: GroupNow, then: SnapshotGroup, facts: RollbackFacts): PlannedGroup {
   if (now.error) return { now, positions: [], error: now.error }
   const present = new Map(now.positions.map(one => [partitionKey(one), one]))
   const back = then.positions.map((one): PlannedPosition => {
     const { topic, partition, offset, leader_epoch: leaderEpoch, metadata } = one
     const have = present.get(partitionKey(one))
-    const problem = findMissing(one, facts.partitionCounts) ?? findUndecided(one, now)
+    const problem = findMissing(one, facts.topics) ?? facts.findRecreated(one) ?? findUndecided(one, now)
     const isSame = have?.offset === offset && have.metadata === metadata && have.leaderEpoch === leaderEpoch
     const note = outside(offset, facts.bounds.get(partitionKey(one)))
     return {
@@ -79,7 +93,7 @@ function planGroupRollback(now: GroupNow, then: SnapshotGroup, facts: ClusterFac
     const from = present.get(partitionKey({ topic, partition }))?.offset
     if (from === undefined) return []
     const note = 'the group had no committed offset here'
-    const problem = findUndecided({ topic, partition }, now)
+    const problem = facts.findRecreated({ topic }) ?? findUndecided({ topic, partition }, now)
     const plan = problem === undefined ? { isChange: true } : { isChange: false, problem }
     return [{ topic, partition, from, to: null, leaderEpoch: -1, metadata: '', note, ...plan }]
   })

@@ -5,9 +5,10 @@ import { runPool } from '../lib/pool.ts'
 import { typeToSet } from './group-type.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 import { activeGroups, type OffsetsPlan, type PlannedGroup, type PlannedPosition } from './plan-reset.ts'
-import { assertSameCluster, type OffsetSnapshot } from './snapshot.ts'
+import { assertSameCluster, type OffsetSnapshot, topicIdsIn, topicsOf } from './snapshot.ts'
 import type { SnapshotBook } from './snapshot-book.ts'
 import { snapshotPlanned } from './take-snapshot.ts'
+import { isRecreated, type TopicIds } from './topic-ids.ts'
 
 const GROUPS_AT_ONCE = 16
 
@@ -55,15 +56,16 @@ export async function runPlan(plan: OffsetsPlan, parts: RunParts, signal: AbortS
  * because what is read now may be what that attempt has set. What it does not contain is kept in another one.
  */
 async function keepPrevious(
-  { clusterId, strategy, groups }: OffsetsPlan,
+  { clusterId, strategy, topicIds, groups }: OffsetsPlan,
   { book, snapshotAs, onSnapshot }: RunParts,
   signal: AbortSignal,
 ): Promise<string | null> {
   const earlier = snapshotAs === undefined ? undefined : await book.find(snapshotAs, signal)
   if (earlier) assertSameCluster(earlier, clusterId)
-  if (groups.some(one => !isKept(one, earlier))) {
+  if (groups.some(one => !isKept(one, topicIds, earlier))) {
     const reason = strategy === 'rollback' ? 'rollback' : 'reset'
-    const content = { reason, cluster_id: clusterId, groups: groups.map(snapshotPlanned) } as const
+    const kept = groups.map(snapshotPlanned)
+    const content = { reason, cluster_id: clusterId, groups: kept, ...topicsOf(kept, topicIds) } as const
     const { snapshot_id: snapshotId } = await book.write(content, signal, earlier ? undefined : snapshotAs)
     onSnapshot?.(snapshotId)
     if (!earlier) return snapshotId
@@ -73,10 +75,13 @@ async function keepPrevious(
 }
 
 /** Whether the snapshot contains all that changes. */
-function isKept({ now, positions }: PlannedGroup, snapshot: OffsetSnapshot | undefined): boolean {
+function isKept({ now, positions }: PlannedGroup, topicIds: TopicIds, snapshot: OffsetSnapshot | undefined): boolean {
+  const idsThen = topicIdsIn(snapshot ?? {})
   const known = snapshot?.groups.find(({ group }) => group === now.group)
   const kept = new Set([...(known?.positions ?? []), ...(known?.absent ?? [])].map(partitionKey))
-  return positions.every(one => !one.isChange || kept.has(partitionKey(one)))
+  return positions.every(
+    one => !one.isChange || (kept.has(partitionKey(one)) && !isRecreated(one.topic, idsThen, topicIds)),
+  )
 }
 
 function refuseActive(plan: OffsetsPlan): void {

@@ -53,7 +53,7 @@ export class SnapshotBook {
 
   /** Durable when it returns. Without an ID it gets a new one. */
   async write(
-    content: Pick<OffsetSnapshot, 'reason' | 'cluster_id' | 'groups'>,
+    content: Pick<OffsetSnapshot, 'reason' | 'cluster_id' | 'groups' | 'topics'>,
     signal: AbortSignal,
     snapshotId?: string,
   ): Promise<OffsetSnapshot> {

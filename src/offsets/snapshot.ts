@@ -5,6 +5,7 @@ import { count, int64, kafkaText, topicName } from '../archive/scalars.ts'
 import { sealJson } from '../archive/seal.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { parseJson } from '../lib/json.ts'
+import type { TopicIds } from './topic-ids.ts'
 
 const place = { topic: topicName, partition: count }
 
@@ -32,6 +33,8 @@ const snapshotSchema = z.strictObject({
   reason: z.enum(['snapshot', 'reset', 'rollback']),
   cluster_id: kafkaText.nullable(),
   groups: z.array(group),
+  /** The IDs of their topics; absent where the cluster gives topics none, and in snapshots of versions that did not store them. */
+  topics: z.array(z.strictObject({ topic: topicName, id: kafkaText })).exactOptional(),
   checksum: z.string(),
 })
 
@@ -39,6 +42,20 @@ export type SnapshotGroup = z.output<typeof group>
 
 /** The positions of groups at one moment, as they are written down. */
 export type OffsetSnapshot = Omit<z.output<typeof snapshotSchema>, 'checksum'>
+
+export function topicIdsIn({ topics = [] }: Pick<OffsetSnapshot, 'topics'>): TopicIds {
+  return new Map(topics.map(({ topic, id }) => [topic, id]))
+}
+
+/** The field of a snapshot; those of topics that its groups do not name are left out. */
+export function topicsOf(groups: readonly SnapshotGroup[], ids: TopicIds): Pick<OffsetSnapshot, 'topics'> {
+  const named = new Set(groups.flatMap(({ positions, absent }) => [...positions, ...absent].map(({ topic }) => topic)))
+  const topics = [...named].sort().flatMap(topic => {
+    const id = ids.get(topic)
+    return id === undefined ? [] : [{ topic, id }]
+  })
+  return topics.length > 0 ? { topics } : {}
+}
 
 export function encodeSnapshot(snapshot: OffsetSnapshot): Buffer {
   return sealJson(snapshot)

@@ -2,7 +2,7 @@ import { KafkaBackupError } from '../errors.ts'
 import { partitionKey, type TopicPartition } from '../kafka/offsets.ts'
 import { isPattern } from '../lib/glob.ts'
 import type { GroupNow } from './group-now.ts'
-import type { OffsetsPort } from './offsets-port.ts'
+import type { OffsetsPort, TopicFacts } from './offsets-port.ts'
 import { type DesiredOffset, findMissing, NO_TIME } from './plan-reset.ts'
 import type { PlainRequest } from './reset-request.ts'
 import { compilePlaces, type PositionSelection } from './select-groups.ts'
@@ -15,10 +15,10 @@ export async function desiredByStrategy(
   signal: AbortSignal,
 ): Promise<Map<string, DesiredOffset[] | KafkaBackupError>> {
   const named = request.selection.topics.filter(topic => !isPattern(topic))
-  const counts = await port.countPartitions(named, signal)
-  const missing = named.find(topic => !counts.has(topic))
+  const topics = await port.describeTopics(named, signal)
+  const missing = named.find(topic => !topics.has(topic))
   if (missing !== undefined) throw unknownTopic(missing)
-  const scopes = new Map(groups.map(now => [now.group, scopeOf(now, request.selection, counts)]))
+  const scopes = new Map(groups.map(now => [now.group, scopeOf(now, request.selection, topics)]))
   const decide = await openDecision(request, [...scopes.values()].flat(), port, signal)
   return new Map(
     [...scopes].map(([group, places]): [string, DesiredOffset[] | KafkaBackupError] => {
@@ -32,16 +32,16 @@ export async function desiredByStrategy(
 function scopeOf(
   { positions }: GroupNow,
   selection: PositionSelection,
-  counts: ReadonlyMap<string, number>,
+  topics: ReadonlyMap<string, TopicFacts>,
 ): TopicPartition[] {
-  const named = [...counts].flatMap(([topic, count]) =>
+  const named = [...topics].flatMap(([topic, { partitions: count }]) =>
     (selection.partitions.length > 0 ? selection.partitions : [...Array(count).keys()]).map(partition => ({
       topic,
       partition,
     })),
   )
   const isWanted = compilePlaces(selection)
-  return [...named, ...positions.filter(one => !counts.has(one.topic) && isWanted(one))]
+  return [...named, ...positions.filter(one => !topics.has(one.topic) && isWanted(one))]
 }
 
 type Decide = (place: TopicPartition) => Pick<DesiredOffset, 'to' | 'note'>
@@ -60,8 +60,8 @@ async function openDecision(
       return () => ({ to: request.offset })
     case 'timestamp': {
       const unique = [...new Map(places.map(place => [partitionKey(place), place])).values()]
-      const counts = await port.countPartitions([...new Set(unique.map(({ topic }) => topic))], signal)
-      const there = unique.filter(place => findMissing(place, counts) === undefined)
+      const topics = await port.describeTopics([...new Set(unique.map(({ topic }) => topic))], signal)
+      const there = unique.filter(place => findMissing(place, topics) === undefined)
       const found = await port.findByTime(there, request.timestampMs, signal)
       return place => {
         const offset = found.get(partitionKey(place))

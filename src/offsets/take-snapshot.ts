@@ -1,11 +1,13 @@
 import { KafkaBackupError } from '../errors.ts'
 import { partitionKey } from '../kafka/offsets.ts'
+import { readFacts } from './cluster-facts.ts'
 import { type GroupNow, readGroups } from './group-now.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 import type { PlannedGroup } from './plan-reset.ts'
 import { selectGroups } from './select-groups.ts'
-import type { OffsetSnapshot, SnapshotGroup } from './snapshot.ts'
+import { type OffsetSnapshot, type SnapshotGroup, topicsOf } from './snapshot.ts'
 import type { SnapshotBook } from './snapshot-book.ts'
+import { topicIdsOf } from './topic-ids.ts'
 
 /**
  * Takes a snapshot of committed offsets, also for groups with active members, because reading does not disturb them. A group that cannot be read is
@@ -23,8 +25,14 @@ export async function takeSnapshot(
     throw new KafkaBackupError('GROUP_NOT_FOUND', `there is no consumer group ${unknown}`, {
       details: { group: unknown },
     })
-  const groups = await readGroups(port, names, signal)
-  const content = { cluster_id: await port.clusterId(signal), groups: groups.map(snapshotGroup) }
+  const groups = (await readGroups(port, names, signal)).map(snapshotGroup)
+  const { topics } = await readFacts(
+    port,
+    [],
+    signal,
+    groups.flatMap(({ positions }) => positions),
+  )
+  const content = { cluster_id: await port.clusterId(signal), groups, ...topicsOf(groups, topicIdsOf(topics)) }
   return book.write({ reason: 'snapshot', ...content }, signal)
 }
 

@@ -24,7 +24,9 @@ const planned = (group: string, changes: Partial<PlannedGroup> = {}): PlannedGro
   ],
   ...changes,
 })
-const plan = (...groups: PlannedGroup[]): OffsetsPlan => ({ clusterId: 'c1', strategy: 'earliest', groups })
+const plan = (...groups: PlannedGroup[]): OffsetsPlan => ({
+  ...{ clusterId: 'c1', strategy: 'earliest', topicIds: new Map(), groups },
+})
 const report = (...outcomes: OffsetsOutcome[]): PlanReport => ({
   clusterId: 'c1',
   strategy: 'earliest',

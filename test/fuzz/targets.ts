@@ -55,7 +55,12 @@ const groups = {
 }
 const snapshot = {
   ...{ format: 'kafka-backup-offset-snapshot', format_version: 1, tool_version: '1', snapshot_id: 's' },
-  ...{ created_at: '2026-01-01T00:00:00.000Z', reason: 'snapshot', cluster_id: null },
+  ...{
+    created_at: '2026-01-01T00:00:00.000Z',
+    reason: 'snapshot',
+    cluster_id: null,
+    topics: [{ topic: 't', id: 'x' }],
+  },
   groups: [
     {
       ...{ group: 'g', type: 'classic', state: 'Empty', members: 0, absent: [] },

@@ -3,7 +3,7 @@ import type { GroupOffset } from '../../src/kafka/group-offsets.ts'
 import type { TypedGroup } from '../../src/kafka/group-progress.ts'
 import type { GroupState } from '../../src/kafka/groups.ts'
 import { partitionKey, type TopicPartition } from '../../src/kafka/offsets.ts'
-import type { HeadedRecord, OffsetsPort } from '../../src/offsets/offsets-port.ts'
+import type { HeadedRecord, OffsetsPort, TopicFacts } from '../../src/offsets/offsets-port.ts'
 import { SnapshotBook } from '../../src/offsets/snapshot-book.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
@@ -28,6 +28,8 @@ export interface FakeOffsets extends OffsetsPort {
   groups: Map<string, FakeGroup>
   /** Logs of each topic, by partition; offsets from 0 on, or from that of the first record. */
   topics: Map<string, FakeRecord[][]>
+  /** One without an ID is of a cluster that gives topics none. */
+  topicIds: Map<string, string>
   calls: string[]
   /** Called before a change is made; what it throws is the answer of the broker. */
   onChange: (group: string) => void
@@ -54,6 +56,7 @@ export function fakeOffsets(topics: Record<string, FakeRecord[][]>): FakeOffsets
     clusterName: 'cluster-a',
     groups: new Map(),
     topics: new Map(Object.entries(topics)),
+    topicIds: new Map(Object.keys(topics).map(name => [name, `1-${name}`])),
     calls: [],
     onChange: () => undefined,
     put: (group, positions, changes = {}) => {
@@ -88,8 +91,13 @@ export function fakeOffsets(topics: Record<string, FakeRecord[][]>): FakeOffsets
         }),
       )
     },
-    countPartitions: async names =>
-      new Map(names.flatMap(name => (fake.topics.has(name) ? [[name, fake.topics.get(name)?.length ?? 0]] : []))),
+    describeTopics: async names =>
+      new Map(
+        names.flatMap((name): [string, TopicFacts][] => {
+          const [logs, id] = [fake.topics.get(name), fake.topicIds.get(name)]
+          return logs ? [[name, { partitions: logs.length, ...(id !== undefined && { id }) }]] : []
+        }),
+      ),
     readBounds: async places =>
       new Map(
         places.map(place => {

@@ -19,6 +19,7 @@ const row = (partition: number, changes: Partial<PlannedPosition> = {}): Planned
 test('a script has a command for each group, and says what it leaves out', () => {
   const plan: OffsetsPlan = {
     clusterId: 'c1',
+    topicIds: new Map(),
     strategy: 'latest',
     groups: [
       {
@@ -58,7 +59,7 @@ test('no name from a store becomes a command of the script', async () => {
       { now: now('g'), positions: [row(0, { topic: name }), row(1, { topic: name, to: null, problem: name })] },
       { now: now(name), positions: [], error: new KafkaBackupError('KAFKA_DENIED', name) },
     ])
-    const plan: OffsetsPlan = { clusterId: `c\n${touch}`, strategy: 'latest', groups }
+    const plan: OffsetsPlan = { clusterId: `c\n${touch}`, topicIds: new Map(), strategy: 'latest', groups }
     await writeFile(join(dir, 'script'), formatScript(plan, { bootstrapServers: [`a:1\n${touch}`], isSecure: false }))
     await writeFile(join(dir, 'kafka-consumer-groups.sh'), '#!/bin/sh\nprintf "%s\\n" "$4"\n', { mode: 0o755 })
     const env = { ...process.env, PATH: `${dir}:${process.env.PATH}` }

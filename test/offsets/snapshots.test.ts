@@ -100,7 +100,7 @@ test('what has gone on since is a difference only when it is asked for strictly'
   const fake = cluster()
   const snapshot = await takeSnapshot([], { port: fake, book }, never)
   const compare = async (isStrict: boolean) =>
-    compareSnapshot(snapshot, await readGroups(fake, ['a', 'b'], never), isStrict)
+    compareSnapshot(snapshot, { groups: await readGroups(fake, ['a', 'b'], never), topicIds: new Map() }, isStrict)
   assert.equal((await compare(true)).ok, true)
   fake.put('a', { 'orders/0': 6, 'orders/1': 2 })
   assert.deepEqual([(await compare(false)).ok, (await compare(true)).ok], [true, false])
@@ -127,7 +127,7 @@ test('lag is told for each partition, and positions of partitions that are gone 
 })
 
 test('a group that a backup could not read has no positions to take', () => {
-  const manifest = { backup_id: 'b1', generation: 3, cluster: { id: 'x' } }
+  const manifest = { backup_id: 'b1', generation: 3, cluster: { id: 'x' }, topics: [] }
   const position = { topic: 'orders', partition: 0, offset: 5n, metadata: '' }
   const origin = originOfBackup(manifest, [
     { group: 'a', error: null, positions: [position] },
