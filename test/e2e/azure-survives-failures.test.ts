@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { AzureOptions } from '../../src/storage/azure/azure-options.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { type AzureFault, startFaultyAzure } from '../fakes/azure-faults.ts'
 import { type AzureServer, startAzure } from '../servers/azurite.ts'
+import { waitFor } from '../wait-for.ts'
 
 const never = new AbortController().signal
 const MiB = 2 ** 20
@@ -187,7 +187,7 @@ describe('a service that is busy or unreachable for a while', () => {
       const reason = new Error('enough')
       const creating = storage.create('silent/d', bytes(10, 9), controller.signal)
       creating.catch(() => undefined)
-      while (!requests.includes('PutBlob')) await sleep(5)
+      await waitFor('PutBlob', () => requests.includes('PutBlob'))
       controller.abort(reason)
       await assert.rejects(creating, error => error === reason)
     }))
@@ -213,7 +213,7 @@ describe('a writer of several blocks', () => {
     withFaults([], async ({ storage, requests }) => {
       const writer = await storage.openWriter('parts/aborted', never)
       await writer.write([bytes(3 * MiB, 10)], never)
-      while (!requests.includes('PutBlock')) await sleep(5)
+      await waitFor('PutBlock', () => requests.includes('PutBlock'))
       await writer.abort()
       assert.equal(await storage.stat('parts/aborted', never), undefined)
       await write(storage, 'parts/aborted', bytes(2 * MiB + 5, 11))

@@ -7,6 +7,7 @@ import type { OnProgress } from '../../src/observe/progress.ts'
 import { openLocation } from '../open-location.ts'
 import { readArchivedTopic, readTopicEntry } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
+import { within } from '../wait-for.ts'
 import { backUp, jobText, withFolder } from './backup-job.ts'
 import { runCli } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
@@ -134,7 +135,7 @@ describe('a run resumes from the last commit', () => {
       const onProgress: OnProgress = event => event.type === 'idle' && begun.resolve()
       const busy = { ...spec('busy', path), backup: { lease_duration: '6s', continuous: true, commit_interval: '30s' } }
       const first = backUp(busy, { onProgress }, stop.signal)
-      await begun.promise
+      await within(60_000, () => 'the first run is idle', Promise.race([begun.promise, first]))
       const copied: unknown[] = []
       const second = backUp(spec('busy', path), { onProgress: event => event.type === 'copied' && copied.push(event) })
       await assert.rejects(second, {

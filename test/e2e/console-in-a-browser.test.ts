@@ -14,6 +14,7 @@ import { useConsole } from '../console/use-console.ts'
 import { isFull } from '../full.ts'
 import { findBarriers, useBrowser } from '../servers/browser.ts'
 import type { SeedRecord } from '../servers/driver.ts'
+import { waitFor } from '../wait-for.ts'
 import { jobText, withFolder } from './backup-job.ts'
 import { root, run } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
@@ -185,14 +186,23 @@ test('a page shows a newer generation as soon as it is committed, and keeps what
   await commitGeneration(storage, { manifest, freshSegments: new Map(), attempt: 1 }, never)
   const news = page.getByText(`Generation ${manifest.generation} was committed`)
   // The script of the page asks every five seconds of the clock that is installed; listings may be a second old.
-  while (!(await news.isVisible())) await page.clock.runFor(5000)
+  await runUntilVisible(news, () => page.clock.runFor(5000))
   assert.match(await page.locator('main').innerText(), /2027-01-01 00:00:00Z/)
   assert.equal(await page.evaluate('document.activeElement.textContent'), 'payments')
   await page.context().close()
   const committed = list.getByText('2027-01-01 00:00:00Z')
-  while (!(await committed.isVisible())) await list.clock.runFor(30_000)
+  await runUntilVisible(committed, () => list.clock.runFor(30_000))
   await list.context().close()
 })
+
+/** Lets the clock of a page run until something is visible. */
+async function runUntilVisible(text: { isVisible(): Promise<boolean> }, run: () => Promise<void>): Promise<void> {
+  await waitFor('the text is visible', async () => {
+    if (await text.isVisible()) return true
+    await run()
+    return false
+  })
+}
 
 describe('a backup of a real Kafka, taken, verified and served by the built program', () => {
   const kafka = useKafka()

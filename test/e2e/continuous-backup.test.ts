@@ -285,7 +285,8 @@ describe('a continuous backup', () => {
       const isMerged = async () => (await listAll()).every(some => some.some(one => !one.piece && one.stored_from))
       await whileRunning(path, ['small'], backup, async ({ until }) => {
         // As many rounds as the run needs until it has merged what it wrote.
-        while (!(await isMerged())) {
+        for (let round = 0; !(await isMerged()); round++) {
+          assert.ok(round < 100, 'nothing was merged in 100 rounds')
           total += (await seed('small', 400, 2)).records
           await until(one => recordsOf(one, 'small') === total)
         }

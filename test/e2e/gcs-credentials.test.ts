@@ -11,6 +11,7 @@ import { type FaultyGcs, startFaultyGcs } from '../fakes/gcs-faults.ts'
 import { type GoogleTokens, startGoogleTokens } from '../fakes/google-tokens.ts'
 import { startHttpProxy } from '../fakes/http-proxy.ts'
 import { type GcsServer, startGcs } from '../servers/fake-gcs.ts'
+import { waitFor } from '../wait-for.ts'
 
 const never = new AbortController().signal
 const retryPolicy = { attempts: 3, baseDelayMs: 5, maxDelayMs: 5 }
@@ -225,7 +226,7 @@ describe('a token', () => {
       const controller = new AbortController()
       const creating = storage.create('a/silent', Buffer.from('x'), controller.signal)
       creating.catch(() => undefined)
-      while (tokens.requests.length === 0) await sleep(5)
+      await waitFor('a request for a token', () => tokens.requests.length > 0)
       const reason = new Error('enough')
       controller.abort(reason)
       await assert.rejects(creating, error => error === reason)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { GcsOptions } from '../../src/storage/gcs/gcs-options.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { type FaultyGcs, type GcsFault, startFaultyGcs } from '../fakes/gcs-faults.ts'
 import { type GcsServer, startGcs } from '../servers/fake-gcs.ts'
+import { waitFor } from '../wait-for.ts'
 
 const never = new AbortController().signal
 const MiB = 2 ** 20
@@ -216,7 +216,7 @@ describe('a store that is busy or unreachable for a while', () => {
       const reason = new Error('enough')
       const creating = storage.create('silent/d', bytes(10, 9), controller.signal)
       creating.catch(() => undefined)
-      while (!store.requests.includes('insert')) await sleep(5)
+      await waitFor('insert', () => store.requests.includes('insert'))
       controller.abort(reason)
       await assert.rejects(creating, error => error === reason)
     }))
@@ -228,7 +228,7 @@ describe('a writer of several parts', () => {
       for (const untilBegun of [true, false]) {
         const writer = await storage.openWriter('parts/aborted', never)
         await writer.write([bytes(3 * MiB, 10)], never)
-        while (untilBegun && store.openUploads === 0) await sleep(5)
+        if (untilBegun) await waitFor('an open upload', () => store.openUploads > 0)
         await writer.abort()
       }
       assert.equal(store.requests.filter(name => name === 'cancel').length, 2)

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { assertOneVersion, buildRelease } from '../../deploy/release/build-release.ts'
 import { isFull } from '../full.ts'
 import { craneBinary } from '../servers/crane-binary.ts'
@@ -12,6 +11,7 @@ import { findNodeObstacle } from '../servers/node/obstacle.ts'
 import { nodeImages, productImage } from '../servers/node/product-image.ts'
 import { offlineNpm } from '../servers/npm-cache.ts'
 import { accepts, findFreePorts } from '../servers/ports.ts'
+import { waitFor } from '../wait-for.ts'
 import { withFolder } from './backup-job.ts'
 import { root, run } from './run-cli.ts'
 
@@ -148,7 +148,7 @@ async function assertPushed(
   const stop = new AbortController()
   const serving = run(crane, ['registry', 'serve', '--address', registry], { killOn: stop.signal })
   try {
-    while (!(await accepts(port))) await sleep(50)
+    await waitFor('the registry accepts connections', () => accepts(port))
     const chart = join(folder, `kafka-backup-operator-${version}.tgz`)
     const pushed = await run(helm, ['push', chart, `oci://${registry}/charts`, '--plain-http'])
     assert.equal(pushed.code, 0, pushed.stderr)

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { RequiredRule } from '../../src/access/required-acls.ts'
 import { parseJob, type RestoreJob } from '../../src/config/load-job.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
@@ -17,6 +16,7 @@ import {
 } from '../../src/jobs/restore.ts'
 import { RestoreRefusal } from '../../src/restore/refusal.ts'
 import type { Acl } from '../servers/driver.ts'
+import { waitFor } from '../wait-for.ts'
 import { loginOf, runTool } from './access-world.ts'
 import { backUp, jobText as backupJobText, withFolder } from './backup-job.ts'
 import { callCli } from './call-cli.ts'
@@ -156,11 +156,10 @@ describe('a restore is refused before its first write', () => {
   async function awaitNoProbeTopic(): Promise<void> {
     const cluster = await openCluster(kafka.server)
     try {
-      for (;;) {
+      await waitFor('no topic of a probe is left', async () => {
         const { topics } = await cluster.metadata({ topics: null }, never)
-        if (!topics.some(({ name }) => name.startsWith('__kafka-backup.probe.'))) return
-        await sleep(50)
-      }
+        return !topics.some(({ name }) => name.startsWith('__kafka-backup.probe.'))
+      })
     } finally {
       cluster.close()
     }
@@ -312,7 +311,7 @@ describe('a restore is refused before its first write', () => {
     const count = async () =>
       (await kafka.driver.listAcls()).filter(line => line.includes(`principal=${printed.principal},`)).length
     // A broker learns of rules after the controller has created them.
-    while ((await count()) < all.flat().length) await sleep(20)
+    await waitFor('all rules are known', async () => (await count()) >= all.flat().length)
   }
 
   function bindingsOf(principal: string, { resource, name, pattern, operations }: RequiredRule): Acl[] {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { openStorage } from '../../src/storage/open-storage.ts'
 import type { S3Options } from '../../src/storage/s3/s3-options.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { type S3Fault, startFaultyS3 } from '../fakes/s3-faults.ts'
 import { type S3Server, startS3 } from '../servers/versitygw.ts'
+import { waitFor } from '../wait-for.ts'
 
 const never = new AbortController().signal
 const MiB = 2 ** 20
@@ -191,7 +191,7 @@ describe('a store that is busy or unreachable for a while', () => {
       const reason = new Error('enough')
       const creating = storage.create('silent/d', bytes(10, 9), controller.signal)
       creating.catch(() => undefined)
-      while (!requests.includes('PutObject')) await sleep(5)
+      await waitFor('PutObject', () => requests.includes('PutObject'))
       controller.abort(reason)
       await assert.rejects(creating, error => error === reason)
     }))
@@ -203,7 +203,7 @@ describe('a writer of several parts', () => {
       for (const untilParts of [true, false]) {
         const writer = await storage.openWriter('parts/aborted', never)
         await writer.write([bytes(13 * MiB, 10)], never)
-        while (untilParts && (await unfinishedUploads()).length === 0) await sleep(5)
+        if (untilParts) await waitFor('an open upload', async () => (await unfinishedUploads()).length > 0)
         await writer.abort()
       }
       assert.equal(requests.filter(name => name === 'AbortMultipartUpload').length, 2)

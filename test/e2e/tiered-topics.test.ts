@@ -10,6 +10,7 @@ import { type KafkaDriver, openDriver } from '../servers/driver.ts'
 import { type KafkaServer, startKafka } from '../servers/kafka.ts'
 import { defaultKafkaVersion } from '../servers/kafka-dist.ts'
 import { tieredProperties, tieredStorageClassPath } from '../servers/tiered-storage.ts'
+import { waitFor } from '../wait-for.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
 import { restore } from './restore-job.ts'
@@ -50,7 +51,7 @@ describe('topics whose old records are in remote storage', () => {
     try {
       const place = { topic: 'old', partition: 0 }
       const isMoved = async () => ((await fetchLocalStarts(cluster, [place], never)).get('old/0') ?? 0n) > 20n
-      while (!(await isMoved())) await new Promise(resolve => setTimeout(resolve, 50))
+      await waitFor('all but the last segment are in remote storage alone', isMoved)
     } finally {
       cluster.close()
     }

@@ -14,12 +14,12 @@ import { Producer } from '../fakes/producer.ts'
 import { startKafka } from '../servers/kafka.ts'
 import { olderKafkaVersion, oldestKraftVersion } from '../servers/kafka-dist.ts'
 import { runKafkaTool } from '../servers/kafka-tools.ts'
+import { waitFor } from '../wait-for.ts'
 import { openCluster, stamped, waitForLogs } from './raw-produce.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const timeoutMs = 10_000
-const turn = () => new Promise(resolve => setTimeout(resolve, 20))
 const topic = (name: string, changes: Partial<NewTopic> = {}): NewTopic => ({
   name,
   partitions: 1,
@@ -132,7 +132,7 @@ describe('topic and group administration', () => {
       /topic b: .*`retention\.ms: -5` \(.*-5.*\), `no\.such\.setting: x` \(/,
     )
     const isKnown = async () => (await cluster.topicConfigs(['a'], never)).get('a')?.['cleanup.policy'] === 'compact'
-    while (!(await isKnown())) await turn()
+    await waitFor('the settings are known', isKnown)
     const own = await cluster.topicConfigs(['a', 'b'], never)
     assert.deepEqual(own.get('a'), { 'retention.ms': '2000000', 'cleanup.policy': 'compact' })
     assert.deepEqual(own.get('b'), start)
@@ -224,7 +224,7 @@ describe('an older Kafka accepts the same requests', () => {
         const [found] = await waitForTopics(cluster, [topic('t')], never)
         const brokerId = found?.partitions[0]?.leader ?? -1
         const retention = async () => (await readTopicConfigs(cluster, ['t'], never)).get('t')?.get('retention.ms')
-        while ((await retention())?.value !== '-1') await turn()
+        await waitFor('the retention is known', async () => (await retention())?.value === '-1')
         assert.deepEqual(await retention(), { value: '-1', source: 'topic' })
         assert.ok((await readBrokerConfigs(cluster, brokerId, never)).has('message.max.bytes'))
 

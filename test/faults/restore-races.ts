@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../fakes/faulty-storage.ts'
+import { waitFor } from '../wait-for.ts'
 import type { Ended } from './command.ts'
 import { Count, type Fault, type FaultOptions, type Outcome } from './fault.ts'
 import type { Lab } from './lab.ts'
@@ -163,7 +164,12 @@ async function meetProducer(lab: Lab, { rounds, seed }: FaultOptions): Promise<O
 }
 
 async function waitForTopic(lab: Lab, topic: string): Promise<void> {
-  while (!(await lab.driver.endOffsets(topic).catch(() => undefined))) await sleep(20)
+  await waitFor(`topic ${topic} is there`, () =>
+    lab.driver.endOffsets(topic).then(
+      () => true,
+      () => false,
+    ),
+  )
 }
 
 /** Slow enough to be met in the middle. */

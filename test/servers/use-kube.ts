@@ -1,11 +1,12 @@
-import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { waitFor } from '../wait-for.ts'
 import { type Kube, type KubeOptions, startKube } from './kube.ts'
 import type { ObjectRef } from './kube-object.ts'
 import { type Kubelet, type KubeletOptions, startKubelet } from './kubelet.ts'
 import type { Container, Pod, PodSpec, PodStatus } from './kubelet-pod-spec.ts'
 import { shareKube } from './shared-kube.ts'
+
+export { waitFor }
 
 export interface KubeUse {
   kube: Kube
@@ -82,12 +83,4 @@ export async function createMap({ kube }: KubeUse, namespace: string, name: stri
 
 export async function waitForLog({ kubelet }: KubeUse, namespace: string, text: string, pod = 'pod'): Promise<void> {
   await waitFor(`the log ${text}`, async () => (await kubelet.logs(namespace, pod).catch(() => '')) === text)
-}
-
-export async function waitFor(what: string, check: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 60_000
-  while (!(await check())) {
-    assert.ok(performance.now() < deadline, `not after a minute: ${what}`)
-    await sleep(20)
-  }
 }
