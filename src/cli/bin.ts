@@ -17,7 +17,8 @@ process.once('exit', code => {
 void run()
 
 async function run(): Promise<void> {
-  const [{ guardOutputs, processIo }, { main }] = await Promise.all([import('./io.ts'), import('./main.ts')])
+  const [{ endSoon, guardOutputs, processIo }, { main }] = await Promise.all([import('./io.ts'), import('./main.ts')])
   guardOutputs()
   process.exitCode = await main(process.argv.slice(2), processIo())
+  await endSoon()
 }

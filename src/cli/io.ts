@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
-import { type Clock, systemClock } from '../lib/clock.ts'
+import type { Writable } from 'node:stream'
+import { type Clock, ifStillRunning, systemClock } from '../lib/clock.ts'
 
 /** Everything that the CLI uses of its process, so that tests can replace it. */
 export interface Io {
@@ -77,4 +78,19 @@ export function guardOutputs(): void {
       })
     })
   }
+}
+
+/** A library may close its connections a little later than it says. */
+const END_MS = 2000
+
+/** Ends the process when its output is written, although a library keeps a connection or a timer. */
+export async function endSoon(): Promise<void> {
+  await Promise.all([process.stdout, process.stderr].map(flush))
+  ifStillRunning(END_MS, () => process.exit())
+}
+
+/** Resolves when the reader has taken all that was written before, or has closed the stream. */
+export function flush(output: Writable): Promise<void> {
+  if (output.writableLength === 0 || output.destroyed) return Promise.resolve()
+  return new Promise(resolve => output.write('', () => resolve()))
 }

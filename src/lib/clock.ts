@@ -32,6 +32,11 @@ export const systemClock: Clock = {
   },
 }
 
+/** Calls back once after the time has passed, unless the process has ended before, because nothing else keeps it. */
+export function ifStillRunning(ms: number, callback: () => void): void {
+  setTimeout(callback, ms).unref()
+}
+
 export function formatUtc(ms: number): string {
   return new Date(ms).toISOString()
 }

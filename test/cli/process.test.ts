@@ -69,6 +69,23 @@ describe('the process', () => {
     }
   })
 
+  test('ends with all of its output although something keeps a connection and a timer', async () => {
+    const keeper = join(folder, 'keeper.mjs')
+    writeFileSync(
+      keeper,
+      `import { createServer } from 'node:net'
+createServer().listen(0, '127.0.0.1')
+setInterval(() => {}, 1000)
+process.stdout.write('x'.repeat(1 << 20) + '\\n')`,
+    )
+    const nodeArgs = ['--import', pathToFileURL(keeper).href]
+    const { code, out } = await run(['list', '--path', folder], { nodeArgs, timeout: 120_000 })
+    assert.equal(code, 0)
+    assert.equal(out.length, (1 << 20) + 1 + `No backups at ${folder}.\n`.length)
+    const failed = await run(['list', '--path', 'ftp://bucket'], { nodeArgs, timeout: 120_000 })
+    assert.equal(failed.code, 2)
+  })
+
   test('does not succeed if it ends while it waits', async () => {
     const stuck = join(folder, 'stuck.mjs')
     writeFileSync(
