@@ -51,7 +51,7 @@ export async function verifySnapshot(
 }
 
 /**
- * Strictly, every position has to be the same. Otherwise groups may have advanced since: offsets ahead and metadata are not a
+ * Strictly, every position has to be the same, and there are no others. Otherwise groups may have advanced since: offsets ahead and metadata are not a
  * difference; what is behind, missing or added is.
  */
 export function compareSnapshot(
@@ -73,7 +73,7 @@ function compareGroup(
   isOther: (place: { topic: string }) => boolean,
   isStrict: boolean,
 ): ComparedGroup {
-  const error = then.error ?? now?.error?.message
+  const error = then.error ?? now?.error?.message ?? findOtherType(then, now)
   if (error !== undefined) return { group: then.group, positions: [], error, isDifferent: true }
   const present = new Map(now?.positions.map(one => [partitionKey(one), one]))
   const known = then.positions.map((one): ComparedPosition => {
@@ -92,9 +92,23 @@ function compareGroup(
     if (!have) return []
     return [{ topic, partition, was: null, is: have.offset, change: isOther({ topic }) ? 'recreated' : 'added' }]
   })
-  const positions = sortPlaces([...known, ...added])
+  const listed = new Set([...then.positions, ...then.absent].map(partitionKey))
+  const more = (isStrict ? (now?.positions ?? []) : []).filter(one => !listed.has(partitionKey(one)))
+  const since = more.map(
+    ({ topic, partition, offset }): ComparedPosition => ({
+      ...{ topic, partition, was: null, is: offset, change: 'added' },
+    }),
+  )
+  const positions = sortPlaces([...known, ...added, ...since])
   const accepted: readonly Change[] = isStrict ? ['same'] : ['same', 'ahead', 'metadata']
   return { group: then.group, positions, isDifferent: positions.some(({ change }) => !accepted.includes(change)) }
+}
+
+/** Start offsets of a share group are not committed offsets, whatever their numbers are. */
+function findOtherType(then: SnapshotGroup, now: GroupNow | undefined): string | undefined {
+  if (!now || then.type === 'absent' || now.type === 'absent') return undefined
+  if ((then.type === 'share') === (now.type === 'share')) return undefined
+  return `it is a ${now.type} group on this cluster and was a ${then.type} group`
 }
 
 function changeOf(

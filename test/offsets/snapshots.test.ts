@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compareSnapshot } from '../../src/offsets/compare-snapshot.ts'
+import { compareSnapshot, verifySnapshot } from '../../src/offsets/compare-snapshot.ts'
 import { readGroups } from '../../src/offsets/group-now.ts'
 import { readLags } from '../../src/offsets/lag.ts'
 import { originGroup, originOfBackup } from '../../src/offsets/origin.ts'
@@ -110,6 +110,22 @@ test('what has gone on since is a difference only when it is asked for strictly'
   assert.equal(behind.groups[1]?.positions[0]?.change, 'behind')
   fake.groups.delete('b')
   assert.equal((await compare(false)).groups[1]?.positions[0]?.change, 'missing')
+})
+
+test('strictly, offsets that the snapshot does not have and a group of another type are differences', async () => {
+  const { book } = memoryBook()
+  const fake = cluster()
+  const snapshot = await takeSnapshot(['b'], { port: fake, book }, never)
+  fake.put('b', { 'orders/0': 10, 'orders/1': 5 })
+  assert.equal((await verifySnapshot(snapshot, false, fake, never)).ok, true)
+  const strict = await verifySnapshot(snapshot, true, fake, never)
+  assert.deepEqual([strict.ok, strict.groups[0]?.positions[1]?.change], [false, 'added'])
+  fake.put('b', { 'orders/0': 10 }, { type: 'share' })
+  const other = await verifySnapshot(snapshot, false, fake, never)
+  assert.deepEqual(
+    [other.ok, other.groups[0]?.error],
+    [false, 'it is a share group on this cluster and was a classic group'],
+  )
 })
 
 test('lag is told for each partition, and positions of partitions that are gone have none', async () => {
