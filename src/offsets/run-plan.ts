@@ -74,13 +74,14 @@ async function keepPrevious(
   return earlier?.snapshot_id ?? null
 }
 
-/** Whether the snapshot contains all that changes. */
+/** Whether the snapshot contains all that changes with the offsets of now: others were committed after it was taken. */
 function isKept({ now, positions }: PlannedGroup, topicIds: TopicIds, snapshot: OffsetSnapshot | undefined): boolean {
   const idsThen = topicIdsIn(snapshot ?? {})
   const known = snapshot?.groups.find(({ group }) => group === now.group)
-  const kept = new Set([...(known?.positions ?? []), ...(known?.absent ?? [])].map(partitionKey))
+  const absent = (known?.absent ?? []).map(one => [partitionKey(one), null] as const)
+  const offsets = new Map([...(known?.positions ?? []).map(one => [partitionKey(one), one.offset] as const), ...absent])
   return positions.every(
-    one => !one.isChange || (kept.has(partitionKey(one)) && !isRecreated(one.topic, idsThen, topicIds)),
+    one => !one.isChange || (offsets.get(partitionKey(one)) === one.from && !isRecreated(one.topic, idsThen, topicIds)),
   )
 }
 
@@ -113,12 +114,26 @@ async function changeAll(
     }
   })
   const kept = changing.filter(({ now }) => !failures.has(now.group))
-  const readBack = await port.readPositions(kept.map(typeToSet), signal)
+  const readBack = await readAgain(kept, port, signal)
   for (const { now, positions } of kept) {
     const failure = compareReadBack(now.group, positions, readBack.get(now.group))
     if (failure) failures.set(now.group, failure)
   }
   return failures
+}
+
+/** A failure is that of each group, because all of them are set. */
+async function readAgain(
+  groups: readonly PlannedGroup[],
+  port: OffsetsPort,
+  signal: AbortSignal,
+): Promise<Awaited<ReturnType<OffsetsPort['readPositions']>>> {
+  try {
+    return await port.readPositions(groups.map(typeToSet), signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    return new Map(groups.map(({ now }) => [now.group, toKafkaBackupError(error)]))
+  }
 }
 
 async function changeGroup(planned: PlannedGroup, port: OffsetsPort, signal: AbortSignal): Promise<void> {

@@ -106,6 +106,38 @@ test('an attempt keeps what the snapshot of the one before lacks in another snap
   await assert.rejects(runPlan(elsewhere, parts, never), { code: 'OFFSETS_REFUSED' })
 })
 
+test('an ID that is used again for another reset does not lose the offsets from before it', async () => {
+  const fake = cluster()
+  const { book } = memoryBook()
+  const parts = { port: fake, book, snapshotAs: 'run-1' }
+  await runPlan(await planOffsets(latest(['g0']), fake, never), parts, never)
+  fake.put('g0', { 'orders/0': 6 })
+  const told: string[] = []
+  const again = await runPlan(
+    await planOffsets({ ...latest(['g0']), strategy: 'earliest' }, fake, never),
+    { ...parts, onSnapshot: id => told.push(id) },
+    never,
+  )
+  assert.deepEqual([again.snapshotId, told.length, fake.at('g0')], ['run-1', 2, { 'orders/0': 0 }])
+  const other = await book.read(told[0] ?? '', never)
+  assert.equal(other.groups[0]?.positions[0]?.offset, 6n)
+})
+
+test('groups that are set and cannot be read back at all are named, each as failed', async () => {
+  const fake = cluster(2)
+  const { book } = memoryBook()
+  const plan = await planOffsets(latest(['g*']), fake, never)
+  fake.readPositions = async () => {
+    throw new KafkaBackupError('KAFKA_UNREACHABLE', 'no broker answers')
+  }
+  const report = await runPlan(plan, { port: fake, book }, never)
+  assert.deepEqual(
+    report.groups.map(({ outcome, error }) => [outcome, error?.message]),
+    ['g0', 'g1'].map(group => ['failed', `group ${group} was set, but cannot be read back: no broker answers`]),
+  )
+  assert.notEqual(report.snapshotId, null)
+})
+
 test('a rollback is for the cluster of the snapshot, and for groups that were read then', async () => {
   const fake = cluster(2)
   fake.put('g1', {}, { unreadable: new KafkaBackupError('KAFKA_DENIED', 'not yours') })
