@@ -4,6 +4,8 @@ import { fetchTopicPermissions, probeBroker, type TopicOperation } from '../kafk
 import { isPattern } from '../lib/glob.ts'
 import { attempt, type Check, type CheckReport } from '../observe/finding.ts'
 import type { BackupOptions } from './backup-options.ts'
+import { listFirst } from './observe-round.ts'
+import type { ObservedSource } from './observed-source.ts'
 import { describeReread, noticeRereads } from './reread-notices.ts'
 import { type BackupParts, prepareRound } from './round.ts'
 import { selectTopics } from './select-topics.ts'
@@ -84,13 +86,25 @@ async function checkPlan(
   signal: AbortSignal,
 ): Promise<{ checks: Check[]; warnings: string[] }> {
   let warnings: string[] = []
+  let leaders: Check[] = []
   const check = await attempt(`backup ${options.backupId}`, 'continue', signal, async () => {
     const found = await newestState(storage, options.backupId, signal)
     const { manifest: previous } = found
     const damage = found.isLog ? await writerWarnings(storage, options.backupId, found, signal) : []
-    const { plan } = await prepareRound(options, { cluster, clock }, previous, signal)
+    const { observed, plan } = await prepareRound(options, { cluster, clock }, previous, signal)
+    leaders = checkLeaders(observed)
     warnings = [...damage, ...plan.warnings, ...noticeRereads(plan).map(describeReread)]
     return previous ? `continues from generation ${previous.generation}` : 'will be new'
   })
-  return { checks: [check], warnings }
+  return { checks: [check, ...leaders], warnings }
+}
+
+/** Pure. One failed check for each topic. */
+function checkLeaders({ topics }: Pick<ObservedSource, 'topics'>): Check[] {
+  return topics.flatMap(({ name, leaderless }) => {
+    if (leaderless.length === 0) return []
+    const which = leaderless.length === 1 ? 'partition' : 'partitions'
+    const detail = `no leader: ${which} ${listFirst(leaderless.map(String))}; start the brokers that have replicas`
+    return [{ subject: `topic ${name}`, action: 'lead', allowed: false, detail }]
+  })
 }

@@ -2,9 +2,11 @@ import { newestState } from '../archive/catalog.ts'
 import { incarnationKey } from '../archive/incarnation.ts'
 import { writerWarnings } from '../archive/log/writer-warnings.ts'
 import type { Gap } from '../archive/manifest.ts'
+import type { Cluster } from '../kafka/cluster.ts'
 import { fetchPartitionSizes } from '../kafka/partition-sizes.ts'
 import type { BackupOptions } from './backup-options.ts'
 import type { PlannedPartition, PlannedTopic } from './backup-plan.ts'
+import { leaderlessError, leaderlessIn } from './observe-round.ts'
 import { describeReread, noticeRereads, type RereadNotice } from './reread-notices.ts'
 import { type BackupParts, prepareRound } from './round.ts'
 
@@ -16,6 +18,8 @@ export interface DryRun {
   resumesFrom: number | null
   topics: DryRunTopic[]
   totals: { topics: number; partitions: number; offsets: bigint; bytes: number | null }
+  /** `topic/partition` of each that no broker leads: a run would not copy it, and end as partial. */
+  leaderless: string[]
   gaps: (Omit<Gap, 'found_at'> & { topic: string; partition: number })[]
   /** Compacted topics that would be read again from their log start, and why; `offsets` and `bytes` include them. */
   rereads: RereadNotice[]
@@ -44,9 +48,9 @@ export async function dryRunBackup(
   const damage = found.isLog ? await writerWarnings(parts.storage, options.backupId, found, signal) : []
   const { observed, plan } = await prepareRound(options, parts, previous, signal)
   const current = plan.topics.filter(topic => topic.state === 'current')
-  const names = current.map(({ name }) => name)
-  const sizes = await fetchPartitionSizes(parts.cluster, names, signal)
+  const sizes = await sizesOf(current, parts.cluster, signal)
   const rereads = noticeRereads(plan)
+  const leaderless = leaderlessIn(observed)
   const registry = await parts.readRegistry?.(signal)
   const known = new Set(previous?.topics.map(incarnationKey))
   const topics = current.map(({ name, partitions, ...identity }) => ({
@@ -70,17 +74,23 @@ export async function dryRunBackup(
       offsets: topics.reduce((sum, topic) => sum + topic.offsets, 0n),
       bytes: sizes ? topics.reduce((sum, topic) => sum + (topic.bytes ?? 0), 0) : null,
     },
+    leaderless,
     gaps: plan.topics.flatMap(gapsOf),
     ...(registry && { schemas: { subjects: registry.subjects.size, versions: registry.versions.length } }),
     rereads,
     warnings: [
-      ...damage,
+      ...[...damage, ...(leaderless.length > 0 ? [leaderlessError(leaderless).message] : [])],
       ...plan.warnings,
       ...(plan.notes ?? []),
       ...rereads.map(describeReread),
       ...(registry?.warnings ?? []),
     ],
   }
+}
+
+function sizesOf(topics: readonly PlannedTopic[], cluster: Cluster, signal: AbortSignal) {
+  const names = topics.map(({ name }) => name)
+  return fetchPartitionSizes(cluster, names, signal)
 }
 
 function offsetsOf({ durable, end, reread }: PlannedPartition): bigint {

@@ -17,7 +17,7 @@ import type { BackupPlan, KnownState, RereadRules } from './backup-plan.ts'
 import { prepareConfirmation } from './confirm-source.ts'
 import { CopyScheduler, LaneBuffers } from './copy-scheduler.ts'
 import type { Copies } from './draft-topics.ts'
-import { observeRound, type Reading } from './observe-round.ts'
+import { leaderlessError, leaderlessIn, observeRound, type Reading } from './observe-round.ts'
 import type { ObservedSource } from './observed-source.ts'
 import { planBackup } from './plan.ts'
 import { planLanes } from './plan-lanes.ts'
@@ -262,16 +262,6 @@ async function saveWhatIsDurable(session: BackupSession, tally: Tally, cause: un
     tally.onProgress({ type: 'warning', message: `what was copied since the last commit is not kept: ${message}` })
     return undefined
   }
-}
-
-function leaderlessIn({ topics }: ObservedSource): string[] {
-  return topics.flatMap(({ name, leaderless }) => leaderless.map(partition => `${name}/${partition}`))
-}
-
-function leaderlessError(names: readonly string[]): KafkaBackupError {
-  const more = names.length > 10 ? ` and ${names.length - 10} more` : ''
-  const message = `without a leader, and so not copied: ${names.slice(0, 10).join(', ')}${more}`
-  return new KafkaBackupError('KAFKA_NOT_READY', message)
 }
 
 function partialError(saved: string, cause: unknown): KafkaBackupError {

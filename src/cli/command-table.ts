@@ -133,7 +133,7 @@ export const commandTable: readonly CommandSpec[] = [
       },
     ],
     exits:
-      '3 if the storage is damaged; 4 for gaps with `backup.on_gap: fail`, after a failure with a part committed, or if a shard is missing; 5 if another writer is active; 130 or 143 if interrupted',
+      '3 if the storage is damaged; 4 for gaps with `backup.on_gap: fail`, after a failure with a part committed, if partitions have no leader (also with `--dry-run`), or if a shard is missing; 5 if another writer is active; 130 or 143 if interrupted',
   },
   {
     name: 'restore',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { checkBackup } from '../../src/backup/check.ts'
+import { dryRunBackup } from '../../src/backup/dry-run.ts'
 import type { CheckReport } from '../../src/observe/finding.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import type { Versions } from '../fakes/fake-broker.ts'
@@ -74,4 +75,38 @@ test('a check of brokers that report permissions names the missing ones', async 
     ['Read', false],
     ['DescribeConfigs', true],
   ])
+})
+
+describe('partitions without a leader', () => {
+  const withoutLeader = ({ topics: [topic] }: FakeState) => {
+    const [partition] = topic?.partitions ?? []
+    topic?.partitions.push(...[1, 2].map(() => ({ ...(partition ?? assert.fail()), leader: -1 })))
+  }
+
+  test('fail a check, which names them', async () => {
+    const { ok, checks } = await check(kafka28, withoutLeader)
+    assert.equal(ok, false)
+    assert.deepEqual(
+      checks.filter(({ allowed }) => !allowed),
+      [
+        {
+          ...{ subject: 'topic orders', action: 'lead', allowed: false },
+          detail: 'no leader: partitions 1, 2; start the brokers that have replicas',
+        },
+      ],
+    )
+  })
+
+  test('are named by a dry run', async () => {
+    const fake = await startFakeCluster([fakeTopic('orders', [[encodeRun(0n, 3)]])])
+    try {
+      withoutLeader(fake.state)
+      const parts = { cluster: await fake.open(), storage: openMemoryStorage(), clock: new JumpingClock() }
+      const { leaderless, totals, warnings } = await dryRunBackup(options, parts, never)
+      assert.deepEqual([leaderless, totals.partitions], [['orders/1', 'orders/2'], 1])
+      assert.deepEqual(warnings, ['without a leader, and so not copied: orders/1, orders/2'])
+    } finally {
+      await fake.close()
+    }
+  })
 })

@@ -127,6 +127,7 @@ export const dryRun: DryRun = {
   totals: { topics: 2, partitions: 16, offsets: 9_007_199_255_240_993n, bytes: null },
   gaps: [],
   rereads: [],
+  leaderless: [],
   warnings: [],
 }
 

@@ -318,6 +318,17 @@ payments-eu          12  9,007,199,254,740,993         ?  new
     )
   })
 
+  test('--dry-run names partitions without a leader, and exits as the run would', async () => {
+    const warnings = ['without a leader, and so not copied: orders/1']
+    const dryRunJob = async () => ({ ...dryRun, leaderless: ['orders/1'], warnings })
+    const { code, out } = await run(['backup', ...config, '--dry-run'], { dryRunJob })
+    assert.equal(code, 4)
+    assert.match(out, /^ {2}No leader {7}1 partition, which would not be copied$/m)
+    assert.match(out, /not copied: orders\/1/)
+    const { out: json } = await run(['backup', ...config, '--dry-run', '--format', 'json'], { dryRunJob })
+    assert.deepEqual(JSON.parse(json).leaderless, ['orders/1'])
+  })
+
   test('--dry-run shows the number of schemas to back up', async () => {
     const dryRunJob = async () => ({ ...dryRun, schemas: { subjects: 5, versions: 6 } })
     const { out } = await run(['backup', ...config, '--dry-run'], { dryRunJob })

@@ -16,11 +16,15 @@ export async function showDryRun(session: Session, job: BackupJob): Promise<numb
     () => formatPlan(plan, session.style),
     () => documentOf(plan),
   )
-  return 0
+  return plan.leaderless.length > 0 ? PARTIAL : 0
 }
 
+/** As the run would exit. */
+const PARTIAL = 4
+
 function documentOf(plan: DryRun) {
-  const { backupId, clusterId, location, resumesFrom, topics, totals, gaps, rereads, schemas, warnings } = plan
+  const { backupId, clusterId, location, resumesFrom, topics, totals, leaderless, gaps, rereads, schemas, warnings } =
+    plan
   return {
     dry_run: true,
     backup_id: backupId,
@@ -29,6 +33,7 @@ function documentOf(plan: DryRun) {
     resumes_from: resumesFrom,
     topics: topics.map(({ isNew, ...topic }) => ({ ...topic, is_new: isNew })),
     totals,
+    leaderless,
     gaps,
     ...(rereads.length > 0 && { rereads: rereadDocuments(rereads) }),
     ...(schemas && { schemas }),
@@ -38,6 +43,7 @@ function documentOf(plan: DryRun) {
 
 function formatPlan(plan: DryRun, style: OutputStyle): string[] {
   const { totals, topics, schemas } = plan
+  const without = plan.leaderless.length
   const size = totals.bytes === null ? '' : `, about ${formatBytes(totals.bytes)}`
   const extent = `${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}, ${plural(totals.offsets, 'offset')}${size}`
   return [
@@ -51,6 +57,7 @@ function formatPlan(plan: DryRun, style: OutputStyle): string[] {
           plan.resumesFrom === null ? 'nothing: this is the first run' : `generation ${plan.resumesFrom}`,
         ],
         ['  Would copy', extent],
+        ['  No leader', without === 0 ? undefined : `${plural(without, 'partition')}, which would not be copied`],
         ['  Schemas', schemas && `${plural(schemas.subjects, 'subject')}, ${plural(schemas.versions, 'version')}`],
       ],
       style,
