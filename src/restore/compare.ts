@@ -9,6 +9,7 @@ import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type Alignment, alignRecords } from './align.ts'
 import { type ExpectedRecord, sizeOfRecord } from './difference.ts'
+import { findExtraRecords } from './extra-records.ts'
 import type { LocatedRestore } from './locate-restore.ts'
 import { examineRestored, type RestoredTarget } from './locate-restore.ts'
 import { Lookahead } from './lookahead.ts'
@@ -28,7 +29,7 @@ interface CompareParts {
 }
 
 export interface PartitionComparison extends Alignment {
-  /** Null where its records come from several. */
+  /** Null where its records come from several, and where the backup has no such partition. */
   sourcePartition: number | null
   partition: number
   /** The target has no such partition. */
@@ -79,10 +80,16 @@ export async function compareRestore(
     const isThere = located.topics.get(topic.name)?.partitions.has(stream.partition)
     return { topic: topic.name, ...placeOf(stream), ...alignment, ...(isThere ? {} : { isMissing: true as const }) }
   })
+  const { cluster, ends, maxDifferences = MAX_DIFFERENCES } = parts
+  const extra = await findExtraRecords(located, { cluster, ends, maxDifferences }, signal)
+  const all = [
+    ...compared,
+    ...extra.map(({ alignment, ...place }) => ({ sourcePartition: null, ...place, ...alignment })),
+  ]
   const topics = located.plan.topics.map(({ label, name }) => ({
     source: label,
     target: name,
-    partitions: compared.filter(({ topic }) => topic === name).map(({ topic: _, ...rest }) => rest),
+    partitions: all.filter(({ topic }) => topic === name).map(({ topic: _, ...rest }) => rest),
     ...(located.topics.has(name) ? {} : { isMissing: true as const }),
   }))
   const totals = sumUp(topics)
@@ -240,6 +247,15 @@ function sumUp(topics: CompareReport['topics']): CompareReport['totals'] {
     partitions: all.length,
     records: sum(({ records }) => records),
     removed: sum(({ removed }) => removed),
-    differences: sum(({ differences }) => differences.length),
+    differences: topics.reduce((total, topic) => total + countDifferences(topic), 0),
   }
+}
+
+/** Without records in the backup, a topic or partition that the target lacks is one. */
+function countDifferences({ partitions, isMissing }: ComparedTopic): number {
+  const counts = partitions.map(one => Math.max(one.differences.length, one.isMissing && !isMissing ? 1 : 0))
+  return Math.max(
+    counts.reduce((total, count) => total + count, 0),
+    isMissing ? 1 : 0,
+  )
 }

@@ -16,7 +16,7 @@ export interface ExtraPartition {
  */
 export function listExtra(
   { name, source, streams }: PlannedTopic,
-  there: readonly { partition: number; leader: number }[],
+  there: readonly { partition: number; leader?: number }[],
   progress: RestoreProgress | undefined,
 ): ExtraPartition[] {
   const isWhole = streams.length > 0 && streams.length === source.partitions.length
@@ -28,7 +28,7 @@ export function listExtra(
   if (!isWhole || !isKept || hasBegun) return []
   const filled = new Set(streams.map(({ partition }) => partition))
   return there
-    .filter(({ partition, leader }) => !filled.has(partition) && leader >= 0)
+    .filter(({ partition, leader = 0 }) => !filled.has(partition) && leader >= 0)
     .map(({ partition }) => ({ topic: name, partition }))
 }
 

@@ -118,6 +118,64 @@ describe('a target is compared with the backup', () => {
     assert.deepEqual(report.warnings, ['orders: it does not exist on the target'])
   })
 
+  test('and a topic that is not there is a difference although the backup has no records of it', async () => {
+    const report = await compare([], {}, [[]])
+    assert.deepEqual([report.ok, report.totals.differences, report.topics[0]?.isMissing], [false, 1, true])
+  })
+
+  test('and so is a partition that is not there', async () => {
+    const twice = {
+      partitionMapping: new Map([['orders', new Map([[0, 1]])]]),
+      partitionCount: new Map([['orders', 2]]),
+    }
+    const report = await compare([fakeTopic('orders', [[]])], twice, [[]])
+    assert.deepEqual([report.ok, report.totals.differences], [false, 1])
+  })
+
+  describe('in partitions that the backup does not have', () => {
+    const withExtra = (...batches: Buffer[]) => {
+      const topic = restored()
+      topic.partitions.push(fakePartition([]), fakePartition(batches))
+      return topic
+    }
+    const extra = encodeBatch({ baseOffset: 0n, records: texts('x', 'y'), producerId: 9n })
+
+    test('records are differences', async () => {
+      const report = await compare([withExtra(extra)])
+      assert.deepEqual([report.ok, shortly(report)], [false, ['extra "x"', 'extra "y"']])
+      assert.deepEqual(
+        report.topics[0]?.partitions.map(one => [one.sourcePartition, one.partition]),
+        [
+          [0, 0],
+          [null, 2],
+        ],
+      )
+    })
+
+    test('nothing is missing where they are empty, or what they had was rolled back', async () => {
+      assert.equal((await compare([withExtra()])).totals.partitions, 1)
+      const topic = withExtra(
+        encodeBatch({ baseOffset: 0n, records: texts('zz'), producerId: 9n, transactional: true }),
+        encodeMarker(1n, 9n, 'abort'),
+      )
+      topic.partitions[2]?.aborted.push({ producerId: 9n, firstOffset: 0n })
+      assert.equal((await compare([topic])).ok, true)
+    })
+
+    test('records are expected where others write to the topic, and where the job places partitions', async () => {
+      assert.equal((await compare([withExtra(extra)], { existingTopics: 'append' })).ok, true)
+      const placed = withExtra(extra)
+      placed.partitions.reverse()
+      const partitionMapping = new Map([['orders', new Map([[0, 2]])]])
+      assert.equal((await compare([placed], { partitionMapping })).ok, true)
+    })
+
+    test('records are differences where keys were placed among fewer', async () => {
+      const changes = { repartition: 'by_key', partitionCount: new Map([['orders', 1]]) } as const
+      assert.deepEqual(shortly(await compare([withExtra(extra)], changes)), ['extra "x"', 'extra "y"'])
+    })
+  })
+
   test('without markers and what was rolled back on the target', async () => {
     const topic = restored()
     const rolledBack = { producerId: 9n, transactional: true }

@@ -5,7 +5,7 @@ import type { RestoreReport } from '../../src/restore/report.ts'
 import type { RestoreOptions } from '../../src/restore/restore-options.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
-import { fakeTopic } from '../fakes/fake-cluster.ts'
+import { fakePartition, fakeTopic } from '../fakes/fake-cluster.ts'
 import { type FakeTarget, withFakeTarget } from './fake-target.ts'
 
 const two = () => [fakeTopic('audit', [[encodeRun(0n, 4)]]), fakeTopic('orders', [[encodeRun(0n, 7)]])]
@@ -164,6 +164,15 @@ describe('a complete restore, one of whose topics was deleted', () => {
         assert.equal((await target.restore()).wasComplete, true)
       }))
   }
+
+  test('leaves partitions aside that were added to the others, which are in use by now', () =>
+    withFakeTarget(two(), async target => {
+      await target.restore()
+      target.topic('audit')?.partitions.push(fakePartition([encodeRun(0n, 3)]))
+      assert.equal((await target.restore({ verify: true })).verification?.ok, true)
+      target.fake.state.topics = target.fake.state.topics.filter(({ name }) => name !== 'orders')
+      assert.equal((await target.restore({ verify: true })).verification?.ok, true)
+    }))
 
   test('is completed although retention has removed records of the others, which are reported', () =>
     withFakeTarget(two(), async target => {

@@ -4,7 +4,7 @@ import { hasCode } from '../../src/errors.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
-import { fakeTopic } from '../fakes/fake-cluster.ts'
+import { fakePartition, fakeTopic } from '../fakes/fake-cluster.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { backUpTopics, type FakeTarget, withFakeTarget } from './fake-target.ts'
 
@@ -75,6 +75,18 @@ describe('a restore as a whole', () => {
         assert.equal(target.topic('orders'), undefined)
       }))
   })
+
+  test('is not done where a partition that the backup does not have gets records meanwhile', () =>
+    withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 7)]])], async target => {
+      target.before = ({ key }) => {
+        const partitions = target.topic('orders')?.partitions
+        if (key === API.produce && partitions?.length === 1) partitions.push(fakePartition([encodeRun(0n, 2)]))
+        return undefined
+      }
+      const { isDone, verification } = await target.restore({ verify: true })
+      assert.deepEqual([isDone, verification?.ok, verification?.totals.differences], [false, false, 2])
+      assert.deepEqual(stages(target.notes), { 'orders/0': 1 })
+    }))
 
   test('gives a topic its settings also where the target has refused to hold one of them back', () => {
     const configs = { 'cleanup.policy': 'compact', 'message.timestamp.type': 'LogAppendTime' }
