@@ -18,6 +18,7 @@ export function joinSnapshots(earlier: RegistrySnapshot, later: RegistrySnapshot
     versions: [...earlier.versions, ...added],
     subjects: new Map([...later.subjects, ...earlier.subjects]),
     contextSettings: new Map([...later.contextSettings, ...earlier.contextSettings]),
+    ...((earlier.leftOut ?? later.leftOut) && { leftOut: [...(earlier.leftOut ?? []), ...(later.leftOut ?? [])] }),
     maxIds: new Map([...later.maxIds, ...highest(earlier.maxIds, later.maxIds)]),
   }
 }

@@ -45,6 +45,7 @@ export async function readRegistry(
     global: { ...global, mode: settings.mode },
     maxIds: new Map(Object.entries(settings.max_ids)),
     skippedDeleted: settings.skipped_deleted,
+    ...(settings.left_out && { leftOut: settings.left_out }),
     warnings: settings.warnings,
   }
 }

@@ -81,6 +81,9 @@ function settingsOf(snapshot: RegistrySnapshot): RegistrySettingsFile {
     context_settings: [...snapshot.contextSettings].map(([context, settings]) => ({ context, ...settings })),
     max_ids: Object.fromEntries(snapshot.maxIds),
     skipped_deleted: snapshot.skippedDeleted,
+    ...(snapshot.leftOut && {
+      left_out: snapshot.leftOut.map(({ subject, version, id }) => ({ subject, version, id })),
+    }),
     warnings: [...snapshot.warnings],
   }
 }

@@ -60,12 +60,16 @@ export interface RegistrySnapshot {
   maxIds: ReadonlyMap<string, number>
   /** Versions that were left out since they are soft-deleted. */
   skippedDeleted: number
+  /** Versions of selected subjects that were left out, for whatever reason; absent where it is not known. */
+  leftOut?: readonly LeftOutVersion[]
   warnings: readonly string[]
   /** Of a backup: that schemas of its records may be missing, and why. */
   notice?: string
   /** Of a backup whose generation carries the schemas of an earlier one: when the later ones were read that add to them; empty for none. */
   addedAt?: string
 }
+
+export type LeftOutVersion = Pick<SchemaVersion, 'subject' | 'version' | 'id'>
 
 export const registryFlavours = ['confluent', 'apicurio', 'karapace', 'redpanda', 'axonops', 'other'] as const
 export type RegistryFlavour = (typeof registryFlavours)[number]

@@ -72,6 +72,8 @@ export const registrySettingsSchema = z.strictObject({
   ),
   max_ids: z.record(registryText, z.int()),
   skipped_deleted: count,
+  /** Versions of selected subjects that the job leaves out: records may have their IDs. */
+  left_out: z.array(z.strictObject({ subject: registryText, version: z.int(), id: z.int() })).optional(),
   warnings: z.array(z.string()),
 })
 

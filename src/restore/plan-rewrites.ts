@@ -75,7 +75,9 @@ function decideTopic(
   const writes = options.writes && !idMap.isIdentity(context)
   const reasons = reasonsIn(options, context)
   const asked = parts.filter(part => modes[part] !== 'never')
-  const isOpened = writes || options.checkIds === 'all' || mayNeedMissing(reasons, schemas, { topic, context, asked })
+  const use = { topic, context, asked }
+  const isOpened =
+    writes || options.checkIds === 'all' || mayNeedMissing(reasons, schemas, use) || mayNeedLeftOut(options, use)
   const own: Part[] = []
   const judged: { -readonly [P in Part]?: NonNullable<TopicRewrite['judged'][P]> } = {}
   const findings: Finding[] = []
@@ -127,6 +129,15 @@ function mayNeedMissing(
     const schema = schemas.get(context, id)
     return schema !== undefined && asked.some(part => belonging(schema, topic, part) !== 'none')
   })
+}
+
+/** The schemas of these are not known, but their subjects: one that is not of another topic may be of any. */
+function mayNeedLeftOut(
+  { leftOut = [] }: RewriteOptions,
+  { topic, context, asked }: { topic: string; context: string; asked: readonly Part[] },
+): boolean {
+  const own = leftOut.map(({ subject }) => splitSubject(subject)).filter(one => one.context === context)
+  return own.some(({ name }) => !/-(key|value)$/.test(name) || asked.some(part => name === `${topic}-${part}`))
 }
 
 export const OTHER_KEYS =

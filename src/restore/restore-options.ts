@@ -1,4 +1,4 @@
-import { DEFAULT_CONTEXT } from '../archive/registry-model.ts'
+import { DEFAULT_CONTEXT, type LeftOutVersion } from '../archive/registry-model.ts'
 import type { TimeWindow } from '../batch/needs.ts'
 import { compileGlob, compileGlobs } from '../lib/glob.ts'
 import type { IdMap } from '../registry/ids/id-map.ts'
@@ -65,6 +65,8 @@ export interface RewriteOptions {
   unknownIds: 'fail' | 'pass'
   /** By key in the map of ids: why the target does not have a schema of the backup. */
   reasons: ReadonlyMap<string, string>
+  /** Versions that the source had and neither the backup nor the target has. */
+  leftOut?: readonly LeftOutVersion[]
   /** Patterns. A topic that is included by its full name is rewritten also where its records do not tell that it should. */
   topics: { include: readonly string[]; exclude: readonly string[] }
   parts: readonly Part[]

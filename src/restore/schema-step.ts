@@ -1,6 +1,7 @@
 import { readRegistryOfRestore } from '../archive/registry-at.ts'
+import { mappedId } from '../archive/registry-files.ts'
 import type { RegistryHold } from '../archive/registry-lease.ts'
-import { joinSubject, type RegistrySnapshot, splitSubject } from '../archive/registry-model.ts'
+import { type LeftOutVersion, type RegistrySnapshot, splitSubject } from '../archive/registry-model.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { describeFinding, type Finding } from '../observe/finding.ts'
 import type { IdMap } from '../registry/ids/id-map.ts'
@@ -115,8 +116,13 @@ export function withIds(
 ): RestoreOptions {
   if (!options.rewrite) return options
   const schemas = indexSchemas(backup.versions, backup.maxIds)
-  const reasons = new Map([...notRestored(backup, idMap), ...survey.plan.unmappedIds])
-  return { ...options, rewrite: { ...options.rewrite, idMap, schemas, reasons } }
+  const leftOut = (backup.leftOut ?? []).filter(one => isUnmapped(one, idMap))
+  const absent = leftOut.map(
+    ({ subject, version, id }) =>
+      [mappedId(subject, id), `version ${version} of subject ${subject} ${LEFT_OUT}`] as const,
+  )
+  const reasons = new Map([...absent, ...notRestored(backup, idMap), ...survey.plan.unmappedIds])
+  return { ...options, rewrite: { ...options.rewrite, idMap, schemas, reasons, leftOut } }
 }
 
 /** The same with the IDs that the schemas have in the registry of the target, once they are restored. It is only read. */
@@ -133,14 +139,21 @@ export async function withRestoredIds(
   return withIds(options, { backup, survey }, idMapOf(survey.plan, backup, survey.target))
 }
 
+const LEFT_OUT =
+  'was left out of the backup (include_versions, include_soft_deleted and schema_types of the backup job select versions)'
+
+function isUnmapped({ subject, id }: LeftOutVersion, idMap: IdMap): boolean {
+  return idMap.get(splitSubject(subject).context, id) === undefined
+}
+
 /** Schemas that the filters of the job leave out. */
 function notRestored({ versions }: RegistrySnapshot, idMap: IdMap): [string, string][] {
   return versions
-    .filter(({ subject, id }) => idMap.get(splitSubject(subject).context, id) === undefined)
-    .map(({ subject, version, id }) => {
-      const { context } = splitSubject(subject)
-      return [joinSubject({ context, name: String(id) }), `version ${version} of subject ${subject} is not restored`]
-    })
+    .filter(one => isUnmapped(one, idMap))
+    .map(({ subject, version, id }) => [
+      mappedId(subject, id),
+      `version ${version} of subject ${subject} is not restored`,
+    ])
 }
 
 /** Pure. A job that neither keeps nor rewrites IDs gets a warning that they differ. */

@@ -49,6 +49,7 @@ const rich = snapshotOf(
       ['.eu', 5],
     ]),
     skippedDeleted: 2,
+    leftOut: [{ subject: ':.eu:orders-value', version: 2, id: 7 }],
     warnings: ['something'],
   },
 )

@@ -37,6 +37,25 @@ async function decide(lists: Buffer[][][], changes: Partial<RewriteOptions> = {}
 
 const one = (make: (offset: number) => RecordSpec) => [[range(5).map(i => batchAt(i * 10, make))]]
 
+describe('versions that the backup left out', () => {
+  const same = createIdMap([{ context: '.same', source: 5, target: 5 }])
+  const topicContexts = new Map([['orders', '.same']])
+  const partsWith = async (subject: string) => {
+    const leftOut = [{ subject, version: 1, id: 4 }]
+    const records = one(i => ({ value: framed(5, `v${i}`) }))
+    const { parts = [] } = await decide(records, { idMap: same, topicContexts, leftOut, writes: false })
+    return parts
+  }
+
+  test('let every record of the topics be opened that may carry their IDs, though no ID changes', async () => {
+    for (const subject of [':.same:orders-value', ':.same:shop.Order', ':.same:orders-shop.Order']) {
+      assert.deepEqual(await partsWith(subject), ['key', 'value'], subject)
+    }
+    for (const subject of ['orders-value', ':.same:payments-value'])
+      assert.deepEqual(await partsWith(subject), [], subject)
+  })
+})
+
 describe('a look at a topic', () => {
   test('decides for each part by itself', async () => {
     const avro = await decide(one(i => ({ key: framed(6, `k${i}`), value: framed(5, `v${i}`) })))

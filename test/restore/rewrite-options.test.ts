@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { createIdMap } from '../../src/registry/ids/id-map.ts'
 import { contextOf, modeFor, type RewriteOptions } from '../../src/restore/restore-options.ts'
+import { withIds } from '../../src/restore/schema-step.ts'
+import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
+import { plainOptions } from './plain-options.ts'
 import { rewriteOptions } from './rewrite-samples.ts'
 
 const modes = (changes: Partial<RewriteOptions> = {}, name = 'orders', internal = false) => {
@@ -46,5 +50,18 @@ test('the context of a topic is that of its name, of the first pattern, or the d
   assert.deepEqual(
     ['eu-orders', 'eu-xy', 'us'].map(topic => contextOf(options, topic)),
     ['.own', '.eu', '.'],
+  )
+})
+
+test('an ID that the backup left out has a reason, unless the target has a schema for it', () => {
+  const leftOut = [4, 5].map(id => ({ subject: ':.eu:orders-value', version: id, id }))
+  const backup = { ...snapshotOf([versionOf(':.eu:orders-value', 6, 6)]), leftOut }
+  const idMap = createIdMap([5, 6].map(id => ({ context: '.eu', source: id, target: id })))
+  const survey = { plan: { unmappedIds: new Map() } } as unknown as Parameters<typeof withIds>[1]['survey']
+  const { rewrite } = withIds(plainOptions({ rewrite: rewriteOptions() }), { backup, survey }, idMap)
+  assert.deepEqual([[...(rewrite?.reasons.keys() ?? [])], rewrite?.leftOut], [[':.eu:4'], [leftOut[0]]])
+  assert.match(
+    rewrite?.reasons.get(':.eu:4') ?? '',
+    /^version 4 of subject :\.eu:orders-value was left out of the backup/,
   )
 })

@@ -72,6 +72,7 @@ export async function readSnapshot(
     global: outer.global,
     maxIds,
     skippedDeleted: selected.skippedDeleted,
+    ...(selected.leftOut.length > 0 && { leftOut: selected.leftOut }),
     warnings: [
       ...(identity.warnings ?? []),
       ...inventory.warnings,

@@ -1,5 +1,6 @@
 import {
   type JsonObject,
+  type LeftOutVersion,
   resolveReference,
   type SchemaType,
   type SchemaVersion,
@@ -34,6 +35,7 @@ export const everything: Selection = {
 interface Selected {
   versions: SchemaVersion[]
   skippedDeleted: number
+  leftOut: LeftOutVersion[]
   warnings: string[]
 }
 
@@ -54,6 +56,9 @@ export function selectVersions(all: readonly SchemaVersion[], selection: Selecti
   return {
     versions,
     skippedDeleted: isSkipped ? skippedDeleted : 0,
+    leftOut: all
+      .filter(each => isWanted(each.subject) && !chosen.has(each) && !pulled.has(each))
+      .map(({ subject, version, id }) => ({ subject, version, id })),
     warnings: [
       ...(isSkipped ? [warnOfDeleted(skippedDeleted)] : []),
       ...(earlier > 0 ? [warnOfEarlier(earlier)] : []),

@@ -59,9 +59,18 @@ describe('versions', () => {
   })
 
   test('that are soft-deleted and left out are counted, with a warning that says so', () => {
-    const { versions, skippedDeleted, warnings } = selectVersions(all, { ...everything, includeSoftDeleted: false })
+    const { versions, skippedDeleted, leftOut, warnings } = selectVersions(all, {
+      ...everything,
+      includeSoftDeleted: false,
+    })
     assert.deepEqual(brief(versions), ['a@1#1', 'a@2#2'])
     assert.equal(skippedDeleted, 3)
+    assert.deepEqual(
+      leftOut,
+      all.filter(one => one.isDeleted).map(({ subject, version, id }) => ({ subject, version, id })),
+    )
+    assert.deepEqual(selectVersions(all, everything).leftOut, [])
+    assert.deepEqual(selectVersions(all, { ...everything, subjects: ['none'] }).leftOut, [])
     assert.match(warnings[0] ?? '', /^3 versions are soft-deleted and left out; .*include_soft_deleted: true/)
     assert.deepEqual(selectVersions(all, everything).warnings, [])
   })
