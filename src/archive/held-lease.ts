@@ -12,6 +12,7 @@ import {
   READER_TTL_MS,
   readLease,
   readLive,
+  type Times,
 } from './lease.ts'
 
 export interface LeaseParts {
@@ -33,6 +34,8 @@ export interface Lease {
   readonly run: string
   /** The clock of the store: only differences between its own times mean anything. */
   storeNow(): number
+  /** For ages that must not depend on one clock alone. */
+  times(): Times
   /** The others that live. */
   others(signal: AbortSignal): Promise<FoundLease[]>
   /** Fails where it was not renewed in time, so that others may take its holder for dead. */
@@ -65,8 +68,8 @@ export class HeldLease implements Lease {
   readonly #startedAt: string
   readonly #stop = new AbortController()
   #renewing: Promise<void> = Promise.resolve()
-  /** When it was surely not yet written for the last time. */
-  #writtenMs = 0
+  /** When it was surely not yet written for the last time, by both clocks of this machine. */
+  #written = { monotonicMs: 0, nowMs: 0 }
   /** Its term had passed before it was renewed: another run may have begun in between. */
   #isLost = false
   /** When the store said that it was written, by its clock; that of this machine until it is known. */
@@ -88,7 +91,7 @@ export class HeldLease implements Lease {
   }
 
   async begin(signal: AbortSignal): Promise<void> {
-    this.#writtenMs = this.#parts.clock.monotonic()
+    this.#written = this.#instant()
     await this.#create(signal)
     this.#assumeTime()
     // Readers and writers learn the time of the store when they list the others; before that they do not need it.
@@ -98,6 +101,10 @@ export class HeldLease implements Lease {
 
   storeNow(): number {
     return this.#storeMs + (this.#parts.clock.monotonic() - this.#storedMs)
+  }
+
+  times(): Times {
+    return { storeMs: this.storeNow(), machineMs: this.#parts.clock.now() }
   }
 
   /** The result of the last `others`. */
@@ -113,7 +120,7 @@ export class HeldLease implements Lease {
     // Without the time of the store, a wrong clock would take others for dead: a store may list late what it has.
     if (!this.#isTimeKnown) this.#learnTime(await storage.stat(this.#newest(), signal))
     const foreign = listed.filter(({ key }) => !this.#keys.includes(key))
-    const live = await readLive(storage, foreign, this.storeNow(), signal)
+    const live = await readLive(storage, foreign, this.times(), signal)
     const others = live.filter(({ run }) => run !== this.run)
     this.#lastOthers = others
     return others
@@ -218,12 +225,12 @@ export class HeldLease implements Lease {
   }
 
   async #writeInTime(signal: AbortSignal): Promise<void> {
-    const writtenMs = this.#parts.clock.monotonic()
+    const written = this.#instant()
     this.#leaveNumber()
     await this.#write(signal)
     if (!this.#isTimeKnown) this.#assumeTime()
     this.#isLost ||= this.#isOverdue()
-    this.#writtenMs = writtenMs
+    this.#written = written
   }
 
   /** After its term a prune may have removed the object, and another writer may have created it again: it is then the other one's. */
@@ -254,8 +261,15 @@ export class HeldLease implements Lease {
     }
   }
 
+  /** By the later of both clocks: one may stop while the machine is suspended, and the other may be set back. */
   #isOverdue(): boolean {
-    return this.#parts.clock.monotonic() - this.#writtenMs > this.#ttlMs
+    const { monotonicMs, nowMs } = this.#instant()
+    return Math.max(monotonicMs - this.#written.monotonicMs, nowMs - this.#written.nowMs) > this.#ttlMs
+  }
+
+  #instant(): { monotonicMs: number; nowMs: number } {
+    const { clock } = this.#parts
+    return { monotonicMs: clock.monotonic(), nowMs: clock.now() }
   }
 
   #newest(): string {

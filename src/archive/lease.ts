@@ -20,7 +20,7 @@ export const leaseSchema = z.object({
   tool_version: z.string(),
   started_at: z.string(),
   renewed_at: z.string(),
-  /** It counts for so long after it was written last, by the clock of the store. */
+  /** It counts for so long after it was written last. */
   ttl_ms: count,
   /** A hash that processes with the same process table share, and when this one started: both absent where unknown. */
   machine: z.string().exactOptional(),
@@ -81,17 +81,33 @@ const CONCURRENCY = 16
 /** A document may hold a megabyte of text, which messages and reports repeat. */
 const MAX_HOLDER_CHARS = 300
 
+/** The time by the clock of the store, and by that of this machine. Either may be wrong. */
+export interface Times {
+  storeMs: number
+  machineMs: number
+}
+
+/** Pure. By the clock that says less: what is removed is old by both, and what is alive by one is left alone. */
+export function ageOf({ modifiedMs }: Pick<StoredObject, 'modifiedMs'>, { storeMs, machineMs }: Times): number {
+  return Math.min(storeMs, machineMs) - modifiedMs
+}
+
+/** Pure. How far its time lies in the future, by the clock that says less. */
+export function leadOf({ modifiedMs }: Pick<StoredObject, 'modifiedMs'>, { storeMs, machineMs }: Times): number {
+  return modifiedMs - Math.max(storeMs, machineMs)
+}
+
 /**
- * The leases of a backup that live. Both times are of the store's clock, so that no other clock needs to be right. What
- * processes that died have left behind, or others that may not remove anything, is not even read.
+ * The leases of a backup that live. A lease is dead when it is by both clocks. What processes that died have left behind, or
+ * others that may not remove anything, is not even read.
  */
 export async function readLiveLeases(
   storage: Storage,
   backupId: string,
-  storeNowMs: number,
+  times: Times,
   signal: AbortSignal,
 ): Promise<FoundLease[]> {
-  return readLive(storage, await listLeases(storage, backupId, signal), storeNowMs, signal)
+  return readLive(storage, await listLeases(storage, backupId, signal), times, signal)
 }
 
 export async function listLeases(storage: Storage, backupId: string, signal: AbortSignal): Promise<StoredObject[]> {
@@ -104,17 +120,17 @@ export async function listLeases(storage: Storage, backupId: string, signal: Abo
 export async function readLive(
   storage: Storage,
   listed: readonly StoredObject[],
-  storeNowMs: number,
+  times: Times,
   signal: AbortSignal,
 ): Promise<FoundLease[]> {
-  const objects = listed.filter(({ modifiedMs }) => storeNowMs - modifiedMs <= LONGEST_TTL_MS)
+  const objects = listed.filter(object => ageOf(object, times) <= LONGEST_TTL_MS)
   const found = await runPool(objects, CONCURRENCY, object => readLease(storage, object, signal))
   const byAge = found
     .filter(lease => lease !== undefined)
     .sort((a, b) => a.modifiedMs - b.modifiedMs || renewalOf(a.key) - renewalOf(b.key))
   // Of one that is renewed by further objects the newest counts.
   const newest = [...new Map(byAge.map(lease => [lease.run, lease])).values()]
-  return newest.filter(({ modifiedMs, ttlMs }) => ttlMs > 0 && storeNowMs - modifiedMs <= ttlMs)
+  return newest.filter(lease => lease.ttlMs > 0 && ageOf(lease, times) <= lease.ttlMs)
 }
 
 /**
@@ -122,16 +138,12 @@ export async function readLive(
  * object: no lease counts for longer than this program gives it, whatever the document says, and none counts whose time lies further
  * in the future. Without the job of a writer its term is unknown, and may be the longest one.
  */
-export function isBelieved(
-  { role, kind, ttlMs, modifiedMs }: FoundLease,
-  storeNowMs: number,
-  writerTtlMs = LONGEST_TTL_MS,
-): boolean {
+export function isBelieved(lease: FoundLease, times: Times, writerTtlMs = LONGEST_TTL_MS): boolean {
+  const { role, kind, ttlMs } = lease
   const isUnread = kind === ''
   const fixedMs = role === 'prune' ? PRUNE_TTL_MS : READER_TTL_MS
   const longestMs = role === 'writer' || isUnread ? Math.max(writerTtlMs, WRITER_TTL_MS) : fixedMs
-  const ageMs = storeNowMs - modifiedMs
-  return ageMs <= Math.min(ttlMs, longestMs) && ageMs >= -longestMs
+  return ageOf(lease, times) <= Math.min(ttlMs, longestMs) && leadOf(lease, times) <= longestMs
 }
 
 /** Undefined where it is gone. */

@@ -3,7 +3,7 @@ import { type Clock, formatUtc } from '../lib/clock.ts'
 import { formatDuration } from '../lib/units.ts'
 import { HeldLease, type Lease, type LeaseParts } from './held-lease.ts'
 import { leasesPrefix, nextWriterNumber, parseWriterNumber, writerLeaseKey } from './layout.ts'
-import { type FoundLease, type LeaseClaim, WRITER_TTL_MS } from './lease.ts'
+import { ageOf, type FoundLease, type LeaseClaim, type Times, WRITER_TTL_MS } from './lease.ts'
 
 /**
  * How long a lease counts that is not renewed, after it was first seen: as long as this writer's own would. What a document claims
@@ -48,7 +48,7 @@ async function awaitPrune(lease: HeldLease, parts: LeaseParts, claim: LeaseClaim
   const observed = new Observed(parts.clock, longestWaitMs(claim))
   const isPrune = (other: FoundLease) => other.role === 'prune' && !observed.isExpired(other)
   const hasWaited = await awaitOthers(lease, parts, isPrune, signal, other => {
-    const wait = describeWait(observed.leftMs(other, lease.storeNow()), parts.clock)
+    const wait = describeWait(observed.leftMs(other, lease.times()), parts.clock)
     const message = `backup \`${claim.backupId}\` is being pruned (${other.holder}); ${wait}`
     parts.onProgress({ type: 'waiting', message })
   })
@@ -141,7 +141,7 @@ class Rivals {
       return true
     }
     await awaitOthers(lease, parts, isAwaited, signal, other => {
-      const wait = describeWait(this.#observed.leftMs(other, lease.storeNow()), parts.clock)
+      const wait = describeWait(this.#observed.leftMs(other, lease.times()), parts.clock)
       const message = `${where} is being written by another run (${other.holder}); ${wait}`
       parts.onProgress({ type: 'warning', message })
     })
@@ -173,8 +173,8 @@ class Observed {
   }
 
   /** Until it expires if it is not renewed. */
-  leftMs({ ttlMs, modifiedMs }: FoundLease, storeNowMs: number): number {
-    return Math.max(0, Math.min(ttlMs, this.#longestMs, modifiedMs + ttlMs - storeNowMs))
+  leftMs(lease: FoundLease, times: Times): number {
+    return Math.max(0, Math.min(lease.ttlMs, this.#longestMs, lease.ttlMs - ageOf(lease, times)))
   }
 
   isExpired(lease: FoundLease): boolean {

@@ -79,6 +79,6 @@ export const pruneCommand: CommandSpec = {
     { command: 'kafka-backup prune --path /backups --keep orders-1', meaning: 'keep an expired backup' },
   ],
   exits:
-    '0 also if something was skipped because it is in use, damaged or protected by the store; 2 without a terminal to confirm on and without `--yes`: nothing is removed; 5 if the lease could not be renewed',
+    '0 also if something was skipped because it is in use, damaged or protected by the store; 2 without a terminal to confirm on and without `--yes`: nothing is removed; 4 if nothing was removed from a backup because the clock of this machine may be wrong; 5 if the lease could not be renewed',
   onInterrupt: 'No manifest refers to removed objects; run the same command to continue.',
 }

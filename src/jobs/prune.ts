@@ -41,7 +41,10 @@ export async function pruneAt(
   storage: Storage,
   policy: RetentionPolicy,
   hooks: Hooks,
-  { isDryRun, ...own }: { isDryRun: boolean } & Pick<PruneParts, 'ownRuns' | 'ownBackupId' | 'writerTtlMs'>,
+  {
+    isDryRun,
+    ...own
+  }: { isDryRun: boolean } & Pick<PruneParts, 'ownRuns' | 'ownBackupId' | 'ownLease' | 'trustsClock' | 'writerTtlMs'>,
   signal: AbortSignal,
 ): Promise<PruneReport> {
   const { runPrune } = await import('../retention/prune.ts')
@@ -91,7 +94,8 @@ export function pruneAfterBackup(
   lease: Lease | undefined,
 ): AfterBackup | undefined {
   if (job.mode !== 'backup' || !job.retention?.afterBackup) return undefined
-  const own = { ownRuns: new Set(lease ? [lease.run] : []), ownBackupId: job.backupId, ...writerTermOf(job) }
+  const ownRuns = new Set(lease ? [lease.run] : [])
+  const own = { ownRuns, ownBackupId: job.backupId, ownLease: lease, ...writerTermOf(job) }
   let nextMs = 0
   return async (newest, signal) => {
     if (systemClock.monotonic() < nextMs) return newest

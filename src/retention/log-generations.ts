@@ -52,9 +52,9 @@ export async function removeGenerations(
   { newest, newestComplete }: FoundLog,
   signal: AbortSignal,
 ): Promise<LeftGenerations> {
-  const { parts, backupId, policy, lease, outcome } = context
+  const { parts, backupId, policy, outcome } = context
   const { manifests, commits, kept } = await generationsOf(context, objects, newest.generation, signal)
-  const facts = { storeNowMs: lease.storeNow(), graceMs: policy.graceMs }
+  const facts = { nowMs: context.nowMs, graceMs: policy.graceMs }
   const all = new Map([...manifests, ...kept, ...commits])
   // The newest may be one that was kept, if its commit and all behind it are lost.
   const stays = (await findKept(context, all, newestComplete?.generation, signal)).add(newest.generation)

@@ -1,5 +1,8 @@
+import { totalsOf as manifestTotals } from '../archive/summary.ts'
 import type { StoredObject } from '../storage/storage.ts'
 import type { KeptGeneration } from './plan-generations.ts'
+import type { Verdict } from './plan-retention.ts'
+import type { SurveyedBackup } from './survey.ts'
 
 export interface Amount {
   objects: number
@@ -41,6 +44,8 @@ export interface PruneReport {
   graceMs: number
   backups: BackupOutcome[]
   notes: string[]
+  /** Why nothing was removed from some of the backups; absent where the clock of this machine was not in doubt. */
+  clockDoubt?: string
 }
 
 export interface PruneTotals {
@@ -69,6 +74,20 @@ export function newOutcome(backupId: string): BackupOutcome {
     retained: nothing(),
     unknown: [],
     notes: [],
+  }
+}
+
+/** Pure. Of a backup with which nothing has been done yet. */
+export function describeBackup(
+  { backupId, newest, newestComplete, mark, leases }: SurveyedBackup,
+  verdict: Verdict | undefined,
+): BackupOutcome {
+  return {
+    ...newOutcome(backupId),
+    reasons: verdict?.reasons ?? [mark ? 'expired before' : 'nothing was ever committed to it'],
+    createdAt: (newestComplete ?? newest)?.created_at ?? null,
+    storedBytes: newest ? manifestTotals(newest.topics).stored_bytes : 0,
+    usedBy: leases.map(({ holder }) => holder),
   }
 }
 

@@ -35,14 +35,15 @@ export function shardGeneration(key: string): number {
   return Number(/\/shards\/(\d+)\//.exec(key)?.[1] ?? 0)
 }
 
-/** By the clock of the store, which may tell whole seconds only: nothing is younger than no time at all. */
+/** Clocks may tell whole seconds only: nothing is younger than no time at all. */
 interface GraceFacts {
-  storeNowMs: number
+  /** By the clock that says less, that of the store or that of this machine. */
+  nowMs: number
   graceMs: number
 }
 
 export function isGraceOver({ modifiedMs }: Pick<StoredObject, 'modifiedMs'>, facts: GraceFacts): boolean {
-  return Math.max(0, facts.storeNowMs - modifiedMs) >= facts.graceMs
+  return Math.max(0, facts.nowMs - modifiedMs) >= facts.graceMs
 }
 
 interface SweepFacts extends GraceFacts {

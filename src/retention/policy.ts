@@ -54,3 +54,11 @@ function isRule(field: string, value: unknown): boolean {
 export function hasRules(policy: RetentionPolicy): boolean {
   return policy.olderThanMs !== undefined || hasKeepRules(policy)
 }
+
+/** Pure. What a report says of the policy itself. */
+export function notesOf(policy: RetentionPolicy, count: number): string[] {
+  if (!policy.eachAlone || !hasKeepRules(policy) || count < 2) return []
+  return [
+    'every backup was judged by itself, so rules such as keep_last keep all of them; name the backups of a series with --match',
+  ]
+}

@@ -1,6 +1,14 @@
 import { describeHolds, listHolds } from '../archive/holds.ts'
 import { backupPrefix } from '../archive/layout.ts'
-import { type FoundLease, isBelieved, LONGEST_TTL_MS, PRUNE_TTL_MS, readLiveLeases } from '../archive/lease.ts'
+import {
+  ageOf,
+  type FoundLease,
+  isBelieved,
+  LONGEST_TTL_MS,
+  leadOf,
+  PRUNE_TTL_MS,
+  readLiveLeases,
+} from '../archive/lease.ts'
 import type { Lease, LeaseClaim, LeaseParts } from '../archive/writer-lease.ts'
 import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
@@ -15,6 +23,10 @@ export interface PruneParts extends LeaseParts {
   ownRuns?: ReadonlySet<string>
   /** The backup that this very process writes: it is in use, whatever its lease says by the clock of this machine. */
   ownBackupId?: string
+  /** The lease under which this very process writes: what it says of the time does not depend on how the clock of this machine was set since. */
+  ownLease?: Pick<Lease, 'storeNow'> | undefined
+  /** Removes although the clock of this machine is in doubt. */
+  trustsClock?: boolean | undefined
   /** The term of the leases of those who write to the backups; absent where no job says it. */
   writerTtlMs?: number
 }
@@ -26,12 +38,14 @@ export function pruneClaim(backupId: string): LeaseClaim {
 
 /** For a look: nothing is written, and the clock of this machine has to do. */
 export function lookingLease({ storage, clock }: PruneParts, backupId: string): Lease {
+  const times = () => ({ storeMs: clock.now(), machineMs: clock.now() })
   return {
     run: '',
     storeNow: clock.now,
+    times,
     assertHeld: () => undefined,
     confirm: async () => undefined,
-    others: signal => readLiveLeases(storage, backupId, clock.now(), signal),
+    others: signal => readLiveLeases(storage, backupId, times(), signal),
   }
 }
 
@@ -42,7 +56,7 @@ export async function findUsers(
   signal: AbortSignal,
 ): Promise<FoundLease[]> {
   const others = await lease.others(signal)
-  return others.filter(other => !ownRuns?.has(other.run) && isBelieved(other, lease.storeNow(), writerTtlMs))
+  return others.filter(other => !ownRuns?.has(other.run) && isBelieved(other, lease.times(), writerTtlMs))
 }
 
 /** What the steps with one backup share. In a dry run they look and count, and change nothing. */
@@ -68,6 +82,12 @@ export class PruneContext {
 
   get backupId(): string {
     return this.outcome.backupId
+  }
+
+  /** For ages: by the clock that says less, because what goes has to be old by both. */
+  get nowMs(): number {
+    const { storeMs, machineMs } = this.lease.times()
+    return Math.min(storeMs, machineMs)
   }
 
   get run(): { run: string; toolVersion: string } {
@@ -110,11 +130,10 @@ export class PruneContext {
   /** Leases that were not renewed for an hour, or whose time is as far in the future. Reports do not count them. */
   async removeDeadLeases(objects: readonly StoredObject[], signal: AbortSignal): Promise<void> {
     if (this.isDryRun) return
-    const nowMs = this.lease.storeNow()
-    const dead = objects.filter(
-      ({ key, modifiedMs }) =>
-        classify(this.backupId, key) === 'lease' && Math.abs(nowMs - modifiedMs) > LONGEST_TTL_MS,
-    )
+    const times = this.lease.times()
+    const isDead = (object: StoredObject) =>
+      ageOf(object, times) > LONGEST_TTL_MS || leadOf(object, times) > LONGEST_TTL_MS
+    const dead = objects.filter(object => classify(this.backupId, object.key) === 'lease' && isDead(object))
     for (const { key } of dead) await this.parts.storage.remove(key, signal).catch(() => undefined)
   }
 }

@@ -1,10 +1,9 @@
-import { totalsOf as manifestTotals } from '../archive/summary.ts'
 import { type Lease, withLease } from '../archive/writer-lease.ts'
 import { hasCode } from '../errors.ts'
-import { hasKeepRules } from './keep-rules.ts'
-import { type BackupOutcome, newOutcome, type PruneReport } from './outcome.ts'
+import { findClockDoubt } from './clock-doubt.ts'
+import { type BackupOutcome, describeBackup, type PruneReport } from './outcome.ts'
 import { planRetention, type RetainedBackup, type Verdict } from './plan-retention.ts'
-import type { RetentionPolicy } from './policy.ts'
+import { notesOf, type RetentionPolicy } from './policy.ts'
 import { lookingLease, PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
 import { removeBackup } from './remove-backup.ts'
 import { commitTimeMs, type SurveyedBackup, surveyLocation } from './survey.ts'
@@ -31,26 +30,25 @@ export async function runPrune(
     facts.nowMs,
   )
   const backups: BackupOutcome[] = []
+  const doubts: string[] = []
   for (const backup of surveyed) {
-    const outcome = describe(backup, verdicts.get(backup.backupId))
+    const outcome = describeBackup(backup, verdicts.get(backup.backupId))
     backups.push(outcome)
     const isIdle = backup.error !== undefined && !backup.mark
-    if (!isIdle) await pruneOne(backup, verdicts.get(backup.backupId), policy, parts, { isDryRun, outcome }, signal)
+    if (!isIdle)
+      await pruneOne(backup, verdicts.get(backup.backupId), policy, parts, { isDryRun, outcome, doubts }, signal)
   }
+  const [clockDoubt] = doubts
+  if (clockDoubt !== undefined)
+    parts.onProgress({ type: 'warning', message: `nothing is removed, because ${clockDoubt}` })
   return {
     location: parts.storage.location,
     isDryRun,
     graceMs: policy.graceMs,
     backups,
     notes: notesOf(policy, judged.length),
+    ...(clockDoubt !== undefined && { clockDoubt }),
   }
-}
-
-function notesOf(policy: RetentionPolicy, count: number): string[] {
-  if (!policy.eachAlone || !hasKeepRules(policy) || count < 2) return []
-  return [
-    'every backup was judged by itself, so rules such as keep_last keep all of them; name the backups of a series with --match',
-  ]
 }
 
 function factsOf(backup: SurveyedBackup, isOwn: boolean): RetainedBackup {
@@ -70,17 +68,7 @@ function timeOf({ newest, newestComplete, manifests }: SurveyedBackup): number {
   return commitTimeMs(manifest?.created_at ?? '', manifests.get(manifest?.generation ?? 0)?.modifiedMs)
 }
 
-function describe({ backupId, newest, newestComplete, mark, leases }: SurveyedBackup, verdict: Verdict | undefined) {
-  return {
-    ...newOutcome(backupId),
-    reasons: verdict?.reasons ?? [mark ? 'expired before' : 'nothing was ever committed to it'],
-    createdAt: (newestComplete ?? newest)?.created_at ?? null,
-    storedBytes: newest ? manifestTotals(newest.topics).stored_bytes : 0,
-    usedBy: leases.map(({ holder }) => holder),
-  }
-}
-
-type Step = { isDryRun: boolean; outcome: BackupOutcome }
+type Step = { isDryRun: boolean; outcome: BackupOutcome; doubts: string[] }
 
 async function pruneOne(
   backup: SurveyedBackup,
@@ -100,6 +88,12 @@ async function pruneOne(
       step,
     )
     if (await isBusy(context, verdict?.isKept === true, signal)) return
+    const doubt = await findClockDoubt(backup, context, signal)
+    if (doubt !== undefined) {
+      step.doubts.push(doubt)
+      if (verdict?.isKept) step.outcome.state = 'kept'
+      return
+    }
     if (verdict?.isKept) return tidyBackup(context, signal)
     const held = await context.heldReason(signal)
     if (held !== undefined) return void step.outcome.notes.push(`not removed: ${held}`)

@@ -20,7 +20,7 @@ export async function removeBackup(
   known: { newestGeneration: number | undefined; reason: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const { parts, backupId, outcome, policy, lease, isDryRun } = context
+  const { parts, backupId, outcome, policy, isDryRun } = context
   const before = await scanManifests(parts.storage, backupId, signal)
   const newestGeneration = await newestNumber(parts.storage, backupId, before, signal)
   if (!before.mark && newestGeneration !== known.newestGeneration) {
@@ -31,8 +31,8 @@ export async function removeBackup(
   outcome.state = 'given_up'
   const { mark: stored = before.mark } = await scanManifests(parts.storage, backupId, signal)
   const objects = await context.listObjects(signal)
-  const facts = { storeNowMs: lease.storeNow(), graceMs: policy.graceMs }
-  if (!isGraceOver(stored ?? { modifiedMs: facts.storeNowMs }, facts)) {
+  const facts = { nowMs: context.nowMs, graceMs: policy.graceMs }
+  if (!isGraceOver(stored ?? { modifiedMs: facts.nowMs }, facts)) {
     outcome.waiting = amountOf(objects.filter(object => isRemovable(backupId, object)))
     return
   }

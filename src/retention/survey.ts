@@ -62,8 +62,10 @@ async function surveyBackup(
   const scanned = await scanManifests(storage, backupId, signal)
   const isCommitted = scanned.manifests.size > 0 || scanned.mark
   if (!isCommitted && !(await hasBegun(storage, backupId, signal))) return undefined
-  const live = await readLiveLeases(storage, backupId, nowMs, signal)
-  const leases = live.filter(lease => !ownRuns.has(lease.run) && isBelieved(lease, nowMs, writerTtlMs))
+  // Without a lease, the time of the store is unknown. A prune reads them again when it has one.
+  const times = { storeMs: nowMs, machineMs: nowMs }
+  const live = await readLiveLeases(storage, backupId, times, signal)
+  const leases = live.filter(lease => !ownRuns.has(lease.run) && isBelieved(lease, times, writerTtlMs))
   const surveyed = { backupId, ...scanned, held: await listHolds(storage, backupId, signal), leases }
   try {
     return { ...surveyed, ...(await readNewest(storage, backupId, scanned, signal)) }

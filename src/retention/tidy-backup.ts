@@ -43,10 +43,10 @@ export async function tidyBackup(context: PruneContext, signal: AbortSignal): Pr
   if (isHeldUp(context, await context.users(signal))) return
   const named = await readReferences(context, freed.generations, references, newest.generation, signal)
   if (foreseen) for (const key of await references.read(found.newest, signal)) if (!foreseen.has(key)) named.add(key)
-  const nowMs = context.lease.storeNow()
+  const nowMs = context.nowMs
   const { graceMs } = context.policy
   const facts = { backupId, references: named, freed: freed.keys, newestGeneration: newest.generation }
-  const plan = planSweep(objects, { ...facts, storeNowMs: nowMs, graceMs })
+  const plan = planSweep(objects, { ...facts, nowMs, graceMs })
   await sweep(context, plan, { newest, isFenced: newest !== found.newest, waits, freed: freed.keys }, signal)
   await context.removeDeadLeases(objects, signal)
 }
@@ -69,7 +69,7 @@ async function trim(
   if (policy.olderThanMs === undefined) return { newest }
   const stored = new Map(objects.map(({ key, modifiedMs }) => [key, modifiedMs]))
   // Objects of the newest run are current, however old they are.
-  const cutoffMs = Math.min(lease.storeNow() - policy.olderThanMs, Date.parse(newest.started_at))
+  const cutoffMs = Math.min(context.nowMs - policy.olderThanMs, Date.parse(newest.started_at))
   const cut = await planTrim(parts.storage, newest, key => stored.get(key), cutoffMs, signal)
   if (cut.compacted.length > 0) outcome.notes.push(`compacted, and so not cut: ${cut.compacted.join(', ')}`)
   if (cut.unknown.length > 0) {
@@ -116,10 +116,10 @@ async function removeSuperseded(
   references: ReferenceReader,
   signal: AbortSignal,
 ): Promise<Freed> {
-  const { parts, backupId, policy, lease, outcome } = context
+  const { parts, backupId, policy, outcome } = context
   const { manifests } = await scanManifests(parts.storage, backupId, signal)
-  const facts = { storeNowMs: lease.storeNow(), graceMs: policy.graceMs }
-  const foreseen = { modifiedMs: facts.storeNowMs }
+  const facts = { nowMs: context.nowMs, graceMs: policy.graceMs }
+  const foreseen = { modifiedMs: facts.nowMs }
   const all = new Map([...manifests, [newest.generation, manifests.get(newest.generation) ?? foreseen]])
   const kept = await findKept(context, manifests, newestComplete, signal)
   const generations = planSuperseded(all, kept, facts)

@@ -38,7 +38,7 @@ export async function tidyLog(
   const kept = await removeGenerations(context, objects, found, signal)
   if (await isInUse(context, signal)) return
   const named = await readNamed(context, kept, found.newest.generation, signal)
-  const facts = { storeNowMs: context.lease.storeNow(), graceMs: policy.graceMs }
+  const facts = { nowMs: context.nowMs, graceMs: policy.graceMs }
   const orphans = objects.filter(
     ({ key }) =>
       classify(backupId, key) === 'data' && !named.has(key) && !isSectionSince(backupId, key, kept.cut.generation),

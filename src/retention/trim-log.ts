@@ -19,7 +19,7 @@ export interface LogTrim {
 
 /** Undefined where nothing is cut off. */
 export async function planLogTrim(
-  { parts, backupId, policy, outcome, lease }: PruneContext,
+  { parts, backupId, policy, outcome, nowMs }: PruneContext,
   generation: number,
   objects: readonly StoredObject[],
   signal: AbortSignal,
@@ -28,7 +28,7 @@ export async function planLogTrim(
   const newest = await readGeneration(parts.storage, backupId, generation, signal)
   const modified = new Map(objects.map(({ key, modifiedMs }) => [key, modifiedMs]))
   // What the newest run has stored is current, however old it is.
-  const cutoffMs = Math.min(lease.storeNow() - policy.olderThanMs, Date.parse(newest.started_at))
+  const cutoffMs = Math.min(nowMs - policy.olderThanMs, Date.parse(newest.started_at))
   const judged = Map.groupBy(newest.topics, judgeTrim)
   const namesOf = (verdict: 'compacted' | 'unknown') => (judged.get(verdict) ?? []).map(({ name }) => name)
   const [compacted, unknown] = [namesOf('compacted'), namesOf('unknown')]

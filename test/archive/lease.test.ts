@@ -16,7 +16,7 @@ describe('a lease', () => {
     const world = new World()
     await assert.rejects(
       withLease(world.partsAt(), reader, never, async lease => {
-        const [found] = await readLiveLeases(world.storage, 'a', world.clock.now(), never)
+        const [found] = await readLiveLeases(world.storage, 'a', world.times(), never)
         assert.equal(found?.run, lease?.run)
         assert.match(found?.holder ?? '', /^restore on h1, process 1, since 2026-/)
         throw new Error('the work failed')
@@ -100,7 +100,7 @@ describe('a lease', () => {
         world.clock.pass(10_000)
         await turn()
       }
-      assert.equal((await readLiveLeases(world.storage, 'a', world.clock.now(), never)).length, 1)
+      assert.equal((await readLiveLeases(world.storage, 'a', world.times(), never)).length, 1)
       assert.throws(
         () => lease?.assertHeld(),
         error => hasCode(error, 'WRITER_CONFLICT'),
@@ -124,14 +124,14 @@ describe('a lease', () => {
           await turn()
           lease?.assertHeld()
           assert.deepEqual(await lease?.others(never), [])
-          const seen = await readLiveLeases(world.storage, 'a', world.clock.now(), never)
+          const seen = await readLiveLeases(world.storage, 'a', world.times(), never)
           assert.deepEqual(
             seen.map(({ run }) => run),
             [lease?.run],
           )
         }
       })
-      assert.deepEqual(await readLiveLeases(world.storage, 'a', world.clock.now(), never), [])
+      assert.deepEqual(await readLiveLeases(world.storage, 'a', world.times(), never), [])
     }
   })
 

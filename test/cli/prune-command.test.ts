@@ -104,6 +104,47 @@ describe('prune', () => {
     assert.match(out, /^prune: 4 objects \(4\.0 KiB\) removed/)
   })
 
+  describe('while the clock may be wrong', () => {
+    const clockDoubt = 'the clock of this machine says that, and that of the store says this'
+    const doubtful: PruneReport = { ...pruneReport, backups: [{ ...newOutcome('a'), state: 'kept' }], clockDoubt }
+    const runDoubtful = async (argv: string[], answer?: string) => {
+      const trusted: unknown[] = []
+      const pruneAt = async (
+        ...[, , , own]: [unknown, unknown, unknown, { isDryRun: boolean; trustsClock?: boolean | undefined }]
+      ) => {
+        const { isDryRun, trustsClock = false } = own
+        trusted.push([isDryRun, trustsClock])
+        return { ...(trustsClock ? pruneReport : doubtful), isDryRun }
+      }
+      return { ...(await run(argv, { ...(answer !== undefined && { answer }), actions: { pruneAt } })), trusted }
+    }
+
+    test('removes nothing with --yes, and ends with exit code 4', async () => {
+      const { code, trusted, questions } = await runDoubtful([...at, '--yes'])
+      assert.deepEqual([code, trusted, questions], [4, [[false, false]], []])
+    })
+
+    test('shows on a terminal what would go, and removes it only if a word is typed', async () => {
+      for (const [answer, isDone] of [
+        ['prune', true],
+        ['y', false],
+      ] as const) {
+        const { code, trusted, questions, err } = await runDoubtful(at, answer)
+        const asked = [
+          [true, false],
+          [false, false],
+          [true, true],
+        ]
+        assert.deepEqual([code, trusted], isDone ? [0, [...asked, [false, true]]] : [4, asked])
+        assert.deepEqual(
+          questions.map(text => text.trim()),
+          [`${clockDoubt}. Type the word prune to remove by this clock nevertheless:`],
+        )
+        assert.match(err, /4 objects .* would be removed/)
+      }
+    })
+  })
+
   test('does not ask, or call itself a dry run, if there is nothing to remove', async () => {
     const nothing: PruneReport = { ...pruneReport, backups: [{ ...newOutcome('a'), state: 'kept' }] }
     const { code, questions, out } = await run(at, { answer: 'y', actions: { pruneAt: async () => nothing } })

@@ -164,7 +164,7 @@ export const documentTargets: readonly Target[] = [
     codes: [],
     run: random =>
       runStored('b/leases/r.json', Buffer.from(mutateJson(lease, random)), storage =>
-        readLiveLeases(storage, 'b', 1500, never),
+        readLiveLeases(storage, 'b', { storeMs: 1500, machineMs: 1500 }, never),
       ),
   },
   {

@@ -11,7 +11,7 @@ test('what a removed generation named is no stray; what none has named is', () =
       references: new Set(),
       freed: new Set(freed),
       newestGeneration: 2,
-      storeNowMs: 1,
+      nowMs: 1,
       graceMs: 0,
     })
   for (const [key, freed, hasStrays] of [
@@ -29,6 +29,6 @@ test('the current files of the registry stay as long as the backup, whatever gen
   const keys = ['_schemas.json', 'current.json', 'config/global.json', 'subjects/orders-value/v1.avsc']
   const objects = keys.map(path => ({ key: `a/schema-registry/${path}`, size: 1, modifiedMs: 0 }))
   const facts = { backupId: 'a', references: new Set<string>(), freed: new Set<string>(), newestGeneration: 2 }
-  const plan = planSweep(objects, { ...facts, storeNowMs: 1, graceMs: 0 })
+  const plan = planSweep(objects, { ...facts, nowMs: 1, graceMs: 0 })
   assert.deepEqual([plan.remove, plan.waiting, plan.unknown], [[], [], []])
 })

@@ -3,6 +3,7 @@ import { newestState, readManifest, scanManifests } from '../../src/archive/cata
 import { commitGeneration } from '../../src/archive/commit.ts'
 import { freshKey } from '../../src/archive/incarnation.ts'
 import { type FolderOf, segmentKey } from '../../src/archive/layout.ts'
+import type { Times } from '../../src/archive/lease.ts'
 import type { Manifest, Segment } from '../../src/archive/manifest.ts'
 import { renewManifestCopy } from '../../src/archive/newest-copies.ts'
 import { emptyPartition, withSegment } from '../../src/archive/summary.ts'
@@ -76,10 +77,16 @@ export interface CommitSpec {
 /** A location in memory with backups that grow by whole segments of ten records. */
 export class World {
   readonly clock = new HandClock()
-  readonly storage = openMemoryStorage({ now: this.clock.now })
+  /** How far the clock of the store is ahead of that of the machine. */
+  storeAheadMs = 0
+  readonly storage = openMemoryStorage({ now: () => this.clock.now() + this.storeAheadMs })
   #runs = 0
 
   readonly newRun = (): string => `run${String(++this.#runs).padStart(4, '0')}`
+
+  times(): Times {
+    return { storeMs: this.clock.now() + this.storeAheadMs, machineMs: this.clock.now() }
+  }
 
   /** Another world with the same objects, at the same time. */
   clone(): World {

@@ -6,6 +6,7 @@ import { type PruneReport, totalsOf } from '../../retention/outcome.ts'
 import type { RetentionPolicy } from '../../retention/policy.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { CommandOptions } from '../option-specs.ts'
+import type { OutputStyle } from '../output-style.ts'
 import type { Session } from '../session.ts'
 import { plural } from '../text.ts'
 import { agrees, refuseDryRunWithYes } from './agree.ts'
@@ -39,7 +40,10 @@ async function keepExpired(session: Session, storage: Storage): Promise<number> 
 interface Rules {
   policy: RetentionPolicy
   writerTtlMs?: number
+  trustsClock?: boolean
 }
+
+const NOT_ALL_DONE = 4
 
 async function prune(session: Session, storage: Storage, rules: Rules): Promise<number> {
   const { dryRun, yes } = session.options
@@ -47,11 +51,28 @@ async function prune(session: Session, storage: Storage, rules: Rules): Promise<
   if (!yes) {
     const plan = await act(session, storage, rules, true)
     if (dryRun) return show(session, plan)
-    if (isNothing(plan)) return show(session, { ...plan, isDryRun: false })
+    const isIdle = isNothing(plan)
+    if (isIdle && plan.clockDoubt === undefined) return show(session, { ...plan, isDryRun: false })
     const ask = () => session.confirm(questionOf(plan))
-    if (!(await agrees(session, { plan: style => formatPrune(plan, style), ask, nothing: 'nothing was removed' })))
-      return 0
+    const proposal = { plan: (style: OutputStyle) => formatPrune(plan, style), ask, nothing: 'nothing was removed' }
+    if (!isIdle && !(await agrees(session, proposal))) return 0
   }
+  const report = await act(session, storage, rules, false)
+  if (yes || report.clockDoubt === undefined || !session.canAsk) return show(session, report)
+  return pruneByThisClock(session, storage, { ...rules, trustsClock: true }, report)
+}
+
+/** Shows what the clock of this machine would expire, and removes it only if the user types a word. */
+async function pruneByThisClock(
+  session: Session,
+  storage: Storage,
+  rules: Rules,
+  report: PruneReport,
+): Promise<number> {
+  const plan = await act(session, storage, rules, true)
+  session.tell(style => formatPrune(plan, style))
+  const question = `${report.clockDoubt}. Type the word prune to remove by this clock nevertheless:`
+  if (!(await session.confirmByTyping(question, 'prune'))) return show(session, report)
   return show(session, await act(session, storage, rules, false))
 }
 
@@ -77,7 +98,7 @@ function show(session: Session, report: PruneReport): number {
     () => formatPrune(report, session.style),
     () => pruneDocument(report),
   )
-  return 0
+  return report.clockDoubt === undefined ? 0 : NOT_ALL_DONE
 }
 
 /** There is nothing to remove, so no confirmation is needed. */

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { withLease } from '../../src/archive/writer-lease.ts'
+import { hasCode } from '../../src/errors.ts'
+import type { ProgressEvent } from '../../src/observe/progress.ts'
+import type { RetentionPolicy } from '../../src/retention/policy.ts'
+import { runPrune } from '../../src/retention/prune.ts'
+import { type PruneParts, pruneClaim } from '../../src/retention/prune-context.ts'
+import { never } from '../archive/sample-archive.ts'
+import { grownLog } from './log-world.ts'
+import { DAY, HOUR, World } from './world.ts'
+
+const MINUTE = 60_000
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
+/** Three generations, of which two have had a successor for days. */
+async function grown(): Promise<World> {
+  const world = new World()
+  for (let day = 0; day < 3; day++) {
+    await world.commit('a')
+    world.clock.pass(2 * DAY)
+  }
+  return world
+}
+
+async function prune(world: World, own: Partial<PruneParts> = {}, policy: Partial<RetentionPolicy> = {}) {
+  const warnings: string[] = []
+  const onProgress = (event: ProgressEvent) => void (event.type === 'warning' && warnings.push(event.message))
+  const parts = { ...world.partsAt(), onProgress, ...own }
+  const report = await runPrune({ match: ['*'], graceMs: DAY, ...policy }, parts, { isDryRun: false }, never)
+  const [outcome] = report.backups
+  return { report, warnings, outcome: outcome ?? assert.fail('there is no backup') }
+}
+
+describe('while the clock of the store is set forward, by less than an hour,', () => {
+  test('a prune does not take a live writer for dead', async () => {
+    const world = await grown()
+    await world.hold('a', 'writer', async () => {
+      world.storeAheadMs = 10 * MINUTE
+      const { outcome } = await prune(world)
+      assert.deepEqual([outcome.notes, outcome.generationsRemoved], [['skipped because it is in use'], 0])
+    })
+  })
+
+  test('a second writer does not take the first for dead', async () => {
+    const world = await grown()
+    const end = Promise.withResolvers<void>()
+    const first = world.hold('a', 'writer', () => end.promise)
+    while (world.keys('a/leases/').length === 0) await turn()
+    world.storeAheadMs = 10 * MINUTE
+    let hasBegun = false
+    let result: unknown
+    const second = world
+      .hold('a', 'writer', async () => {
+        hasBegun = true
+      })
+      .catch(error => {
+        result = error
+      })
+    for (let seconds = 0; seconds < 200 && !hasBegun && result === undefined; seconds += 2) {
+      for (let i = 0; i < 20; i++) await turn()
+      world.clock.pass(2000)
+    }
+    assert.equal(hasBegun, false)
+    assert.ok(hasCode(result, 'WRITER_CONFLICT'))
+    end.resolve()
+    await Promise.all([first, second])
+  })
+
+  test('what a run has just stored is not old', async () => {
+    const world = await grown()
+    const stray = await world.stray('a')
+    world.storeAheadMs = 50 * MINUTE
+    const { outcome } = await prune(world, {}, { graceMs: 30 * MINUTE })
+    assert.deepEqual([outcome.waiting.objects, world.storage.objects.has(stray)], [1, true])
+  })
+})
+
+test('a lease whose time is in the future by the clock of this machine alone is alive', async () => {
+  const world = await grown()
+  world.storeAheadMs = 3 * HOUR
+  await world.hold('a', 'writer', async () => {
+    assert.deepEqual((await prune(world)).outcome.notes, ['skipped because it is in use'])
+  })
+})
+
+test('a lease is lost if its term is over by the wall clock, though the other clock stood still while the machine was suspended', async () => {
+  const world = new World()
+  const clock = { ...world.clock, monotonic: () => 0 }
+  await withLease({ ...world.partsAt(), clock }, pruneClaim('a'), never, async lease => {
+    lease?.assertHeld()
+    world.clock.pass(MINUTE + 1)
+    assert.throws(
+      () => lease?.assertHeld(),
+      error => hasCode(error, 'WRITER_CONFLICT'),
+    )
+  })
+})
+
+describe('a prune removes nothing, and says why, if', () => {
+  const refused = async (world: World, why: RegExp, own: Partial<PruneParts> = {}) => {
+    const before = world.keys()
+    const { report, outcome, warnings } = await prune(world, own, { olderThanMs: 5 * DAY })
+    assert.deepEqual(world.keys(), before)
+    assert.match(report.clockDoubt ?? '', why)
+    assert.deepEqual(warnings, [`nothing is removed, because ${report.clockDoubt}`])
+    assert.deepEqual(outcome.notes, [`nothing of it is removed, because ${report.clockDoubt}`])
+    assert.equal(outcome.state, 'kept')
+  }
+
+  test('the clock of the machine is more than an hour ahead of or behind that of the store', async () => {
+    for (const aheadMs of [-40 * DAY, -HOUR - 1, HOUR + 1, 40 * DAY]) {
+      const world = await grown()
+      world.storeAheadMs = aheadMs
+      await refused(world, /^the clock of this machine says .*Z, and that of the store .*Z$/)
+    }
+    const world = await grown()
+    world.storeAheadMs = HOUR
+    const { report, outcome } = await prune(world)
+    assert.deepEqual([report.clockDoubt, outcome.generationsRemoved], [undefined, 2])
+  })
+
+  test('the newest generation is dated more than an hour in the future', async () => {
+    const world = await grown()
+    world.storeAheadMs = 2 * HOUR
+    await world.commit('a', { createdMs: world.clock.now() + 2 * HOUR })
+    world.storeAheadMs = 0
+    await refused(world, /^the clock of this machine says .*Z, and the newest generation is from .*Z$/)
+    world.clock.pass(HOUR)
+    assert.equal((await prune(world)).report.clockDoubt, undefined)
+  })
+
+  test('but not if only its writer had a wrong clock', async () => {
+    const first = await grown()
+    await first.commit('a', { createdMs: first.clock.now() + 2 * HOUR })
+    assert.equal((await prune(first)).report.clockDoubt, undefined)
+    const ahead = await grownLog(12)
+    const world = new World()
+    for (const [key, body] of ahead.storage.objects) await world.storage.create(key, body, never)
+    assert.equal((await prune(world)).report.clockDoubt, undefined)
+    for (const key of world.keys('a/commits/')) world.storage.modified.set(key, ahead.storage.modified.get(key) ?? 0)
+    await refused(world, /, and the newest generation is from .*Z$/)
+  })
+
+  test('the clock was set since the run began whose process prunes', async () => {
+    const world = await grown()
+    const ownLease = { storeNow: () => world.clock.now() - 40 * DAY }
+    await refused(world, /, and would say .*Z if it was not set since this run began$/, { ownLease })
+  })
+
+  test('unless it is told to trust the clock: then goes what is old by both', async () => {
+    const world = await grown()
+    world.storeAheadMs = 2 * HOUR
+    const { report, outcome } = await prune(world, { trustsClock: true })
+    assert.deepEqual([report.clockDoubt, outcome.generationsRemoved], [undefined, 2])
+    world.storeAheadMs = -3 * DAY
+    await world.commit('a')
+    const { outcome: next } = await prune(world, { trustsClock: true })
+    assert.equal(next.generationsRemoved, 0)
+  })
+
+  test('and an expired backup stays, too', async () => {
+    const world = await grown()
+    await world.commit('b')
+    await prune(world, {}, { keepLast: 1 })
+    world.storeAheadMs = -40 * DAY
+    world.clock.pass(2 * DAY)
+    await prune(world, {}, { keepLast: 1 })
+    assert.ok(world.keys('a/').length > 1)
+    world.storeAheadMs = 0
+    await prune(world, {}, { keepLast: 1 })
+    assert.deepEqual(world.keys('a/'), [])
+  })
+})
