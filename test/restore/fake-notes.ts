@@ -12,6 +12,8 @@ export type FakeGroups = Map<string, FakeNotes>
 export const groupHandlers: Record<number, (groups: FakeGroups, body: Reader) => Writer> = {
   [API.findCoordinator]: encodeCoordinators,
   [API.listGroups]: encodeGroups,
+  [API.consumerGroupDescribe]: encodeModern,
+  [API.describeGroups]: encodeDescribed,
   [API.offsetCommit]: commit,
   [API.offsetFetch]: encodeNotes,
 }
@@ -28,6 +30,39 @@ function encodeGroups(groups: FakeGroups): Writer {
   const writer = new Writer().int32(0).int16(0)
   const one = (group: string) => writer.string(group).string('').string('Empty').string('Classic').noTags()
   return writer.array([...groups.keys()], one).noTags()
+}
+
+/** None is of the protocol of KIP-848. */
+function encodeModern(_: FakeGroups, body: Reader): Writer {
+  const writer = new Writer().int32(0)
+  const one = (group: string) => {
+    writer.int16(69).string(null).string(group).string('').int32(0).int32(0).string('')
+    writer
+      .array([], () => undefined)
+      .int32(0)
+      .noTags()
+  }
+  const asked = body.array(() => body.string())
+  return writer.array(asked, one).noTags()
+}
+
+/** None has members. */
+function encodeDescribed(groups: FakeGroups, body: Reader): Writer {
+  const writer = new Writer().int32(0)
+  const one = (group: string) => {
+    writer
+      .int16(0)
+      .string(group)
+      .string(groups.has(group) ? 'Empty' : 'Dead')
+      .string('')
+      .string('')
+    writer
+      .array([], () => undefined)
+      .int32(-2_147_483_648)
+      .noTags()
+  }
+  const asked = body.array(() => body.string())
+  return writer.array(asked, one).noTags()
 }
 
 function commit(groups: FakeGroups, body: Reader): Writer {

@@ -1,13 +1,14 @@
+import type { StoredGroup } from '../../src/archive/groups-section.ts'
 import type { RegistrySnapshot } from '../../src/archive/registry-model.ts'
 import { runBackup } from '../../src/backup/run-backup.ts'
 import type { Reader } from '../../src/kafka/wire/reader.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
 import type { OnProgress } from '../../src/observe/progress.ts'
+import type { CarryOptions } from '../../src/offsets/carry-plan.ts'
 import { finishRestore } from '../../src/restore/finish-restore.ts'
 import { type PreparedRestore, prepareRestore } from '../../src/restore/prepare-restore.ts'
 import { restoreGroup } from '../../src/restore/progress.ts'
-import type { RestoreReport } from '../../src/restore/report.ts'
-import { type RestoreParts, restoreBackup } from '../../src/restore/restore-backup.ts'
+import { type BackupRestoreReport, type RestoreParts, restoreBackup } from '../../src/restore/restore-backup.ts'
 import type { RestoreOptions } from '../../src/restore/restore-options.ts'
 import { type RestoreShardReport, restoreShard, type ShardRun } from '../../src/restore/restore-shard.ts'
 import type { RestoreRequest } from '../../src/restore/survey-restore.ts'
@@ -36,9 +37,11 @@ export interface FakeTarget {
   refused: Set<string>
   /** Whether it lets nobody change a topic. */
   isGuarded: boolean
+  /** The groups that runs restore; none by default. */
+  carry: CarryOptions
   /** Called before each request is answered; what it returns is the answer. It may hold the request up. */
   before: (request: BrokerRequest) => BrokerAnswer | Promise<undefined> | undefined
-  restore(changes?: Partial<RestoreOptions>, others?: Partial<RestoreParts>): Promise<RestoreReport>
+  restore(changes?: Partial<RestoreOptions>, others?: Partial<RestoreParts>): Promise<BackupRestoreReport>
   /** For so many shards, as this version of the program. */
   prepare(count: number, changes?: Partial<RestoreOptions>, version?: string): Promise<PreparedRestore>
   /** `1/4` is the second of four. */
@@ -48,7 +51,7 @@ export interface FakeTarget {
     run?: Partial<ShardRun>,
     signal?: AbortSignal,
   ): Promise<RestoreShardReport>
-  finish(changes?: Partial<RestoreOptions>, version?: string): Promise<RestoreReport>
+  finish(changes?: Partial<RestoreOptions>, version?: string): Promise<BackupRestoreReport>
   /** Producer IDs that were given, which name the runs. */
   producers: number
   topic(name: string): FakeTopic | undefined
@@ -78,6 +81,7 @@ export async function withFakeTarget(
     onEvent: () => undefined,
     refused: new Set(),
     isGuarded: false,
+    carry: recordsOnly(plainOptions()).groups,
     before: () => undefined,
     topic: name => fake.state.topics.find(topic => topic.name === name),
     log: (name, partition = 0) =>
@@ -110,7 +114,7 @@ export async function withFakeTarget(
     }
     const parts = { cluster, storage, clock: fake.clock, requestTimeoutMs: 1000, onProgress, version: '1' }
     const options = plainOptions({ restoreId: 'r1', replicationFactor: 1, retention: 'apply', ...changes })
-    return act(recordsOnly(options), parts).finally(() => cluster.close())
+    return act({ ...recordsOnly(options), groups: target.carry }, parts).finally(() => cluster.close())
   }
   const answered = async (request: BrokerRequest): Promise<BrokerAnswer | undefined> =>
     (await target.before(request)) ?? answer(target, request)
@@ -124,7 +128,12 @@ export async function withFakeTarget(
 }
 
 /** One more generation of the backup `b1`, with this registry where there is one. */
-export async function backUpTopics(storage: Storage, topics: FakeTopic[], registry?: RegistrySnapshot): Promise<void> {
+export async function backUpTopics(
+  storage: Storage,
+  topics: FakeTopic[],
+  registry?: RegistrySnapshot,
+  groups?: StoredGroup[],
+): Promise<void> {
   const source = await startFakeCluster(topics)
   const options = {
     backupId: 'b1',
@@ -144,7 +153,8 @@ export async function backUpTopics(storage: Storage, topics: FakeTopic[], regist
   const newRun = () => `r${process.hrtime.bigint()}${runs++}`
   const parts = { cluster: await source.open(), storage, clock: new JumpingClock(), newRun, toolVersion: '0' }
   const readRegistry = registry && { readRegistry: async () => registry }
-  await runBackup(options, { ...parts, ...readRegistry, onProgress: () => undefined }, never)
+  const readGroups = groups && { readGroups: async () => ({ groups, left_out: [], warnings: [] }) }
+  await runBackup(options, { ...parts, ...readRegistry, ...readGroups, onProgress: () => undefined }, never)
   await source.close()
 }
 

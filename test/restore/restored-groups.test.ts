@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { StoredGroup } from '../../src/archive/groups-section.ts'
+import { encodeRun } from '../fakes/batches.ts'
+import { fakeTopic } from '../fakes/fake-cluster.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { backUpTopics, type FakeTarget, withFakeTarget } from './fake-target.ts'
+
+const source = () => [
+  fakeTopic('orders', [[encodeRun(0n, 4), encodeRun(4n, 3)], [encodeRun(0n, 9)]]),
+  fakeTopic('audit', [[encodeRun(0n, 5)]]),
+]
+const groupOn = (group: string, places: Record<string, bigint>): StoredGroup => ({
+  ...{ group, type: 'classic', state: 'Empty', members: 0, error: null },
+  positions: Object.entries(places).map(([key, offset]) => {
+    const [topic = '', partition = ''] = key.split('/')
+    return { topic, partition: Number(partition), offset, leader_epoch: 0, metadata: '', lag: 0n }
+  }),
+})
+const groups = [groupOn('billing', { 'orders/0': 2n, 'orders/1': 5n }), groupOn('search', { 'orders/0': 4n })]
+
+async function withGroups(work: (target: FakeTarget) => Promise<void>): Promise<void> {
+  const storage = openMemoryStorage()
+  await withFakeTarget(
+    source(),
+    async target => {
+      await backUpTopics(storage, source(), undefined, groups)
+      target.carry = { exclude: [], mapping: new Map() }
+      await work(target)
+    },
+    storage,
+  )
+}
+
+const commit = ({ groups: all }: FakeTarget, group: string, places: Record<string, bigint>) => {
+  const entries = Object.entries(places).map(([key, offset]) => [key, { offset, metadata: '' }] as const)
+  all.set(group, new Map([...(all.get(group) ?? []), ...entries]))
+}
+const offsetsOf = ({ groups: all }: FakeTarget, group: string) =>
+  Object.fromEntries([...(all.get(group) ?? [])].map(([key, { offset }]) => [key, offset]))
+
+describe('consumer groups of a restore that runs several times', () => {
+  for (const isShared of [true, false]) {
+    test(`a group that something else has committed for fails alone until that is deleted${isShared ? ', in shards' : ''}`, () =>
+      withGroups(async target => {
+        const run = () => (isShared ? target.finish() : target.restore())
+        if (isShared) {
+          await target.prepare(2)
+          for (const one of ['0/2', '1/2']) await target.shard(one)
+          commit(target, 'search', { 'orders/0': 7n })
+        } else {
+          target.onEvent = ({ type }) => type === 'begun' && commit(target, 'search', { 'orders/0': 7n })
+        }
+        const first = await run()
+        target.onEvent = () => undefined
+        assert.deepEqual(first.consumerGroups.totals, { groups: 2, committed: 1, kept: 0, failed: 1 })
+        assert.match(first.consumerGroups.groups[1]?.error ?? '', /offset 7 of group search on orders\/0 is not from/)
+        assert.deepEqual(offsetsOf(target, 'billing'), { 'orders/0': 2n, 'orders/1': 5n })
+        commit(target, 'billing', { 'orders/0': 6n })
+        const second = await run()
+        assert.deepEqual(second.consumerGroups.totals, { groups: 2, committed: 0, kept: 1, failed: 1 })
+        assert.deepEqual(offsetsOf(target, 'search'), { 'orders/0': 7n })
+        target.groups.delete('search')
+        assert.deepEqual((await run()).consumerGroups.totals, { groups: 2, committed: 1, kept: 1, failed: 0 })
+        assert.deepEqual(offsetsOf(target, 'search'), { 'orders/0': 4n })
+        assert.deepEqual((await run()).consumerGroups.totals, { groups: 2, committed: 0, kept: 2, failed: 0 })
+      }))
+  }
+
+  test('a group that was released early is noted by then, and may read on before the next run', () =>
+    withGroups(async target => {
+      target.carry = { ...target.carry, release: 'per_topic' }
+      const marks = () => JSON.parse(target.notes.get('orders/0')?.metadata ?? '{}').x?.length
+      const seen: unknown[] = []
+      target.onEvent = event => {
+        if (event.type === 'released') seen.push([event.group, marks()])
+      }
+      const { consumerGroups } = await target.restore()
+      assert.ok(consumerGroups.groups.every(({ isEarly }) => isEarly))
+      assert.deepEqual(seen, [
+        ['billing', 12],
+        ['search', 12],
+      ])
+      commit(target, 'billing', { 'orders/0': 6n })
+      commit(target, 'search', { 'orders/0': 5n })
+      assert.deepEqual((await target.restore()).consumerGroups.totals, { groups: 2, committed: 0, kept: 2, failed: 0 })
+    }))
+})
