@@ -118,7 +118,7 @@ describe('a list of objects', () => {
     let asked = 0
     const server = createServer((incoming, answer) => {
       const token = new URL(incoming.url ?? '', 'http://s3.test').searchParams.get('continuation-token') ?? ''
-      const page = asked++ > 5 ? '' : (pages[token] ?? '')
+      const page = asked++ > 20 ? '' : (pages[token] ?? '')
       answer.end(`<ListBucketResult>${page}</ListBucketResult>`)
     })
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -149,6 +149,15 @@ describe('a list of objects', () => {
     const wanted = { code: 'STORAGE_UNAVAILABLE', message: /truncated object listing/ }
     await assert.rejects(listOf({ '': truncated + object('a') }), wanted)
     await assert.rejects(listOf({ '': truncated + token('') + object('a') }), wanted)
+  })
+
+  test('that comes back to an earlier page is an error, and does not go round for ever', async () => {
+    const pages = (names: string[]) =>
+      Object.fromEntries(names.map((name, at) => [at === 0 ? '' : names[at - 1], page(name)]))
+    const page = (next: string) => truncated + token(next) + object(next)
+    const wanted = { code: 'STORAGE_UNAVAILABLE', message: /the same page/ }
+    await assert.rejects(listOf({ ...pages(['t1', 't2']), t2: page('t1') }), wanted)
+    await assert.rejects(listOf({ ...pages(['t1', 't2', 't3']), t3: page('t1') }), wanted)
   })
 
   test('that goes on where it began is an error, and does not go round for ever', async () => {

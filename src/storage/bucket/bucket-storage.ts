@@ -224,18 +224,23 @@ function bufferOf(body: Uint8Array): Buffer {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength)
 }
 
-/** All pages of a listing. */
+/** All pages of a listing. Tokens that come round again are found with the memory of one: it is replaced ever more rarely. */
 async function* walkPages<Page extends { next: string | undefined }>(
   fetchPage: (from: string | undefined) => Promise<Page>,
   location: string,
 ): AsyncGenerator<Page> {
-  let from: string | undefined
+  let [from, kept]: (string | undefined)[] = []
+  let keepAt = 1
+  let pages = 0
   do {
     const page: Page = await fetchPage(from)
     yield page
-    if (page.next !== undefined && page.next === from) {
+    if (page.next !== undefined && page.next === kept) {
       throw new KafkaBackupError('STORAGE_UNAVAILABLE', `${location} returns the same page of an object listing again`)
     }
     from = page.next
+    if (++pages < keepAt) continue
+    kept = from
+    keepAt *= 2
   } while (from !== undefined)
 }
