@@ -51,6 +51,9 @@ const calls: Record<string, (storage: Storage) => Promise<unknown>> = {
 
 const page = '<!DOCTYPE html><html><body><h1>Sign in to the network</h1></body></html>'
 const html = { 'content-type': 'text/html; charset=utf-8' }
+/** As nginx writes it: not a document of XML. */
+const badGateway =
+  '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<hr><center>nginx</center>\r\n</body>'
 const portals: Record<string, ScriptedAnswer> = {
   'a page with status 200': { status: 200, text: page, headers: html },
   'a page with an ETag, as a file of a web server': { status: 200, text: page, headers: { ...html, etag: '"65f"' } },
@@ -107,6 +110,15 @@ for (const name of Object.keys(stores)) {
           },
         ))
     }
+
+    test('by a gateway that fails is a failure of the store', () =>
+      withStore(
+        name,
+        () => ({ status: 502, text: badGateway, headers: html }),
+        async storage => {
+          for (const work of Object.values(calls)) await assert.rejects(work(storage), { code: 'STORAGE_UNAVAILABLE' })
+        },
+      ))
 
     test('is named as such, with the object and what is wrong with it', () =>
       withStore(

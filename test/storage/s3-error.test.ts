@@ -33,6 +33,7 @@ describe('an answer of the store', () => {
     ['STORAGE_NOT_FOUND', { status: 404, name: 'NoSuchKey' }],
     ['STORAGE_NOT_FOUND', { status: 404 }],
     ['STORAGE_NOT_FOUND', { status: 404, name: 'NoSuchUpload' }],
+    ['STORAGE_NOT_FOUND', { status: 400, name: 'InvalidPart' }],
     ['STORAGE_EXISTS', { status: 412, name: 'PreconditionFailed' }],
     ['STORAGE_EXISTS', { status: 412 }],
     ['STORAGE_SHORT', { status: 416, name: 'InvalidRange' }],

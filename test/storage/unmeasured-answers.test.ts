@@ -23,13 +23,14 @@ interface Proxy {
   cutAt?: number
   hidesSize?: boolean
   ignoresRanges?: boolean
+  movesRanges?: boolean
 }
 
 /** What the three stores add to every response. */
 const ofStore = { etag: '"e"', 'x-ms-request-id': 'r', 'x-goog-generation': '1' }
 
 /** Answers as a store behind a proxy that streams: the body ends with the connection, and no length is stated. */
-function answerAs({ cutAt = object.length, hidesSize, ignoresRanges }: Proxy) {
+function answerAs({ cutAt = object.length, hidesSize, ignoresRanges, movesRanges }: Proxy) {
   return ({ method, url = '', headers }: IncomingMessage, response: ServerResponse): void => {
     const isDownload = method === 'GET' && (!url.includes('/storage/v1/') || url.includes('alt=media'))
     if (!isDownload) {
@@ -37,7 +38,8 @@ function answerAs({ cutAt = object.length, hidesSize, ignoresRanges }: Proxy) {
       return
     }
     const range = /^bytes=(\d+)-(\d+)$/.exec(String(headers.range ?? headers['x-ms-range'] ?? ''))
-    const [start, end] = range && !ignoresRanges ? [Number(range[1]), Number(range[2]) + 1] : [0, object.length]
+    const [start, end] =
+      range && !ignoresRanges ? (movesRanges ? [0, 8] : [Number(range[1]), Number(range[2]) + 1]) : [0, object.length]
     // No transfer encoding either: nothing marks the end of the body but the end of the connection.
     response.useChunkedEncodingByDefault = false
     response.removeHeader('transfer-encoding')
@@ -111,9 +113,15 @@ for (const name of Object.keys(stores)) {
   })
 }
 
-for (const name of ['S3', 'Google Cloud Storage']) {
+for (const name of Object.keys(stores)) {
   test(`${name}: a range of a response with the entire object, without a length, is cut out of it`, async () => {
     const read = await withStore(name, { ignoresRanges: true }, storage => storage.readRange(key, 2, 8, never))
     assert.equal(read.toString(), 'manifest')
+  })
+
+  test(`${name}: a range of other bytes, as of a cache, is an error which is retried, not damage`, async () => {
+    const wanted = { code: 'STORAGE_PROTOCOL', message: /it has the bytes from 0 on/ }
+    const range = (storage: Storage) => storage.readRange(key, 2, 8, never)
+    await assert.rejects(withStore(name, { movesRanges: true }, range), wanted)
   })
 }

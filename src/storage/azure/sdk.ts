@@ -3,6 +3,7 @@ import type { BlockBlobClient } from '@azure/storage-blob'
 import { hasCode } from '../../errors.ts'
 import {
   type ByteRange,
+  cutRange,
   type ListPageOptions,
   type MultipartApi,
   modifiedMsOf,
@@ -10,6 +11,7 @@ import {
   type ObjectPage,
   type PartNumber,
   type PutCondition,
+  parseContentRange,
   type ReceivedBytes,
   sendUntilAborted,
   statedSize,
@@ -76,8 +78,12 @@ class SdkApi implements MultipartApi {
     return this.#attempt('read', key, signal, async abort => {
       const answer = await this.#blob(key).download(start, length, { ...abort, maxRetryRequests: 0 })
       const assertFits = (bytes: number) => range ?? refuseLargeRead(key, bytes, this.#context.location)
+      const part = parseContentRange(answer.contentRange, range)
       const bytes = await readBody(answer.readableStreamBody as Readable, answer.contentLength, assertFits)
-      return { bytes, isMeasured: !answer._response.headers.contains(unstatedLength) }
+      return {
+        bytes: cutRange(bytes, range, part !== undefined),
+        isMeasured: !answer._response.headers.contains(unstatedLength),
+      }
     })
   }
 

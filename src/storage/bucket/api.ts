@@ -1,5 +1,6 @@
 import { KafkaBackupError } from '../../errors.ts'
 import { untilAborted } from '../../lib/abort.ts'
+import { ForeignAnswer } from '../request-error.ts'
 import type { StoredObject } from '../storage.ts'
 
 /**
@@ -109,6 +110,22 @@ export function statedSize(size: number | undefined, key: string, location: stri
     details: { key, location },
     help: 'A proxy in front of the store may remove the header Content-Length from its responses; let it pass.',
   })
+}
+
+/** Of `bytes 40-41/100`: 40 to 41. A response with other bytes than those of the range, such as that of a cache, is not used. */
+export function parseContentRange(
+  contentRange: string | undefined,
+  wanted: ByteRange | undefined,
+): { length: number } | undefined {
+  const [, first, last] = /^bytes (\d+)-(\d+)\//.exec(contentRange ?? '') ?? []
+  if (first === undefined || last === undefined) return undefined
+  if (wanted && Number(first) !== wanted.start) throw new ForeignAnswer(206, `it has the bytes from ${first} on`)
+  return { length: Number(last) - Number(first) + 1 }
+}
+
+/** A store without support for ranges sends the entire object. */
+export function cutRange(bytes: Buffer, range: ByteRange | undefined, isPartial: boolean): Buffer {
+  return range === undefined || isPartial ? bytes : bytes.subarray(range.start, range.start + range.length)
 }
 
 /** A CRC as stores write it: big-endian, in base64. */

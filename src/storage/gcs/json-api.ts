@@ -5,11 +5,13 @@ import type { Clock } from '../../lib/clock.ts'
 import type { HttpAnswer } from '../../lib/http.ts'
 import {
   type ByteRange,
+  cutRange,
   formatSum,
   type ListPageOptions,
   type ObjectHead,
   type ObjectPage,
   type PutCondition,
+  parseContentRange,
   type ReceivedBytes,
   statedSize,
 } from '../bucket/api.ts'
@@ -86,14 +88,10 @@ class JsonApi implements GcsApi {
     const wanted = range
       ? { headers: { range: `bytes=${range.start}-${range.start + range.length - 1}` } }
       : { maxBytes: maxBytesOf(key) }
-    const answer = await this.#download(key, { method: 'GET', path, ...wanted }, signal)
+    const answer = await this.#download(key, { method: 'GET', path, ...wanted }, range, signal)
     const { status, headers, body } = answer
     const hasLength = headers['content-length'] !== undefined
-    if (range !== undefined) {
-      // A store without support for ranges sends the entire object.
-      const bytes = status === 206 ? body : body.subarray(range.start, range.start + range.length)
-      return { bytes, isMeasured: hasLength }
-    }
+    if (range !== undefined) return { bytes: cutRange(body, range, status === 206), isMeasured: hasLength }
     const expected = parseHashHeader(headers['x-goog-hash'])
     if (expected === undefined || expected === formatSum(crc32c(body))) {
       return { bytes: body, isMeasured: hasLength || expected !== undefined }
@@ -169,10 +167,19 @@ class JsonApi implements GcsApi {
   }
 
   /** Emulators answer a download of a missing object in plain text, which proves nothing; the metadata of the object do. */
-  async #download(key: string, request: GcsRequest, signal: AbortSignal): Promise<HttpAnswer> {
+  async #download(
+    key: string,
+    request: GcsRequest,
+    range: ByteRange | undefined,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> {
     const call = { action: 'read', key, missing: 'object', isDownload: true } as const
     try {
-      return await this.#connection.send(request, call, signal)
+      const assertRange = (answer: HttpAnswer) => {
+        parseContentRange(answer.headers['content-range'], range)
+        return answer
+      }
+      return await this.#connection.receive(request, call, assertRange, signal)
     } catch (error) {
       if (!isUnproven(error) || (await this.head(key, signal)) !== undefined) throw error
       throw new KafkaBackupError('STORAGE_NOT_FOUND', `${JSON.stringify(key)} does not exist in ${this.#location}`, {

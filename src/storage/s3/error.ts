@@ -19,6 +19,7 @@ const nameTable: Record<string, ErrorMeaning> = {
   NoSuchKey: { code: 'STORAGE_NOT_FOUND', meaning: 'it does not exist' },
   NotFound: { code: 'STORAGE_NOT_FOUND', meaning: 'it does not exist' },
   NoSuchUpload: { code: 'STORAGE_NOT_FOUND', meaning: 'the store no longer knows the upload' },
+  InvalidPart: { code: 'STORAGE_NOT_FOUND', meaning: 'the store no longer has a part of the upload' },
   NoSuchBucket: {
     code: 'STORAGE_NOT_FOUND',
     meaning: 'the bucket does not exist',

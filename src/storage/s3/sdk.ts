@@ -18,6 +18,7 @@ import { crc32, crc32c } from '@node-rs/crc32'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import {
   type ByteRange,
+  cutRange,
   formatSum,
   type ListPageOptions,
   type MultipartApi,
@@ -26,6 +27,7 @@ import {
   type ObjectPage,
   type PartNumber,
   type PutCondition,
+  parseContentRange,
   type ReceivedBytes,
   sendUntilAborted,
   statedSize,
@@ -112,13 +114,11 @@ class SdkApi implements MultipartApi {
     const command = new GetObjectCommand({ ...this.#object(key), ...(Range !== undefined && { Range }) })
     return this.#attempt('read', key, signal, async abort => {
       const { Body, ContentLength, ContentRange } = await this.#client.send(command, abort)
-      const announced = ContentLength ?? lengthOf(ContentRange)
+      const part = parseContentRange(ContentRange, range)
+      const announced = ContentLength ?? part?.length
       const assertFits = (size: number) => range ?? refuseLargeRead(key, size, this.#location)
       const bytes = await readBody(Body as Readable, announced, assertFits)
-      // A store without support for ranges sends the entire object.
-      const isEntire = range !== undefined && ContentRange === undefined
-      const wanted = isEntire ? bytes.subarray(range.start, range.start + range.length) : bytes
-      return { bytes: wanted, isMeasured: announced !== undefined }
+      return { bytes: cutRange(bytes, range, part !== undefined), isMeasured: announced !== undefined }
     })
   }
 
@@ -238,12 +238,6 @@ function encryptionFields({ sse = 'none', sseKmsKeyId, sseBucketKey }: S3Options
     ...(sseKmsKeyId !== undefined && { SSEKMSKeyId: sseKmsKeyId }),
     ...(sseBucketKey !== undefined && { BucketKeyEnabled: sseBucketKey }),
   }
-}
-
-/** Of `bytes 0-41/100`: 42. */
-function lengthOf(contentRange: string | undefined): number | undefined {
-  const [, first, last] = /^bytes (\d+)-(\d+)\//.exec(contentRange ?? '') ?? []
-  return first === undefined || last === undefined ? undefined : Number(last) - Number(first) + 1
 }
 
 /** The request fields by which the store checks the body; it rejects a body that does not match. */
