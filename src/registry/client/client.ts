@@ -1,4 +1,4 @@
-import { KafkaBackupError } from '../../errors.ts'
+import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { sendHttp } from '../../lib/http.ts'
 import { RateLimiter } from '../../lib/rate-limiter.ts'
@@ -118,7 +118,7 @@ export class RegistryClient {
 
   /**
    * Like `call`; undefined where the server does not know the path, does not show it, or shows something else there.
-   * `onDenied` is called if access rules hide the answer: the thing may exist.
+   * `onDenied` is called if access rules, or pages of a proxy, hide the answer: the thing may exist.
    */
   async probe(
     call: RegistryCall,
@@ -128,7 +128,8 @@ export class RegistryClient {
     try {
       return await this.call(call, signal)
     } catch (error) {
-      if (error instanceof RegistryError && error.code === 'REGISTRY_AUTH') onDenied(error)
+      const isDenied = hasCode(error, 'REGISTRY_AUTH', 'REGISTRY_PROTOCOL')
+      if (isDenied && error instanceof RegistryError) onDenied(error)
       if (error instanceof RegistryError && !error.retryable) return undefined
       throw error
     }

@@ -45,6 +45,10 @@ export async function readOuterSettings(
   const global = await readGlobal(client, signal, error => {
     denied.push(`modes cannot be read and are left out: ${error.message}`)
   })
+  const hasModes = identity.flavour === 'confluent' || identity.flavour === 'axonops'
+  if (hasModes && global.mode === null && denied.length === 0) {
+    denied.push(`modes cannot be read and are left out: ${client.name} does not answer /mode with a mode`)
+  }
   const contexts = [
     ...identity.contexts.filter(context => context !== DEFAULT_CONTEXT),
     ...(identity.flavour === 'confluent' ? [ACROSS_CONTEXTS] : []),

@@ -70,7 +70,7 @@ export async function readSnapshot(
     subjects: settings.subjects,
     contextSettings: outer.contextSettings,
     global: outer.global,
-    maxIds,
+    maxIds: maxIds.maxIds,
     skippedDeleted: selected.skippedDeleted,
     ...(selected.leftOut.length > 0 && { leftOut: selected.leftOut }),
     warnings: [
@@ -78,7 +78,7 @@ export async function readSnapshot(
       ...inventory.warnings,
       ...selected.warnings,
       ...cleared.flatMap(({ warning }) => warning ?? []),
-      ...new Set([...outer.warnings, ...settings.warnings]),
+      ...new Set([...outer.warnings, ...settings.warnings, ...maxIds.warnings]),
     ],
   }
 }
@@ -124,15 +124,22 @@ async function readMaxIds(
   identity: Identity,
   versions: readonly SchemaVersion[],
   signal: AbortSignal,
-): Promise<Map<string, number>> {
+): Promise<{ maxIds: Map<string, number>; warnings: string[] }> {
   const anyId = new Map(versions.map(({ subject, id }) => [splitSubject(subject).context, id]))
   const maxIds = new Map<string, number>()
+  const warnings: string[] = []
   for (const [context, id] of anyId) {
     const isDefault = context === DEFAULT_CONTEXT
     const below = identity.flavour === 'axonops' ? contextPath(identity, context) : ''
     const query = { fetchMaxId: true, ...(!isDefault && below === '' && { subject: `:${context}:` }) }
-    const { maxId } = asRecord(await client.probe({ path: `${below}/schemas/ids/${id}`, query }, signal)) ?? {}
+    const answer = await client.probe({ path: `${below}/schemas/ids/${id}`, query }, signal, ({ message }) => {
+      warnings.push(`the highest schema ID of the context ${context} cannot be read: ${message}; ${GIVEN_AGAIN}`)
+    })
+    const { maxId } = asRecord(answer) ?? {}
     if (typeof maxId === 'number') maxIds.set(context, maxId)
   }
-  return maxIds
+  return { maxIds, warnings }
 }
+
+const GIVEN_AGAIN =
+  'where schemas were removed for good, a registry that is restored with force_ids may give their IDs to others'

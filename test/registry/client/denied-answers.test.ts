@@ -48,6 +48,29 @@ describe('a registry that keeps an answer back', () => {
   }
 })
 
+describe('a page of a proxy in place of an answer', () => {
+  const page = { text: '<html><title>Portal</title></html>', headers: { 'content-type': 'text/html' } }
+  const rows = [row('a', 1, 1)]
+
+  for (const vendor of ['axonops', 'confluent'] as const) {
+    for (const answer of [page, { status: 404, text: 'not found' }]) {
+      test(`leaves out modes with a warning, as by ${vendor}: ${answer.text}`, async t => {
+        const before = ({ path }: SeenRequest) => (path === '/mode' ? answer : undefined)
+        const { snapshot } = await read(t, vendor, { rows, before })
+        assert.match(snapshot.warnings.join(), /^modes cannot be read and are left out: /)
+      })
+    }
+
+    test(`leaves out the highest ID with a warning, as by ${vendor}`, async t => {
+      const before = ({ path, query }: SeenRequest) =>
+        path.startsWith('/schemas/ids/') && query.get('fetchMaxId') === 'true' ? page : undefined
+      const { snapshot } = await read(t, vendor, { rows, before, maxId: 9 })
+      assert.equal(snapshot.maxIds.size, 0)
+      assert.match(snapshot.warnings.join(), /^the highest schema ID of the context \. cannot be read: .*Portal/)
+    })
+  }
+})
+
 describe('a context that is listed and not shown', () => {
   const answers: [string, ScriptedAnswer, string][] = [
     ['refused', { status: 403, json: { error_code: 40301, message: 'denied' } }, 'REGISTRY_AUTH'],
