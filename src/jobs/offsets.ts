@@ -105,7 +105,8 @@ class KafkaOffsetsSession implements OffsetsSession {
 
   async snapshot(groups: readonly string[], signal: AbortSignal): Promise<OffsetSnapshot> {
     const { takeSnapshot } = await import('../offsets/take-snapshot.ts')
-    return takeSnapshot(groups, { port: await this.#port(signal), book: await this.#book() }, signal)
+    const onWarning = (message: string) => this.#hooks.onProgress({ type: 'warning', message })
+    return takeSnapshot(groups, { port: await this.#port(signal), book: await this.#book(), onWarning }, signal)
   }
 
   async listSnapshots(signal: AbortSignal): Promise<ListedSnapshot[]> {

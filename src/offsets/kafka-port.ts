@@ -5,6 +5,7 @@ import { fetchProgress, removeProgress, setProgress } from '../kafka/group-progr
 import { describeGroupStates, listGroups } from '../kafka/groups.ts'
 import { readLogRecords } from '../kafka/log-reader.ts'
 import { fetchBounds, findOffsetsByTime } from '../kafka/offsets.ts'
+import { maySeeAllGroups } from '../kafka/permissions.ts'
 import type { OffsetsPort, TopicFacts } from './offsets-port.ts'
 
 const UNKNOWN_TOPIC = 3
@@ -16,6 +17,7 @@ export function kafkaOffsets(cluster: Cluster): OffsetsPort {
   return {
     clusterId: async signal => (await cluster.metadata({ topics: [] }, signal)).clusterId,
     listGroups: signal => listGroups(cluster, signal),
+    maySeeAllGroups: signal => maySeeAllGroups(cluster, signal),
     describeGroups: (groups, signal) => describeGroupStates(cluster, groups, signal),
     readPositions: (groups, signal) => fetchProgress(cluster, groups, signal),
     describeTopics: async (topics, signal) =>

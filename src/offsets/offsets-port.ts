@@ -24,6 +24,8 @@ export interface TopicFacts {
 export interface OffsetsPort {
   clusterId(signal: AbortSignal): Promise<string | null>
   listGroups(signal: AbortSignal): Promise<GroupListing[]>
+  /** Whether no group is left out of the list because the login may not describe it. */
+  maySeeAllGroups(signal: AbortSignal): Promise<boolean>
   describeGroups(groups: readonly string[], signal: AbortSignal): Promise<ByGroup<GroupState>>
   /** All that each group has committed, or its start offsets; nothing for one that does not exist. */
   readPositions(groups: readonly TypedGroup[], signal: AbortSignal): Promise<ByGroup<CommittedOffsets>>

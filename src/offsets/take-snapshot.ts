@@ -1,5 +1,7 @@
 import { KafkaBackupError } from '../errors.ts'
+import type { GroupListing } from '../kafka/groups.ts'
 import { partitionKey } from '../kafka/offsets.ts'
+import { compileGlobs, isPattern } from '../lib/glob.ts'
 import { readFacts } from './cluster-facts.ts'
 import { type GroupNow, readGroups } from './group-now.ts'
 import type { OffsetsPort } from './offsets-port.ts'
@@ -15,16 +17,19 @@ import { topicIdsOf } from './topic-ids.ts'
  */
 export async function takeSnapshot(
   wanted: readonly string[],
-  { port, book }: { port: OffsetsPort; book: SnapshotBook },
+  { port, book, onWarning }: { port: OffsetsPort; book: SnapshotBook; onWarning?: (message: string) => void },
   signal: AbortSignal,
 ): Promise<OffsetSnapshot> {
-  const listed = (await port.listGroups(signal)).filter(({ type }) => type !== 'other').map(({ group }) => group)
-  const names = selectGroups(wanted.length > 0 ? wanted : ['*'], listed)
+  const all = await port.listGroups(signal)
+  const listed = all.filter(({ type }) => type !== 'other').map(({ group }) => group)
+  const patterns = wanted.length > 0 ? wanted.filter(isPattern) : ['*']
+  const names = selectGroups(wanted.length > 0 ? wanted : patterns, listed)
   const unknown = names.find(name => !listed.includes(name))
   if (unknown !== undefined)
     throw new KafkaBackupError('GROUP_NOT_FOUND', `there is no consumer group ${unknown}`, {
       details: { group: unknown },
     })
+  if (patterns.length > 0) await warnOfOthers(all, patterns, port, onWarning, signal)
   const groups = (await readGroups(port, names, signal)).map(snapshotGroup)
   const { topics } = await readFacts(
     port,
@@ -35,6 +40,29 @@ export async function takeSnapshot(
   const content = { cluster_id: await port.clusterId(signal), groups, ...topicsOf(groups, topicIdsOf(topics)) }
   return book.write({ reason: 'snapshot', ...content }, signal)
 }
+
+/** What a pattern could mean and is not in the snapshot. */
+async function warnOfOthers(
+  listed: readonly GroupListing[],
+  patterns: readonly string[],
+  port: OffsetsPort,
+  onWarning: ((message: string) => void) | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const isMeant = compileGlobs(patterns)
+  const others = listed.filter(({ group, type }) => type === 'other' && isMeant(group))
+  const names = others.map(({ group, typeName }) => `${group} (${typeName})`)
+  if (names.length > 0) {
+    onWarning?.(
+      `groups whose progress the snapshot does not have, because the brokers do not report it: ${names.join(', ')}`,
+    )
+  }
+  if (!(await port.maySeeAllGroups(signal))) onWarning?.(HIDDEN)
+}
+
+const HIDDEN =
+  'consumer groups that this login may not describe are not in the snapshot: a broker leaves them out of its list. ' +
+  'Grant Describe on the cluster to be sure of all.'
 
 /** With the partitions that the plan gives a first position, so that a rollback can take it away again. */
 export function snapshotPlanned({ now, positions }: PlannedGroup): SnapshotGroup {

@@ -72,6 +72,7 @@ export function fakeOffsets(topics: Record<string, FakeRecord[][]>): FakeOffsets
       [...fake.groups].map(([group, { type = 'classic' as const }]) => ({
         ...{ group, type, typeName: type, state: 'Empty', protocolType: 'consumer' },
       })),
+    maySeeAllGroups: async () => true,
     describeGroups: async groups =>
       new Map(
         groups.map((group): [string, GroupState] => {

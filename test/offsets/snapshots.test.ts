@@ -128,6 +128,26 @@ test('strictly, offsets that the snapshot does not have and a group of another t
   )
 })
 
+test('a snapshot of all groups warns of those that it does not have', async () => {
+  const { book } = memoryBook()
+  const fake = cluster()
+  const { listGroups } = fake
+  const other = { group: 'queue', type: 'other', typeName: 'future', state: 'Empty', protocolType: '' } as const
+  fake.listGroups = async signal => [...(await listGroups(signal)), other]
+  fake.maySeeAllGroups = async () => false
+  const warningsOf = async (...groups: string[]) => {
+    const warnings: string[] = []
+    await takeSnapshot(groups, { port: fake, book, onWarning: message => warnings.push(message) }, never)
+    return warnings
+  }
+  const [unknown, hidden, ...rest] = await warningsOf()
+  assert.match(unknown ?? '', /brokers do not report it: queue \(future\)$/)
+  assert.match(hidden ?? '', /^consumer groups that this login may not describe are not in the snapshot/)
+  assert.deepEqual(rest, [])
+  assert.equal((await warningsOf('a*')).length, 1)
+  assert.deepEqual(await warningsOf('a'), [], 'a name means one group')
+})
+
 test('lag is told for each partition, and positions of partitions that are gone have none', async () => {
   const fake = cluster()
   fake.put('c', { 'gone/0': 4 })
