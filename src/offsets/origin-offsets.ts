@@ -1,5 +1,6 @@
 import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
-import { partitionKey } from '../kafka/offsets.ts'
+import { partitionKey, type TopicPartition } from '../kafka/offsets.ts'
+import { isPattern } from '../lib/glob.ts'
 import { type MappingRun, type OffsetMapping, translateByRuns } from './mapping.ts'
 import { type Origin, type OriginPosition, originGroup } from './origin.ts'
 import type { DesiredOffset } from './plan-reset.ts'
@@ -33,6 +34,11 @@ export function desiredByMapping(
     return perGroup(groups, origin, selection, positions => translate(positions, mapping.runs))
   }
   const isWanted = compilePlaces(selection)
+  refuseUnknownPlaces(
+    selection,
+    mapping.positions.filter(one => one.group === undefined || groups.includes(one.group)),
+    'the mapping',
+  )
   return new Map(
     groups.map(group => {
       const meant = mapping.positions.filter(one => (one.group ?? group) === group && isWanted(one))
@@ -80,6 +86,12 @@ export function perGroup<T>(
   turn: (positions: OriginPosition[]) => T[],
 ): Map<string, T[] | KafkaBackupError> {
   const isWanted = compilePlaces(selection)
+  const selected = new Set(groups)
+  refuseUnknownPlaces(
+    selection,
+    origin.groups.flatMap(({ group, positions }) => (selected.has(group) ? positions : [])),
+    origin.name,
+  )
   return new Map(
     groups.map(group => {
       try {
@@ -90,6 +102,24 @@ export function perGroup<T>(
       }
     }),
   )
+}
+
+/** A name or number that no group has a position on is a slip, and its offsets would be left out of the reset without a word. */
+function refuseUnknownPlaces(
+  { topics, partitions }: PositionSelection,
+  places: readonly TopicPartition[],
+  where: string,
+): void {
+  if (places.length === 0) return
+  const topic = topics.find(one => !isPattern(one) && !places.some(place => place.topic === one))
+  const isWanted = compilePlaces({ topics, partitions: [] })
+  const partition = partitions.find(one => !places.some(place => isWanted(place) && place.partition === one))
+  if (topic === undefined && partition === undefined) return
+  const what = topic === undefined ? `partition ${partition}` : `topic ${topic}`
+  const message = `${where} has no committed offsets of the selected groups on ${what}`
+  throw new KafkaBackupError('TOPIC_NOT_FOUND', message, {
+    help: 'No committed offset was changed. Correct `--topic` or `--partition`.',
+  })
 }
 
 function nothingSelected(where: string, group: string): KafkaBackupError {

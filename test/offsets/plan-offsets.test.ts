@@ -169,6 +169,29 @@ test('positions of a backup are taken as they were, on their own cluster alone',
   await assert.rejects(plan(cluster(), { ...request, origin: elsewhere }), { code: 'OFFSETS_REFUSED' })
 })
 
+test('a topic or a partition that is named and has no positions is refused instead of left out', async () => {
+  const from = origin({ 'orders/0': 9, 'audit/0': 1 })
+  const request = { strategy: 'from_backup', origin: from } as const
+  const mapping = parseMapping('{"positions": [{"topic": "orders", "partition": 0, "offset": 3}]}', 'm.json')
+  for (const [changes, message] of [
+    [{ topics: ['orders', 'typo'] }, /on topic typo$/],
+    [{ topics: ['orders'], partitions: [0, 7] }, /on partition 7$/],
+  ] as const) {
+    const selection = select(['billing'], {
+      ...changes,
+      partitions: [...('partitions' in changes ? changes.partitions : [])],
+      topics: [...changes.topics],
+    })
+    await assert.rejects(plan(cluster(), { ...request, selection }), { code: 'TOPIC_NOT_FOUND', message })
+    await assert.rejects(plan(cluster(), { strategy: 'from_mapping', mapping, selection }), {
+      code: 'TOPIC_NOT_FOUND',
+      message,
+    })
+  }
+  const pattern = select(['billing'], { topics: ['orders', 'typo*'] })
+  assert.deepEqual(await plan(cluster(), { ...request, selection: pattern }), [['billing', 'orders/0', 4, 9]])
+})
+
 test('a mapping of positions is set as it is written, for one group or for all', async () => {
   const text = `{"positions": [{"group": "billing", "topic": "orders", "partition": 0, "offset": 3},
     {"topic": "orders", "partition": 1, "offset": 8}]}`
