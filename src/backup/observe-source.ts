@@ -5,7 +5,7 @@ import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { MetadataTopic } from '../kafka/api/metadata.ts'
 import { brokerError } from '../kafka/broker-errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { fetchBounds, type PartitionBounds, partitionKey, type TopicPartition } from '../kafka/offsets.ts'
+import { fetchBounds, fetchKnowableBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
 import { formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
@@ -131,7 +131,8 @@ async function describeTopics(
     partitions.map(({ partition }) => ({ topic: name, partition })),
   )
   const areKnown = await readMissingSettings(cluster, topics, cache, signal)
-  const { bounds, leaderless } = await fetchKnowableBounds(cluster, wanted, topics, signal)
+  const { bounds, leaderless, error } = await fetchKnowableBounds(cluster, wanted, signal, topics)
+  if (error && bounds.size === 0) throw error
   const isLed = (topic: string, partition: number) => !leaderless.has(partitionKey({ topic, partition }))
   return topics
     .map(topic => ({
@@ -187,41 +188,6 @@ function settingsKey({ name, id }: Pick<MetadataTopic, 'name' | 'id'>): string {
 function ownConfigs(settings: EffectiveConfigs = new Map()): Record<string, string> {
   const own = [...settings].filter(([, { source, value }]) => source === 'topic' && value !== null)
   return Object.fromEntries(own.map(([name, { value }]) => [name, value ?? '']))
-}
-
-/**
- * An election passes within the retries of the cluster. A partition that has no leader after that is set aside, so that
- * the others are backed up all the same.
- */
-async function fetchKnowableBounds(
-  cluster: Cluster,
-  wanted: readonly TopicPartition[],
-  shown: readonly MetadataTopic[],
-  signal: AbortSignal,
-): Promise<{ bounds: Map<string, PartitionBounds>; leaderless: Set<string> }> {
-  try {
-    return { bounds: await fetchBounds(cluster, wanted, signal, shown), leaderless: new Set() }
-  } catch (error) {
-    signal.throwIfAborted()
-    if (!hasCode(error, 'KAFKA_NOT_READY')) throw error
-    const leaderless = await findLeaderless(cluster, wanted, signal)
-    const led = wanted.filter(each => !leaderless.has(partitionKey(each)))
-    if (leaderless.size === 0 || led.length === 0) throw error
-    return { bounds: await fetchBounds(cluster, led, signal), leaderless }
-  }
-}
-
-async function findLeaderless(
-  cluster: Cluster,
-  wanted: readonly TopicPartition[],
-  signal: AbortSignal,
-): Promise<Set<string>> {
-  const names = [...new Set(wanted.map(({ topic }) => topic))]
-  const { topics } = await cluster.metadata({ topics: names }, signal)
-  const without = topics.flatMap(({ name, partitions }) =>
-    partitions.filter(({ leader }) => leader < 0).map(({ partition }) => partitionKey({ topic: name, partition })),
-  )
-  return new Set(without)
 }
 
 function boundsOf(bounds: Map<string, PartitionBounds>, topic: string, partition: number): PartitionBounds {

@@ -1,4 +1,4 @@
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import { numberedName } from '../lib/numbered-name.ts'
 import {
   EARLIEST,
@@ -67,6 +67,48 @@ export async function fetchBounds(
     found.set(key, bounds)
   }
   return found
+}
+
+export interface KnowableBounds {
+  bounds: Map<string, PartitionBounds>
+  /** By `partitionKey`. */
+  leaderless: ReadonlySet<string>
+  /** Why these have no bounds. */
+  error?: KafkaBackupError
+}
+
+/** An election passes within the retries of the cluster. Partitions that have no leader after that are returned apart. */
+export async function fetchKnowableBounds(
+  cluster: Cluster,
+  partitions: readonly TopicPartition[],
+  signal: AbortSignal,
+  shown?: readonly MetadataTopic[],
+): Promise<KnowableBounds> {
+  try {
+    return { bounds: await fetchBounds(cluster, partitions, signal, shown), leaderless: new Set() }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!hasCode(error, 'KAFKA_NOT_READY')) throw error
+    const leaderless = await findLeaderless(cluster, partitions, signal)
+    const led = partitions.filter(each => !leaderless.has(partitionKey(each)))
+    if (leaderless.size === 0) throw error
+    const bounds = led.length === 0 ? new Map() : await fetchBounds(cluster, led, signal)
+    return { bounds, leaderless, error }
+  }
+}
+
+/** Also of partitions that were not asked for. */
+async function findLeaderless(
+  cluster: Cluster,
+  partitions: readonly TopicPartition[],
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const names = [...new Set(partitions.map(({ topic }) => topic))]
+  const { topics } = await cluster.metadata({ topics: names }, signal)
+  const without = topics.flatMap(({ name, partitions }) =>
+    partitions.filter(({ leader }) => leader < 0).map(({ partition }) => partitionKey({ topic: name, partition })),
+  )
+  return new Set(without)
 }
 
 /**

@@ -49,6 +49,38 @@ export function judgeExtra(
   return [topicError(name, `${problem} (${listSome(full)})`, remedy)]
 }
 
+/**
+ * Pure. Partitions that no broker leads: nothing can be written to those that the restore fills, also after the retries of the cluster. What others
+ * hold is not known.
+ */
+export function judgeLeaders(
+  planned: readonly PlannedTopic[],
+  shown: ReadonlyMap<string, { partitions: readonly { partition: number; leader: number }[] }>,
+  leaderless: ReadonlySet<string>,
+): Finding[] {
+  const remedy = 'start the brokers that have their replicas'
+  return planned.flatMap(({ name, streams }) => {
+    const filled = new Set(streams.map(({ partition }) => partitionKey({ topic: name, partition })))
+    const closed = [...filled].filter(key => leaderless.has(key))
+    const unled = (shown.get(name)?.partitions ?? []).filter(({ leader }) => leader < 0)
+    const others = unled
+      .map(({ partition }) => partitionKey({ topic: name, partition }))
+      .filter(key => !filled.has(key))
+    return [
+      ...(closed.length > 0 ? [topicError(name, `partitions have no leader (${listSome(closed)})`, remedy)] : []),
+      ...(others.length > 0
+        ? [
+            topicWarning(
+              name,
+              `partitions that are not restored have no leader, so whether they hold records is not known (${listSome(others)})`,
+              remedy,
+            ),
+          ]
+        : []),
+    ]
+  })
+}
+
 /** Of a topic that is there: its replicas stay as they are. */
 export function judgeReplicas(
   { name }: PlannedTopic,

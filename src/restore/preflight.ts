@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util'
 import type { MetadataResponse, MetadataTopic } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { readFirstKeys } from '../kafka/first-keys.ts'
-import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
+import { fetchKnowableBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
 import { type Finding, topicError } from '../observe/finding.ts'
 import { areRegistryKeys, isRegistryTopicName } from '../registry/own-topic.ts'
-import { type ExtraPartition, judgeExtra, judgeReplicas, listExtra } from './existing-partitions.ts'
+import { type ExtraPartition, judgeExtra, judgeLeaders, judgeReplicas, listExtra } from './existing-partitions.ts'
 import { judgeLostProgress } from './judge-progress.ts'
 import { awaitsRetention, isBeingFilled, judgeExisting, judgeNew, judgeNewAge, valuesOf } from './judge-settings.ts'
 import { judgeInternal, judgeMissing, judgePartitions, judgePlacement, judgeReplacement } from './judge-topic.ts'
@@ -51,13 +51,11 @@ export async function examineTarget(
   const shown = new Map(topics.map(topic => [topic.name, topic]))
   const there = plan.topics.filter(({ name }) => shown.has(name))
   const open = there.filter(({ name }) => !known.hidden.has(name))
-  const wanted = open
-    .flatMap(({ name, streams }) => streams.map(({ partition }) => ({ topic: name, partition })))
-    .filter(({ topic, partition }) => shown.get(topic)?.partitions.some(one => one.partition === partition))
   const extra = new Map(
     open.map(topic => [topic.name, listExtra(topic, shown.get(topic.name)?.partitions ?? [], known.progress)]),
   )
-  const bounds = await fetchBounds(cluster, [...wanted, ...[...extra.values()].flat()], signal)
+  const asked = [...listFilled(open, shown), ...[...extra.values()].flat()]
+  const { bounds, leaderless } = await fetchKnowableBounds(cluster, asked, signal)
   const configs = await readTopicConfigs(cluster, namesOf(open), signal)
   const stores = await findTargetStores(cluster, open, { topics, bounds, configs }, signal)
   const judge = (topic: PlannedTopic, extent: RestoredExtent): Finding[] => {
@@ -88,7 +86,15 @@ export async function examineTarget(
   }
   const isLate = (topic: PlannedTopic) => awaitsRetention(topic, configs.get(topic.name), options, known.progress)
   const findings = await judgeExactly(plan.topics, { judge, isLate }, known, signal)
-  return { findings, existing: new Set(namesOf(there)), ends: endsOf(bounds) }
+  const unled = judgeLeaders(plan.topics, shown, leaderless)
+  return { findings: [...unled, ...findings], existing: new Set(namesOf(there)), ends: endsOf(bounds) }
+}
+
+/** The partitions that the restore fills, as far as they are there. */
+function listFilled(planned: readonly PlannedTopic[], shown: ReadonlyMap<string, MetadataTopic>) {
+  return planned
+    .flatMap(({ name, streams }) => streams.map(({ partition }) => ({ topic: name, partition })))
+    .filter(({ topic, partition }) => shown.get(topic)?.partitions.some(one => one.partition === partition))
 }
 
 function endsOf(bounds: ReadonlyMap<string, PartitionBounds>): Map<string, bigint> {

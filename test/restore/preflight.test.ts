@@ -67,6 +67,23 @@ describe('the look at the target', () => {
     assert.deepEqual(await findingsOf([sampleTopic('a', 2), sampleTopic('b', 1)], [fakeTopic('a', [[], []])]), [])
   })
 
+  test('names partitions without a leader, which nothing can be written to or is known of', async () => {
+    const withoutLeader = (topic: FakeTopic, ...partitions: number[]): FakeTopic => ({
+      ...topic,
+      partitions: topic.partitions.map((one, i) => (partitions.includes(i) ? { ...one, leader: -1 } : one)),
+    })
+    const source = [sampleTopic('a', 2), sampleTopic('b', 1)]
+    const target = [withoutLeader(fakeTopic('a', [[], []]), 1), withoutLeader(fakeTopic('b', [[], []]), 1)]
+    const found = await findingsOf(source, target)
+    assert.deepEqual(found.slice(0, 2), [
+      'error topic a: partitions have no leader (a/1)',
+      'warning topic b: partitions that are not restored have no leader, so whether they hold records is not known (b/1)',
+    ])
+    assert.deepEqual(await findingsOf([sampleTopic('a', 2)], [withoutLeader(fakeTopic('a', [[], []]), 0, 1)]), [
+      'error topic a: partitions have no leader (a/0, a/1)',
+    ])
+  })
+
   test('tells all that it finds at once', async () => {
     const target = [
       fakeTopic('a', [[encodeRun(0n, 3)]]),
