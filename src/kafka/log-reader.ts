@@ -43,7 +43,7 @@ export async function* readLog(
   range: OffsetRange,
   signal: AbortSignal,
 ): AsyncGenerator<LogBatch[]> {
-  const reader = new LogReader(cluster, place, 'read_committed')
+  const reader = new LogReader(cluster, place, 'read_committed', true)
   yield* readRange(reader, range, offset => cluster.settling(() => reader.read(offset, signal), signal))
 }
 
@@ -57,11 +57,28 @@ export async function* readUncommittedLog(
   range: OffsetRange,
   signal: AbortSignal,
 ): AsyncGenerator<LogBatch[]> {
-  const reader = new LogReader(cluster, place, 'read_uncommitted')
+  const reader = new LogReader(cluster, place, 'read_uncommitted', false)
   yield* readRange(reader, range, offset => reader.read(offset, signal))
 }
 
-/** The records at [from, to) of committed batches, those of one batch at a time; of one producer alone, where it is given. */
+/**
+ * The same with verified checksums, for one who needs no bounds of a new leader: when the leader moves or is away for a while, it is looked
+ * up again.
+ */
+export async function* readAllBatches(
+  cluster: Cluster,
+  place: LogPartition,
+  range: OffsetRange,
+  signal: AbortSignal,
+): AsyncGenerator<LogBatch[]> {
+  const reader = new LogReader(cluster, place, 'read_uncommitted', true)
+  yield* readRange(reader, range, offset => cluster.settling(() => reader.read(offset, signal), signal))
+}
+
+/**
+ * The records at [from, to) of committed batches, those of one batch at a time; of one producer alone, where it is given, which writes
+ * without transactions: then also those behind open transactions of others.
+ */
 export async function* readLogRecords(
   cluster: Cluster,
   place: LogPartition,
@@ -69,7 +86,8 @@ export async function* readLogRecords(
   signal: AbortSignal,
 ): AsyncGenerator<KafkaRecord[]> {
   const { from, to, producerId } = range
-  for await (const some of readLog(cluster, place, range, signal)) {
+  const log = producerId === undefined ? readLog : readAllBatches
+  for await (const some of log(cluster, place, range, signal)) {
     for (const { bytes, header } of some) {
       if (producerId !== undefined && header.producerId !== producerId) continue
       // DeleteRecords may have cut a batch in two.
@@ -99,13 +117,15 @@ class LogReader {
   readonly #cluster: Cluster
   readonly #place: LogPartition
   readonly #isolation: Isolation
+  readonly #isVerified: boolean
   readonly #buffers = new BufferPool(1, BUFFER_BYTES)
   #fetcher: Fetcher | undefined
 
-  constructor(cluster: Cluster, place: LogPartition, isolation: Isolation) {
+  constructor(cluster: Cluster, place: LogPartition, isolation: Isolation, isVerified: boolean) {
     this.#cluster = cluster
     this.#place = place
     this.#isolation = isolation
+    this.#isVerified = isVerified
   }
 
   async read(offset: bigint, signal: AbortSignal): Promise<{ batches: LogBatch[]; next: bigint }> {
@@ -151,9 +171,8 @@ class LogReader {
     if (!last || last.lastOffset < offset) {
       throw new KafkaBackupError('KAFKA_NOT_READY', `${this.#name} cannot be read at ${offset}`)
     }
-    // Of uncommitted batches callers use the headers only.
-    const isRead = this.#isolation === 'read_committed'
-    const damaged = isRead && headers.find(({ position, sizeBytes }) => !hasValidCrc(bytes, position, sizeBytes))
+    const damaged =
+      this.#isVerified && headers.find(({ position, sizeBytes }) => !hasValidCrc(bytes, position, sizeBytes))
     if (damaged) throw corrupt(this.#name, damaged)
     // Without aborted transactions in the response, markers are all that is left out.
     const visible = visibleBatches(bytes, headers, part.abortedTransactions)

@@ -1,7 +1,7 @@
 import { avoidedWarnings } from '../archive/record-warnings.ts'
 import type { KafkaRecord } from '../batch/records.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { type LogPartition, readLog, readLogRecords } from '../kafka/log-reader.ts'
+import { type LogPartition, type OffsetRange, readLog, readLogRecords } from '../kafka/log-reader.ts'
 import { type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import type { Clock } from '../lib/clock.ts'
 import { runPool } from '../lib/pool.ts'
@@ -129,7 +129,7 @@ async function compareStream(
   const topicId = located.topics.get(topic.name)?.id ?? ''
   const place = { topic: topic.name, topicId, partition: stream.partition }
   const found = bounds
-    ? readLogRecords(cluster, place, { ...rangeOf(bounds), producerId: target.producerId }, signal)
+    ? readLogRecords(cluster, place, { ...rangeOf(bounds, target.producerId), producerId: target.producerId }, signal)
     : nothing()
   const actual = new Lookahead(found, sizeOfRecord)
   const isHoley = bounds && target.compacted.has(topic.name) && target.producerId === undefined
@@ -168,8 +168,9 @@ async function findFirstOffset(
   return bounds.logStart
 }
 
-function rangeOf({ logStart, lastStable }: PartitionBounds): { from: bigint; to: bigint } {
-  return { from: logStart, to: lastStable }
+/** What one producer has written without transactions is there, also behind open ones of others. */
+function rangeOf({ logStart, lastStable, highWatermark }: PartitionBounds, producerId?: bigint): OffsetRange {
+  return { from: logStart, to: producerId === undefined ? lastStable : highWatermark }
 }
 
 function mostRecordsOf({ legs }: PlannedStream): bigint {

@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { type LogPartition, readLog } from '../kafka/log-reader.ts'
+import { type LogPartition, readAllBatches } from '../kafka/log-reader.ts'
 import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import type { Storage } from '../storage/storage.ts'
 import { joinRuns, type MappedRun, meetRuns, type PlacedRun, type SentRun } from './join-runs.ts'
@@ -24,7 +24,7 @@ export interface OffsetMapFilter {
   partition?: number
   /** Of the target: other partitions are not read. */
   isWanted?: (place: { targetTopic: string; targetPartition: number }) => boolean
-  /** Fails where an open transaction of another writer hides records of the restore, instead of ending before them. */
+  /** Fails where the target ends before the last record of the restore, instead of ending there. */
   isWhole?: boolean
 }
 
@@ -151,19 +151,22 @@ async function* sentRuns(batches: AsyncIterable<Outgoing>): AsyncGenerator<SentR
   }
 }
 
-/** The same on the target. A batch keeps its first and last offset and its sequence when compaction empties it. */
+/**
+ * The same on the target, also behind open transactions of other writers: the restore writes without transactions. A batch keeps its first
+ * and last offset and its sequence when compaction empties it.
+ */
 async function* placedRuns(
   cluster: Cluster,
   target: LogPartition,
   { producerId, least }: { producerId: bigint; least: bigint },
   signal: AbortSignal,
 ): AsyncGenerator<PlacedRun> {
-  const { logStart: from, lastStable: to } = await cluster.settling(
+  const { logStart: from, highWatermark: to } = await cluster.settling(
     () => boundsOf(cluster, target, least, signal),
     signal,
   )
   let position = 0n
-  for await (const batches of readLog(cluster, target, { from, to }, signal)) {
+  for await (const batches of readAllBatches(cluster, target, { from, to }, signal)) {
     for (const { header, sequence } of batches) {
       if (header.producerId !== producerId) continue
       position = unwrap(position, sequence)
@@ -181,9 +184,9 @@ async function boundsOf(
   const key = partitionKey(target)
   const bounds = (await fetchBounds(cluster, [target], signal)).get(key)
   if (!bounds) throw new KafkaBackupError('KAFKA_NOT_READY', `no broker reports the end of ${key}`)
-  if (bounds.lastStable >= least) return bounds
-  const what = `an open transaction of another writer hides the records of ${key} from ${bounds.lastStable} on`
-  throw new KafkaBackupError('KAFKA_NOT_READY', what, { help: 'End the transaction, then run the same command again.' })
+  if (bounds.highWatermark >= least) return bounds
+  const what = `${key} ends at offset ${bounds.highWatermark}, and this restore had filled it up to ${least}`
+  throw new KafkaBackupError('KAFKA_NOT_READY', what)
 }
 
 /** Sequences restart at 0 after 2^31 records: the next position at or behind this one that has the sequence. */

@@ -247,6 +247,15 @@ describe('a topic that was appended to', () => {
     assert.deepEqual([report.ok, report.totals.records], [true, 5])
   })
 
+  test('is compared also behind an open transaction of another writer', async () => {
+    const topic = shared()
+    const [partition] = topic.partitions
+    partition?.batches.splice(2, 1, encodeRun(8n, 2, { producerId: 5n, transactional: true }))
+    Object.assign(partition ?? {}, { lastStable: 8n })
+    const report = await compare([topic], { existingTopics: 'append' })
+    assert.deepEqual([report.ok, report.totals.records, report.warnings], [true, 5, []])
+  })
+
   test('is not compared where nobody knows which those are', async () => {
     const compared = compare([shared()], { existingTopics: 'append' }, archived, [])
     await assert.rejects(compared, { code: 'RESTORE_REFUSED', message: /knows nothing of the restore r1/ })

@@ -141,6 +141,20 @@ describe('the offset map is read from the archive and the target', () => {
     ])
   })
 
+  test('also behind an open transaction of another writer, which hides nothing that the restore has written', async () => {
+    const open = encodeRun(4n, 2, { producerId: 9n, transactional: true })
+    const topic = fakeTopic('copy', [[own(0n, 4, 0), open, own(6n, 3, 4)]])
+    Object.assign(topic.partitions[0] ?? {}, { lastStable: 4n })
+    for (const isWhole of [false, true]) {
+      assert.deepEqual(numbers(await read(topic, { isWhole })), [
+        [0, 0, 3],
+        [5, 3, 1],
+        [6, 6, 1],
+        [8, 7, 2],
+      ])
+    }
+  })
+
   test('of the topic and the partition that were asked for, and of no others', async () => {
     const topic = fakeTopic('copy', [[own(0n, 7, 0)]])
     assert.equal((await read(topic, { topic: 'orders', partition: 0 })).length, 3)
