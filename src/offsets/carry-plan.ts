@@ -35,6 +35,8 @@ export interface CarriedGroup {
   leftOut: number
   /** Restored partitions on which a share group had no start offset; absent where there are none. */
   unset?: number
+  /** Restored partitions with records on which any other group had no committed offset, of topics on which it had some. */
+  unread?: number
 }
 
 export interface CarryPlan {
@@ -76,7 +78,8 @@ export function planCarry(options: CarryOptions, source: CarrySource): CarryPlan
     ...findUnknown(options, groups, selected),
     ...findIdle(options, planned),
     ...findShared(carried),
-    ...selected.flatMap(group => unread(group)),
+    ...findUnread(carried),
+    ...selected.flatMap(group => tellError(group)),
   ]
   const none = carried.length === 0 && {
     reason: 'no group of the backup has a committed offset on the restored partitions',
@@ -110,16 +113,26 @@ function planGroup(
   streams: readonly CarriedStream[],
 ): CarriedGroup {
   const own = positions.filter(position => streams.some(stream => feeds(stream, position)))
+  const fed = streams.filter(stream => own.some(position => feeds(stream, position)))
+  const unread = type === 'share' ? 0 : countUnread(streams, fed)
   const without = unset.filter(place => streams.some(stream => feeds(stream, place))).length
   return {
     group,
     type,
     target: mapping.get(group) ?? group,
     positions: own,
-    streams: streams.filter(stream => own.some(position => feeds(stream, position))),
+    streams: fed,
     leftOut: positions.length - own.length,
     ...(without > 0 && { unset: without }),
+    ...(unread > 0 && { unread }),
   }
+}
+
+/** Other streams with records, of the same topics. */
+function countUnread(streams: readonly CarriedStream[], fed: readonly CarriedStream[]): number {
+  const [known, topics] = [new Set(fed), new Set(fed.map(({ topic }) => topic))]
+  const others = streams.filter(stream => topics.has(stream.topic) && !known.has(stream))
+  return others.filter(({ partitions }) => partitions.some(({ start, end }) => end > start)).length
 }
 
 /** Whether records behind the position go into the stream. */
@@ -177,8 +190,24 @@ function findShared(groups: readonly CarriedGroup[]): Finding[] {
     })
 }
 
+/** A consumer commits nothing for a partition of which it has processed nothing. */
+function findUnread(groups: readonly CarriedGroup[]): Finding[] {
+  const some = groups.filter(({ unread = 0 }) => unread > 0)
+  if (some.length === 0) return []
+  const named = some.slice(0, SHOWN).map(({ target, unread = 0 }) => `${target} (${unread})`)
+  const names = [...named, ...(some.length > SHOWN ? [`and ${some.length - SHOWN} more`] : [])].join(', ')
+  const problem =
+    'groups had no committed offset on some partitions of topics that they read, and get none there: ' +
+    `${names}. Consumers begin there where auto.offset.reset says`
+  const remedy =
+    'with `latest` they skip the restored records: set it to `earliest`, or commit an offset with `offsets reset`'
+  return [{ severity: 'warning', subject: 'consumer groups', problem, remedy }]
+}
+
+const SHOWN = 5
+
 /** Of several incarnations those of one may have been read. */
-function unread({ group, error, positions }: StoredGroup): Finding[] {
+function tellError({ group, error, positions }: StoredGroup): Finding[] {
   if (error === null) return []
   const what = positions.length > 0 ? 'some of its committed offsets' : 'its committed offsets'
   const problem = `${what} are not in the backup, and not restored: ${error}`

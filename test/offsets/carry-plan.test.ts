@@ -18,9 +18,10 @@ const group = (name: string, places: [string, number][], error: string | null = 
     lag: 1n,
   })),
 })
-const stream = (topic: string, partition: number, target = `${topic}-2`): CarriedStream => ({
+/** Without records by default. */
+const stream = (topic: string, partition: number, target = `${topic}-2`, end = 0n): CarriedStream => ({
   topic,
-  partitions: [{ partition, start: 0n, end: 9n, sourceEnd: 9n }],
+  partitions: [{ partition, start: 0n, end, sourceEnd: 9n }],
   targetTopic: target,
   targetPartition: partition,
 })
@@ -112,6 +113,21 @@ describe('what cannot be met', () => {
     assert.deepEqual(told(desired({ include: ['a', 'c'] })), [problem])
     assert.deepEqual(told(desired({ mapping: new Map([['c', 'd']]) })), [problem])
     assert.deepEqual(told(desired({ include: ['*'] })), [], 'a pattern names none')
+  })
+
+  test('partitions with records, of topics that a group reads, on which it has no position', () => {
+    const streams = [stream('t', 0, 't-2', 9n), stream('t', 1, 't-2', 9n), stream('t', 2), stream('v', 0, 'v-2', 9n)]
+    const [text, ...more] = told(desired(), source({ streams }))
+    assert.match(
+      text ?? '',
+      /^warning consumer groups: groups had no committed offset on some partitions .*: a \(1\), b \(1\)\. .*auto\.offset\.reset/,
+    )
+    assert.deepEqual(more, [])
+    const all = group('a', [
+      ['t', 0],
+      ['t', 1],
+    ])
+    assert.deepEqual(told(desired(), source({ streams, groups: [all] })), [])
   })
 
   test('a mapping of names where none is carried over by itself', () => {
