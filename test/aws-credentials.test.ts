@@ -76,6 +76,37 @@ describe('the service that issues AWS credentials', () => {
     }))
 })
 
+test('credentials that expired by the clock of the store are renewed once', async () => {
+  const issued: string[] = []
+  const asked: string[] = []
+  const server = await startHttpScript(({ method, path, headers }) => {
+    if (method === 'POST' && path === '/') return { text: roleOf(issued.push(`key${issued.length}`)), headers: xml }
+    const key = /Credential=(\w+)/.exec(String(headers.authorization))?.[1] ?? ''
+    asked.push(key)
+    if (key === 'key1') return { headers: { etag: '"e"' } }
+    return { status: 400, text: '<Error><Code>ExpiredToken</Code><Message>expired</Message></Error>', headers: xml }
+  })
+  setEnvironment(server.url)
+  const retryPolicy = { attempts: 1, baseDelayMs: 0, maxDelayMs: 0 }
+  const storage = openS3Storage({ bucket: 'bkt', endpoint: server.url }, { retryPolicy })
+  try {
+    await storage.create('a', Buffer.from('x'), never)
+    await storage.create('b', Buffer.from('x'), never)
+    assert.deepEqual({ issued: issued.length, asked }, { issued: 2, asked: ['key0', 'key1', 'key1'] })
+  } finally {
+    await storage.close()
+    await server.close()
+  }
+})
+
+const xml = { 'content-type': 'text/xml' }
+
+/** The answer of STS with the nth key. */
+function roleOf(count: number): string {
+  const credentials = `<AccessKeyId>key${count - 1}</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>2999-01-01T00:00:00Z</Expiration>`
+  return `<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>${credentials}</Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`
+}
+
 describe('the chain of credentials', () => {
   /** A clock whose timers ring when the test says so. */
   function ringing(): { clock: Clock; ring(): void } {

@@ -55,6 +55,8 @@ class SdkApi implements MultipartApi {
   readonly #location: string
   readonly #checksum: S3Checksum
   readonly #encryption: ReturnType<typeof encryptionFields>
+  /** By a service or a profile, which may issue others. */
+  readonly #isIssued: boolean
 
   constructor(client: S3Client, options: S3Options, location: string) {
     this.#client = client
@@ -63,6 +65,7 @@ class SdkApi implements MultipartApi {
     this.#location = location
     this.#checksum = options.checksum ?? s3Defaults.checksum
     this.#encryption = encryptionFields(options)
+    this.#isIssued = options.accessKeyId === undefined
   }
 
   async put(key: string, body: Buffer, { ifAbsent, token }: PutCondition, signal: AbortSignal): Promise<void> {
@@ -220,10 +223,21 @@ class SdkApi implements MultipartApi {
     send: (abort: { abortSignal: AbortSignal }) => Promise<T>,
   ): Promise<T> {
     return sendUntilAborted(
-      send,
+      abort => this.#renewing(() => send(abort)),
       error => mapS3Error(error, { action, key, bucket: this.#bucket, location: this.#location }),
       signal,
     )
+  }
+
+  /** Credentials of a service may expire by the clock of the store before they do here. Sends once more with new ones. */
+  async #renewing<T>(send: () => Promise<T>): Promise<T> {
+    try {
+      return await send()
+    } catch (error) {
+      if (!this.#isIssued || !(error instanceof Error) || error.name !== 'ExpiredToken') throw error
+      await this.#client.config.credentials({ forceRefresh: true })
+      return send()
+    }
   }
 }
 
