@@ -45,7 +45,14 @@ export async function readInventory(
     return { versions, aliases: [], warnings, unreadable, hidden }
   })
   refuseUnreadable(client, identity, walk.unreadable)
-  return found
+  return { ...found, warnings: [...found.warnings, ...warnOfAliases(client, identity)] }
+}
+
+/** Only the list of all schemas shows a subject that has no versions because it is an alias; Confluent has them from 7.6 on. */
+function warnOfAliases({ name }: RegistryClient, { flavour, version }: Identity): string[] {
+  const [major = Infinity, minor = 0] = version?.match(/\d+/g)?.map(Number) ?? []
+  if (flavour !== 'confluent' || major < 7 || (major === 7 && minor < 6)) return []
+  return [`aliases are left out, because the registry ${name} does not show all schemas in one list (GET /schemas)`]
 }
 
 /** A live subject that cannot be read is never left out of a backup. */
