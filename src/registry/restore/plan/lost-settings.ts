@@ -1,4 +1,4 @@
-import { type RegistrySettings, type RegistrySnapshot, unset } from '../../../archive/registry-model.ts'
+import { type RegistrySettings, type RegistrySnapshot, splitSubject, unset } from '../../../archive/registry-model.ts'
 import type { LossKind } from '../../loss-kinds.ts'
 import { findRefusal } from './lessons.ts'
 import { describeScope } from './messages.ts'
@@ -45,10 +45,36 @@ export function listLostSettings(
   return [
     ...lost,
     ...new Map(refused.map(note => [note.message, note])).values(),
+    ...listMovedContexts(work, backup, book, options),
     ...contexts.map(context =>
       lossNote('context_settings', null, `${registry} does not keep the settings of the context ${context}`),
     ),
   ]
+}
+
+/** Contexts whose subjects get another context, which has other settings. */
+function listMovedContexts(
+  work: Work,
+  backup: RegistrySnapshot,
+  book: PlannedSettings,
+  { subjectMapping, traits }: RegistryRestoreOptions,
+): Note[] {
+  if (!traits.hasContexts) return []
+  const restored = new Set(work.subjects)
+  const inForce = ({ compatibility, mode, config }: RegistrySettings) => ({
+    ...{ compatibility, config },
+    mode: mode ?? 'READWRITE',
+  })
+  const moved = new Map<string, Note>()
+  for (const [source, subject] of subjectMapping) {
+    const [from, to] = [splitSubject(source).context, splitSubject(subject).context]
+    const settings = backup.contextSettings.get(from)
+    if (from === to || !settings || !restored.has(subject)) continue
+    if (isSame(inForce(settings), inForce(book.present(contextScope(to))))) continue
+    const message = `subjects of the context ${from} are restored to the context ${to}, which does not get its settings`
+    moved.set(message, lossNote('context_settings', null, message))
+  }
+  return [...moved.values()]
 }
 
 /** Settings of the backup that the target has refused in this run or in an earlier one. `book` is at its end. */

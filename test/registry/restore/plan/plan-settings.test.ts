@@ -97,6 +97,18 @@ describe('settings', () => {
   test('of contexts come with their first schemas', () => {
     const eu = { compatibility: 'NONE', mode: 'READONLY', config: null }
     const backup = snapshotOf([versionOf(':.eu:a', 1, 1)], { contextSettings: new Map([['.eu', eu]]) })
+    const moved = { subjectMapping: new Map([[':.eu:a', ':.dr:a']]) }
+    assert.deepEqual(
+      plan(backup, undefined, moved).notes.map(note => [note.kind === 'lossy' && note.loss, note.message]),
+      [
+        [
+          'context_settings',
+          'subjects of the context .eu are restored to the context .dr, which does not get its settings',
+        ],
+      ],
+    )
+    const same = snapshotOf([], { contextSettings: new Map([['.dr', eu]]) })
+    assert.deepEqual(plan(backup, same, moved).notes, [])
     for (const options of [{}, forced]) {
       assert.deepEqual(restore(backup, undefined, options).after.contextSettings.get('.eu'), eu)
     }
