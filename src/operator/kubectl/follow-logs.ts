@@ -5,6 +5,7 @@ import type { KubeClient } from '../kube/client.ts'
 import type { FoundResource } from './find-resources.ts'
 import { listRunPods, type RunPod } from './run-pods.ts'
 import { newestRun } from './summarize.ts'
+import { assertSame } from './trigger-run.ts'
 
 export interface LogParts {
   client: KubeClient
@@ -39,6 +40,7 @@ export async function* readRunLog(
   const shown = new Set<string>()
   for (let current = found, wanted = run; ; current = await parts.read()) {
     wanted ??= newestRun(current.resource)?.run
+    if (wanted !== undefined) assertSame(found.resource, current.resource, wanted)
     const pods = (await listRunPods(client, current, apiGroup, signal)).filter(one => one.run === wanted)
     const next = shown.size === 0 ? pods.at(-1) : pods.find(({ pod }) => !shown.has(pod.metadata.uid ?? ''))
     if (next && hasStarted(next)) {

@@ -4,7 +4,7 @@ import { type Resource, type ResourceKinds, triggerAnnotation } from '../crd/res
 import type { EndedRun } from '../crd/status.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import { referenceReasons } from '../plan/events.ts'
-import { triggerKey } from '../plan/run-key.ts'
+import { deleteAgainKey, triggerKey } from '../plan/run-key.ts'
 import type { FoundResource } from './find-resources.ts'
 
 export interface TriggerParts {
@@ -45,7 +45,7 @@ export async function triggerRun(found: FoundResource, parts: TriggerParts, sign
   let said = ''
   for (;;) {
     const current = await api.get(kind, { namespace, name }, signal)
-    if (isStarted(current, run, value)) return startedRun(current, run)
+    if (isStarted(current, run, value)) return startedRun(current, run, value)
     const { status = {} } = current
     const why = status.reason ?? 'Waiting'
     if (clock.monotonic() >= untilMs) throw notAccepted(current, apiGroup)
@@ -71,11 +71,12 @@ function isStarted({ status = {} }: Resource, run: string, value: string): boole
   )
 }
 
-/** A continuous backup restarts as the run of its generation. */
-function startedRun({ status = {} }: Resource, run: string): string {
+/** A continuous backup restarts as the run of its generation, and of a resource that is being deleted the deletion is repeated. */
+function startedRun({ status = {} }: Resource, run: string, value: string): string {
   const { active = [], history = [] } = status
-  const isKnown = [...active, ...history].some(one => one.run === run)
-  return isKnown ? run : (active.find(({ purpose }) => purpose === 'main')?.run ?? run)
+  const known = [...active, ...history].map(one => one.run)
+  const started = [run, deleteAgainKey(value)].find(one => known.includes(one))
+  return started ?? active.find(({ purpose }) => purpose === 'main')?.run ?? run
 }
 
 function isBlocked(reason: string): boolean {
@@ -110,6 +111,7 @@ export async function waitForEnd(
   for (;;) {
     try {
       const current = await api.get(kinds[controller], { namespace, name }, signal)
+      assertSame(resource, current, run)
       const ended = current.status?.history?.find(one => one.run === run)
       if (ended) return ended
       onProgress(current)
@@ -118,4 +120,14 @@ export async function waitForEnd(
     }
     await clock.sleep(POLL_MS * 2, signal)
   }
+}
+
+/** The status of a resource that was created again never shows the run. */
+export function assertSame({ kind = '', metadata }: Resource, current: Resource, run: string): void {
+  if (current.metadata.uid === metadata.uid) return
+  throw new KafkaBackupError(
+    'KUBE_NOT_FOUND',
+    `${kind} ${metadata.name} was deleted and created again, so its status does not show run ${run}`,
+    { help: 'What became of the run is unknown. Trigger the resource again.' },
+  )
 }

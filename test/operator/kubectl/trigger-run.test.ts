@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Resource, resourceKinds } from '../../../src/operator/crd/resource.ts'
 import type { KubeApi } from '../../../src/operator/kube/kube-api.ts'
-import { triggerRun } from '../../../src/operator/kubectl/trigger-run.ts'
+import { triggerRun, waitForEnd } from '../../../src/operator/kubectl/trigger-run.ts'
+import { deleteAgainKey, triggerKey } from '../../../src/operator/plan/run-key.ts'
 import { ManualClock } from '../../cli/manual-clock.ts'
 
 const apiGroup = 'kafka-backup.dev'
@@ -24,6 +25,41 @@ test('a trigger reports at once that its run waits for a storage, and fails with
   assert.deepEqual(waits, ['waiting: StorageUnavailable: KafkaBackupStorage minio is not available: denied'])
   clock.pass(30_000)
   await failed
+})
+
+test('waiting for a run ends when its resource was deleted and created again, whose status never shows the run', async () => {
+  const kinds = resourceKinds(apiGroup)
+  const of = (uid: string) =>
+    ({ kind: 'KafkaRestore', metadata: { name: 'all', namespace: 'shop', uid }, spec: {} }) as unknown as Resource
+  const read = [of('old'), of('new')]
+  const get = async () => {
+    const next = read.shift()
+    assert.ok(next, 'it is not read again')
+    return next
+  }
+  const clock = Object.assign(new ManualClock(), { sleep: async () => undefined })
+  const parts = { api: { get } as unknown as KubeApi, clock, kinds }
+  const found = { controller: 'restore', resource: of('old') } as const
+  await assert.rejects(
+    waitForEnd(found, 'trigger-a', parts, () => undefined, new AbortController().signal),
+    /KafkaRestore all was deleted and created again, so its status does not show run trigger-a/,
+  )
+})
+
+test('the run of a triggered deletion is that of the deletion', async () => {
+  const kinds = resourceKinds(apiGroup)
+  const metadata = { name: 'orders', namespace: 'shop', deletionTimestamp: '2026-11-16T02:00:00Z' }
+  const resource = { kind: 'KafkaBackup', metadata, spec: {}, status: {} } as unknown as Resource
+  let value = ''
+  const api = {
+    apply: async (_: unknown, object: Resource) => {
+      value = Object.values(object.metadata.annotations ?? {})[0] ?? ''
+    },
+    get: async () => ({ ...resource, status: { lastTrigger: value, active: [{ run: deleteAgainKey(value) }] } }),
+  } as unknown as KubeApi
+  const parts = { api, clock: new ManualClock(), kinds, apiGroup, id: 'a', onWait: () => undefined }
+  const run = await triggerRun({ controller: 'backup', resource }, parts, new AbortController().signal)
+  assert.deepEqual([run, triggerKey(value) === run], [deleteAgainKey(value), false])
 })
 
 const settle = () => new Promise(resolve => setImmediate(resolve))
