@@ -188,8 +188,11 @@ function isEndless({ run, jobs, todo }: LiveRun): boolean {
 
 function stopMain(facts: Facts, runs: Runs, which = mainRuns(runs)): Runs {
   const { progress, nowMs } = facts
-  const totals = progress && { records: progress.records, bytes: progress.bytes }
-  return stopRuns(runs, which, run => endRun(run, nowMs, { ...whyStopped(facts, run), totals }))
+  const shown = progress && { records: progress.records, bytes: progress.bytes }
+  // The progress is that of the newest run.
+  const [newest] = mainRuns(runs).toSorted((one, other) => (one.startTime < other.startTime ? 1 : -1))
+  const totalsOf = (run: LiveRun) => (run === newest ? shown : undefined)
+  return stopRuns(runs, which, run => endRun(run, nowMs, { ...whyStopped(facts, run), totals: totalsOf(run) }))
 }
 
 function whyStopped({ isContinuous }: Facts, run: LiveRun): Stop {

@@ -136,6 +136,24 @@ test('a due run is skipped, replaces the active one, or runs concurrently, by po
   assert.deepEqual(startedRuns(story.plan(at('16T03:00:09'))), ['scheduled-20261116t0300z'])
 })
 
+test('of two runs that are replaced only the newer one gets the progress, which is its own', () => {
+  const spec: ResourceSpec = { schedule: '0 * * * *', mode: 'full', concurrencyPolicy: 'Allow' }
+  const story = new Story(resourceOf(spec))
+  story.plan(startMs)
+  story.plan(at('16T02:00:00'))
+  const pods = (name: string) => ({ running: [{ pod: name, ip: '127.0.0.2' }] })
+  const older = jobOf('scheduled-20261116t0200z', { createdMs: at('16T02:00:00'), ...pods('a') })
+  story.plan(at('16T03:00:00'), [older])
+  const newer = jobOf('scheduled-20261116t0300z', { createdMs: at('16T03:00:00'), ...pods('b') })
+  story.resource.spec = { ...spec, concurrencyPolicy: 'Replace' }
+  const progress = { phase: 'copying', records: 7, bytes: 70 }
+  const { ended } = story.plan(at('16T04:00:00'), [older, newer], { progress })
+  assert.deepEqual(ended.map(({ run, reason, records }) => [run, reason, records]).toSorted(), [
+    [older.run, 'Replaced', undefined],
+    [newer.run, 'Replaced', 7],
+  ])
+})
+
 test('a run waits no longer than necessary for a Job whose end is not known yet, although nothing else changes', () => {
   const story = new Story(resourceOf())
   story.plan(startMs)
