@@ -14,9 +14,13 @@ const ROUND_MS = 60_000
  */
 function lastRoundTime(facts: Facts): string | undefined {
   const { before, isContinuous, lastRoundMs, nowMs } = facts
-  const rounds = [lastRoundMs, provenRoundMs(facts)].filter(ms => ms !== undefined)
-  if (!isContinuous || rounds.length === 0) return before.lastSuccessfulTime
+  if (!isContinuous) return before.lastSuccessfulTime
+  // Times far ahead are those of a clock that was ahead: they would hide for as long that no round succeeds.
+  const passedMs = lastRoundMs !== undefined && lastRoundMs <= nowMs + SLACK_MS ? lastRoundMs : undefined
+  const rounds = [passedMs, provenRoundMs(facts)].filter(ms => ms !== undefined)
   const knownMs = parseTime(before.lastSuccessfulTime)
+  if (knownMs !== undefined && knownMs > nowMs + SLACK_MS) return formatTime(Math.min(nowMs, ...rounds))
+  if (rounds.length === 0) return before.lastSuccessfulTime
   const roundMs = Math.min(Math.max(...rounds), nowMs)
   return knownMs === undefined || roundMs - knownMs >= ROUND_MS ? formatTime(roundMs) : before.lastSuccessfulTime
 }

@@ -32,6 +32,23 @@ test('a run that a clock ahead has ended does not hide the result of later runs'
   )
 })
 
+test('the last round that a clock ahead has recorded does not hide that rounds are overdue', () => {
+  const story = new Story(resourceOf({ backup: { continuous: true } }))
+  story.plan(startMs)
+  const pod = [{ pod: 'p', ip: '127.0.0.2' }]
+  const jobs = [jobOf('generation-1', { isContinuous: true, running: pod })]
+  const aheadMs = startMs + 6 * hourMs
+  const ahead = story.plan(aheadMs, jobs, { lastRoundMs: aheadMs })
+  assert.deepEqual(conditionOf(ahead, 'Ready'), ['True', 'RoundsSucceed'])
+  const nowMs = startMs + hourMs
+  assert.equal(story.plan(nowMs, jobs).status.lastSuccessfulTime, '2026-11-16T02:30:00Z')
+  const late = story.plan(nowMs + 10 * 60_000, jobs, { lastRoundMs: aheadMs })
+  assert.deepEqual(conditionOf(late, 'Ready'), ['False', 'RoundOverdue'])
+  assert.equal(late.status.lastSuccessfulTime, '2026-11-16T02:30:00Z')
+  const again = story.plan(nowMs + 11 * 60_000, jobs, { lastRoundMs: nowMs + 11 * 60_000 })
+  assert.deepEqual(conditionOf(again, 'Ready'), ['True', 'RoundsSucceed'])
+})
+
 test('a Job that commits shards is created again without delay although the clock of the Job controller is ahead', () => {
   const story = new Story(resourceOf({ parallelism: 2 }))
   story.plan(startMs)

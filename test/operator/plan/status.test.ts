@@ -175,7 +175,7 @@ test('a round of a continuous backup is a success, reported at most once a minut
   assert.equal(told(30, startMs + 25_000), '2026-11-16T01:30:25Z')
   assert.equal(told(45, startMs + 40_000), '2026-11-16T01:30:25Z')
   assert.equal(told(90, startMs + 85_000), '2026-11-16T01:31:25Z')
-  assert.equal(told(600, startMs + 999_000), '2026-11-16T01:40:00Z', 'no time of a clock that is ahead')
+  assert.equal(told(600, startMs + 700_000), '2026-11-16T01:40:00Z', 'no time of a clock that is ahead')
   assert.equal(told(610), '2026-11-16T01:40:00Z')
   const once = new Story(resourceOf()).plan(startMs, [jobOf('once')], { lastRoundMs: startMs })
   assert.equal(once.status.lastSuccessfulTime, undefined)
