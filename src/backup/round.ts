@@ -86,6 +86,8 @@ export interface RoundReport {
   /** What was read again of compacted partitions, not included in `copied`; absent if nothing was read again. */
   reread?: { records: number; bytes: number }
   rereads?: RereadNotice[]
+  /** The round has ended and is committed, without partitions that have no leader. */
+  missed?: KafkaBackupError
 }
 
 /** Everything before the first byte: what to copy since `previous`, or since what is `known` beyond it. */
@@ -104,7 +106,7 @@ export async function prepareRound(
 
 /**
  * Copies what is planned and publishes it. When it is interrupted or fails, what is durable is published as incomplete
- * before the error is thrown; the next round continues from there.
+ * before the error is thrown; the next round continues from there. The caller has to report what the round has `missed`.
  */
 export async function runRound(
   options: BackupOptions,
@@ -134,11 +136,11 @@ export async function runRound(
   tally.tellBounds(session)
   tally.tellConverted(session, prepared.previous)
   const made = await session.commit(leaderless.length === 0, tally.warnings)
-  if (leaderless.length > 0) throw partialError(made, leaderlessError(leaderless))
   if (tally.gaps.length > 0 && options.onGap === 'fail') throw gapError(tally.gaps)
   const { copied, reread, rereads, gaps, warnings } = tally
   const durationMs = parts.clock.monotonic() - startedAt
-  return { durationMs, copied, newGaps: gaps, warnings, ...(rereads.length > 0 && { reread, rereads }) }
+  const missed = leaderless.length > 0 && { missed: partialError(made, leaderlessError(leaderless)) }
+  return { durationMs, copied, newGaps: gaps, warnings, ...(rereads.length > 0 && { reread, rereads }), ...missed }
 }
 
 /** Not interrupted: what was copied before a stop counts only if it is confirmed. */

@@ -45,7 +45,8 @@ async function runOnce(
   const prepared = await beginSections(observed, options.backupId, parts, signal)
   try {
     const publisher = openPublisher(options, prepared)
-    const report = await runRound(options, prepared, parts, publisher, signal)
+    const { missed, ...report } = await runRound(options, prepared, parts, publisher, signal)
+    if (missed) throw missed
     return { ...report, manifest: publisher.newest, changes: changesSince(previous, publisher.newest) }
   } finally {
     // A run that fails before its commit ends with no request under way.

@@ -58,6 +58,8 @@ class Line {
   #rounds = 0
   #lastRoundMs = 0
   #failures = 0
+  /** Why the last round did not copy everything. */
+  #problem: string | undefined
 
   constructor(options: BackupOptions, parts: BackupParts) {
     this.#options = options
@@ -70,6 +72,10 @@ class Line {
   /** Abandons what is being merged, and brings up to date what is not part of every commit. */
   async close(error: unknown, signal: AbortSignal): Promise<void> {
     await this.#log?.close()
+    if (this.#problem !== undefined && isStop(error, signal)) {
+      const message = `the last round before the run was stopped did not copy everything: ${this.#problem}`
+      this.#parts.onProgress({ type: 'warning', message })
+    }
     // The backup is no longer that of this process when another one has taken over.
     if (this.#rounds === 0 || hasCode(error, 'WRITER_CONFLICT')) return
     await this.#copies.end(this.#parts.onProgress)
@@ -90,8 +96,10 @@ class Line {
   async tryRound(signal: AbortSignal): Promise<number | undefined> {
     const { onProgress } = this.#parts
     try {
-      await this.#round(signal)
+      const missed = await this.#round(signal)
+      if (missed) return this.#retryAfter(missed)
       this.#failures = 0
+      this.#problem = undefined
       onProgress({ type: 'round', ok: true })
       return undefined
     } catch (error) {
@@ -100,13 +108,19 @@ class Line {
       this.#isSure = false
       this.#polling.forget()
       this.#buffers.forget()
-      this.#failures++
-      const delayMs = backoffMs(this.#failures, BACKOFF, 0.5)
-      const { message } = toKafkaBackupError(error)
-      onProgress({ type: 'round', ok: false })
-      onProgress({ type: 'retry', what: `this round ended early: ${message}`, delayMs })
-      return delayMs
+      return this.#retryAfter(error)
     }
+  }
+
+  #retryAfter(error: unknown): number {
+    const { onProgress } = this.#parts
+    this.#failures++
+    const delayMs = backoffMs(this.#failures, BACKOFF, 0.5)
+    const { message } = toKafkaBackupError(error)
+    this.#problem = message
+    onProgress({ type: 'round', ok: false })
+    onProgress({ type: 'retry', what: `this round ended early: ${message}`, delayMs })
+    return delayMs
   }
 
   /** Waits, and reports the ends of partitions from time to time. */
@@ -121,7 +135,8 @@ class Line {
     signal.throwIfAborted()
   }
 
-  async #round(signal: AbortSignal): Promise<void> {
+  /** Answers with what it did not copy though it ended: then everything else is done as after any round. */
+  async #round(signal: AbortSignal): Promise<KafkaBackupError | undefined> {
     const startedAt = this.#parts.clock.monotonic()
     const log = await this.#openLog(signal)
     const previous = log?.writer.newest ?? this.#previous
@@ -135,11 +150,11 @@ class Line {
     const publisher = openRoundPublisher(options, prepared, this.#parts, own)
     this.#runs.add(publisher.run)
     const kept = { buffers: this.#buffers, lastRoundMs: this.#lastRoundMs }
-    await runRound(options, prepared, { ...this.#parts, ...kept }, publisher, signal)
+    const { missed } = await runRound(options, prepared, { ...this.#parts, ...kept }, publisher, signal)
     this.#rounds++
     const polledAt = this.#polling.committed()
     if (polledAt !== undefined) this.#parts.onProgress({ type: 'polled', at: polledAt })
-    this.#startOver.clear()
+    if (!missed) this.#startOver.clear()
     this.#previous = publisher.newest
     this.#runs = new Set()
     this.#lastRoundMs = this.#parts.clock.monotonic() - startedAt
@@ -150,6 +165,7 @@ class Line {
       this.#previous = newest
       this.#isSure = false
     } else log?.tidy()
+    return missed
   }
 
   /** The log that this process has open, as long as it knows that nothing else was committed; undefined in version 1. */

@@ -38,7 +38,8 @@ export async function runShard(
   const prepared = await prepareRound(options, parts, previous, signal, known)
   const sliced = { ...prepared, observed: observedBy(prepared.observed, shard), plan: planShard(prepared.plan, shard) }
   const publisher = new ShardPublisher(options, sliced, shard, parts, before)
-  const report = await runRound(options, sliced, parts, publisher, signal)
+  const { missed, ...report } = await runRound(options, sliced, parts, publisher, signal)
+  if (missed) throw missed
   return { ...report, backupId, generation, shard, key: publisher.key }
 }
 

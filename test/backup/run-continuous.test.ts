@@ -333,6 +333,62 @@ for (const { version, secondCommit, commitUnchanged } of formats)
       assert.deepEqual(await listGenerations(storage, 'b1', never), [1])
     })
 
+    test('keeps house also while a partition has no leader, and reports that partition when it is stopped', async () => {
+      const storage = openMemoryStorage()
+      let listings = 0
+      const listFolders: Storage['listFolders'] = (prefix, signal) => {
+        listings++
+        return storage.listFolders(prefix, signal)
+      }
+      const topics = [fakeTopic('orders', [runs(0, 1), runs(0, 1)])]
+      const second = topics[0]?.partitions[1] ?? assert.fail()
+      second.leader = -1
+      let pruned = 0
+      const grow = (count: number) => (state: FakeState) => append(state, 0, runs(count, 1))
+      const { error, events } = await play({
+        topics,
+        storage: { ...storage, listFolders },
+        between: Array.from({ length: 12 }, (_, i) => grow(i + 1)),
+        afterRound: async newest => {
+          pruned++
+          return newest
+        },
+      })
+      assert.equal(error, stopped)
+      assert.deepEqual(
+        events.flatMap(event => (event.type === 'round' ? [event.ok] : [])),
+        Array.from({ length: 13 }, () => false),
+      )
+      // The newest generation is searched when the run begins and when it ends, not in every round.
+      assert.ok(listings <= 4, `${listings} listings`)
+      assert.equal(pruned, 13)
+      if (version === 2) assert.ok([...storage.objects.keys()].some(key => key.includes('/rollups/')))
+      const warnings = events.flatMap(event => (event.type === 'warning' ? [event.message] : []))
+      const last = /^the last round before the run was stopped did not copy everything: .*orders\/1/
+      assert.equal(warnings.filter(message => last.test(message)).length, 1)
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.records, report.complete], [[], 130, false])
+    })
+
+    test('ends with a new gap that the job does not allow, though another partition has no leader', async () => {
+      const topics = [fakeTopic('orders', [runs(0, 2), runs(0, 1)])]
+      const second = topics[0]?.partitions[1] ?? assert.fail()
+      second.leader = -1
+      const { error } = await play({
+        topics,
+        storage: openMemoryStorage(),
+        options: { onGap: 'fail' },
+        between: [
+          state => {
+            append(state, 0, runs(5, 2))
+            Object.assign(state.topics[0]?.partitions[0] ?? {}, { logStart: 50n })
+          },
+          () => undefined,
+        ],
+      })
+      assert.ok(hasCode(error, 'GAP_FOUND'))
+    })
+
     test('continues when a topic is deleted while the cluster is observed', async () => {
       const storage = openMemoryStorage()
       let described = 0
