@@ -162,7 +162,7 @@ export const offsetsCommand: CommandSpec = {
     },
   ],
   exits:
-    '1 if a group is active, if `list` or `show` could not read one, or if no group could be set; 2 without a terminal to confirm on and without `--yes`: nothing is changed; 3 if `verify` finds a difference or a snapshot is damaged; 4 if some groups or partitions could not be set, or `snapshot` could not read some; 130 or 143 if interrupted',
+    '1 if a group is active (also with `--dry-run`), if `list` or `show` could not read one, or if no group could be set; 2 without a terminal to confirm on and without `--yes`: nothing is changed; 3 if `verify` finds a difference or a snapshot is damaged; 4 if some groups or partitions could not be set (also with `--dry-run`), or `snapshot` could not read some; 130 or 143 if interrupted',
   onInterrupt:
     'Offsets that were set remain set; run the same command again, or roll back to the snapshot of the previous offsets if one was saved.',
   readOnlyActions: ['list', 'show', 'plan', 'script', 'snapshots', 'verify'],

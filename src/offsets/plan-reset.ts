@@ -140,3 +140,15 @@ export function activeGroups({ groups }: Pick<OffsetsPlan, 'groups'>): GroupNow[
     .map(({ now }) => now)
     .filter(({ members, state }) => members > 0 || !['Empty', 'Dead', 'unknown'].includes(state))
 }
+
+/** `partly`: what could be set is set, and the rows with a problem are as they were. */
+export type OffsetsOutcome = 'done' | 'unchanged' | 'partly' | 'failed'
+
+/** What becomes of a group if nothing fails while it is set. */
+export function expectedOutcome({ positions, error }: PlannedGroup): OffsetsOutcome {
+  if (error) return 'failed'
+  if (positions.some(({ problem }) => problem !== undefined)) {
+    return positions.some(({ problem }) => problem === undefined) ? 'partly' : 'failed'
+  }
+  return positions.some(({ isChange }) => isChange) ? 'done' : 'unchanged'
+}

@@ -4,16 +4,20 @@ import { partitionKey } from '../kafka/offsets.ts'
 import { runPool } from '../lib/pool.ts'
 import { typeToSet } from './group-type.ts'
 import type { OffsetsPort } from './offsets-port.ts'
-import { activeGroups, type OffsetsPlan, type PlannedGroup, type PlannedPosition } from './plan-reset.ts'
+import {
+  activeGroups,
+  expectedOutcome,
+  type OffsetsOutcome,
+  type OffsetsPlan,
+  type PlannedGroup,
+  type PlannedPosition,
+} from './plan-reset.ts'
 import { assertSameCluster, type OffsetSnapshot, topicIdsIn, topicsOf } from './snapshot.ts'
 import type { SnapshotBook } from './snapshot-book.ts'
 import { snapshotPlanned } from './take-snapshot.ts'
 import { isRecreated, type TopicIds } from './topic-ids.ts'
 
 const GROUPS_AT_ONCE = 16
-
-/** `partly`: what could be set is set, and the rows with a problem are as they were. */
-export type OffsetsOutcome = 'done' | 'unchanged' | 'partly' | 'failed'
 
 export interface GroupOutcome {
   planned: PlannedGroup
@@ -182,10 +186,5 @@ function isThere({ to, metadata }: PlannedPosition, found: GroupOffset | undefin
 
 function judge(planned: PlannedGroup, failure = planned.error): GroupOutcome {
   if (failure) return { planned, outcome: 'failed', error: failure }
-  const { positions } = planned
-  if (positions.some(({ problem }) => problem !== undefined)) {
-    const isSet = positions.some(({ problem }) => problem === undefined)
-    return { planned, outcome: isSet ? 'partly' : 'failed' }
-  }
-  return { planned, outcome: positions.some(({ isChange }) => isChange) ? 'done' : 'unchanged' }
+  return { planned, outcome: expectedOutcome(planned) }
 }

@@ -7,9 +7,9 @@ import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import type { OffsetsPlace, OffsetsSession } from '../../src/jobs/offsets.ts'
-import type { OffsetsPlan, PlannedGroup } from '../../src/offsets/plan-reset.ts'
+import type { OffsetsOutcome, OffsetsPlan, PlannedGroup } from '../../src/offsets/plan-reset.ts'
 import type { ResetRequest } from '../../src/offsets/reset-request.ts'
-import type { OffsetsOutcome, PlanReport } from '../../src/offsets/run-plan.ts'
+import type { PlanReport } from '../../src/offsets/run-plan.ts'
 import { fakeActions } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 
@@ -161,6 +161,25 @@ for (const [action, ...args] of [
     assert.match(JSON.parse(io.stdout.text).error.message, /nothing was changed: no terminal to confirm on/)
   })
 
+  test(`${name} --dry-run ends with the exit code of the run`, async () => {
+    const lost = { ...planned('g').positions[0], problem: 'the topic does not exist on this cluster', isChange: false }
+    const [whole] = planned('g').positions
+    assert.ok(whole)
+    const partly = planned('g', { positions: [whole, { ...whole, ...lost }] })
+    const failed = planned('g', { positions: [{ ...whole, ...lost }] })
+    const busy = planned('g', { now: { ...planned('g').now, state: 'Stable', members: 1 } })
+    for (const [groups, exitCode] of [
+      [[partly], 4],
+      [[planned('a'), failed], 4],
+      [[failed], 1],
+      [[planned('a'), busy], 1],
+    ] as const) {
+      const shown = async () => plan(...groups)
+      const { code } = await offsets([...line, '--dry-run'], { plan: shown, planRollback: shown })
+      assert.equal(code, exitCode)
+    }
+  })
+
   test(`${name} --dry-run shows the plan and changes nothing`, async () => {
     const done: string[] = []
     const { code, io } = await offsets([...line, '--dry-run'], answers(done))
@@ -273,14 +292,14 @@ for (const [args, wrong] of [
   })
 }
 
-test('offsets rollback --dry-run fails, like plan, if no group can be rolled back', async () => {
+test('offsets rollback --dry-run fails if no group can be rolled back, and is partial if some cannot', async () => {
   const error = new KafkaBackupError('OFFSETS_REFUSED', 'it is not in it')
   const lost = planned('lost', { positions: [], error })
   const dryRun = async (...groups: PlannedGroup[]) => {
     const args = ['rollback', ...at, '--path', '/x', '--snapshot-id', 's1', '--dry-run']
     return (await offsets(args, { planRollback: async () => plan(...groups) })).code
   }
-  assert.deepEqual([await dryRun(lost), await dryRun(lost, planned('fine')), await dryRun(planned('fine'))], [1, 0, 0])
+  assert.deepEqual([await dryRun(lost), await dryRun(lost, planned('fine')), await dryRun(planned('fine'))], [1, 4, 0])
 })
 
 test('offsets takes cluster and storage from a job, and one snapshot from a file', async () => {

@@ -1,7 +1,13 @@
 import { detailsField } from '../../errors.ts'
 import { formatCount } from '../../lib/units.ts'
-import { activeGroups, type OffsetsPlan, type PlannedGroup, type PlannedPosition } from '../../offsets/plan-reset.ts'
-import type { GroupOutcome, OffsetsOutcome, PlanReport } from '../../offsets/run-plan.ts'
+import {
+  activeGroups,
+  type OffsetsOutcome,
+  type OffsetsPlan,
+  type PlannedGroup,
+  type PlannedPosition,
+} from '../../offsets/plan-reset.ts'
+import type { GroupOutcome, PlanReport } from '../../offsets/run-plan.ts'
 import type { OutputStyle } from '../output-style.ts'
 import { formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'

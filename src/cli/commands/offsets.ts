@@ -1,10 +1,10 @@
 import type { OffsetsSession } from '../../jobs/offsets.ts'
-import { activeGroups, type OffsetsPlan } from '../../offsets/plan-reset.ts'
+import { activeGroups, expectedOutcome, type OffsetsOutcome, type OffsetsPlan } from '../../offsets/plan-reset.ts'
 import type { PlanReport } from '../../offsets/run-plan.ts'
 import { formatScript } from '../../offsets/script.ts'
 import { type OffsetAction, offsetActions } from '../offsets-table.ts'
 import type { OutputStyle } from '../output-style.ts'
-import { comparisonFacts, planFacts, snapshotFacts } from '../result/offset-facts.ts'
+import { comparisonFacts, dryRunFacts, planFacts, snapshotFacts } from '../result/offset-facts.ts'
 import type { Session } from '../session.ts'
 import { plural } from '../text.ts'
 import { agrees, refuseDryRunWithYes } from './agree.ts'
@@ -136,7 +136,7 @@ interface Setting {
 async function setOffsets(session: Session, offsets: OffsetsSession, { plan, act }: Setting): Promise<number> {
   refuseDryRunWithYes(session.options)
   const { dryRun, yes } = session.options
-  if (dryRun) return showPlan(session, await plan())
+  if (dryRun) return showDryRun(session, await plan())
   if (!yes) {
     const planned = await plan()
     const changes = countChanges(planned)
@@ -154,6 +154,13 @@ function showPlan(session: Session, plan: OffsetsPlan): number {
     () => planDocument(plan),
   )
   return isHopeless(plan) ? FAILED : 0
+}
+
+/** Ends as the run would that nothing else happens to. */
+function showDryRun(session: Session, plan: OffsetsPlan): number {
+  session.outcome.note(dryRunFacts(plan))
+  showPlan(session, plan)
+  return activeGroups(plan).length > 0 ? FAILED : exitCodeOf(plan.groups.map(expectedOutcome))
 }
 
 /** No group can be set. A snapshot of a cluster without groups has none to set. */
@@ -176,7 +183,10 @@ function showOutcome(session: Session, offsets: OffsetsSession, report: PlanRepo
     () => formatOutcome(report, session.options.verbose > 0 ? requests : undefined, session.style),
     () => outcomeDocument(report, requests),
   )
-  const { groups } = report
-  if (groups.length > 0 && groups.every(({ outcome }) => outcome === 'failed')) return FAILED
-  return groups.some(({ outcome }) => outcome === 'failed' || outcome === 'partly') ? PARTLY_DONE : 0
+  return exitCodeOf(report.groups.map(({ outcome }) => outcome))
+}
+
+function exitCodeOf(outcomes: readonly OffsetsOutcome[]): number {
+  if (outcomes.length > 0 && outcomes.every(outcome => outcome === 'failed')) return FAILED
+  return outcomes.some(outcome => outcome === 'failed' || outcome === 'partly') ? PARTLY_DONE : 0
 }

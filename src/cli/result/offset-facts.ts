@@ -1,4 +1,5 @@
 import type { ComparedGroup, SnapshotComparison } from '../../offsets/compare-snapshot.ts'
+import { activeGroups, expectedOutcome, type OffsetsPlan } from '../../offsets/plan-reset.ts'
 import type { PlanReport } from '../../offsets/run-plan.ts'
 import type { OffsetSnapshot } from '../../offsets/snapshot.ts'
 import { plural } from '../text.ts'
@@ -24,6 +25,19 @@ export function planFacts({ strategy, snapshotId, groups }: PlanReport): Facts {
     },
     ...(problem && { problem }),
   }
+}
+
+/** Why the run of this plan would not set everything. */
+export function dryRunFacts(plan: OffsetsPlan): Facts {
+  const [active] = activeGroups(plan)
+  if (active) return { problem: { code: 'GROUP_ACTIVE', message: `group ${active.group} has active members` } }
+  const problem = problemOf(
+    plan.groups.map(planned => ({
+      ...{ planned, outcome: expectedOutcome(planned) },
+      ...(planned.error && { error: planned.error }),
+    })),
+  )
+  return problem ? { problem } : {}
 }
 
 function problemOf(groups: PlanReport['groups']): Facts['problem'] {
