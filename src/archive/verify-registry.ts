@@ -17,6 +17,11 @@ import type { Problem } from './verify-objects.ts'
 
 const CONCURRENCY = 16
 
+/** NaN where a size is not known: see `SizeTable`. */
+interface KnownSizes {
+  get(key: string): number | undefined
+}
+
 interface RegistryFindings {
   objects: number
   bytes: number
@@ -31,7 +36,7 @@ interface RegistryFindings {
 export async function verifyRegistry(
   storage: Storage,
   { backup_id, generation, schema_registry: section }: Manifest,
-  { deep, sizes }: { deep: boolean; sizes: ReadonlyMap<string, number> },
+  { deep, sizes }: { deep: boolean; sizes: KnownSizes },
   signal: AbortSignal,
 ): Promise<RegistryFindings> {
   if (!section) return { objects: 0, bytes: 0, problems: [], warnings: [] }
@@ -66,12 +71,13 @@ async function findStaleCopies(
   storage: Storage,
   backupId: string,
   section: RegistrySection,
-  { deep, sizes }: { deep: boolean; sizes: ReadonlyMap<string, number> },
+  { deep, sizes }: { deep: boolean; sizes: KnownSizes },
   signal: AbortSignal,
 ): Promise<string[]> {
   const found = await runPool(currentFilesOf(section), CONCURRENCY, async ([path, { size, blake3 }]) => {
     const key = registryKey(backupId, path)
-    if (sizes.get(key) !== size) return [key]
+    const known = sizes.get(key)
+    if (known !== size && !Number.isNaN(known)) return [key]
     const problem = deep
       ? await damageOf(key, () => readStored(storage, backupId, { file: path, size, blake3 }, signal))
       : undefined
@@ -97,7 +103,7 @@ function check(file: StoredFile, read: () => Promise<unknown>): Check {
 
 function misfitOf({ size: expected }: StoredFile, size: number | undefined): string | undefined {
   if (size === undefined) return 'the object is missing'
-  return size === expected ? undefined : `it has ${size} bytes instead of ${expected}`
+  return size === expected || Number.isNaN(size) ? undefined : `it has ${size} bytes instead of ${expected}`
 }
 
 async function damageOf(key: string, read: () => Promise<unknown>): Promise<string | undefined> {

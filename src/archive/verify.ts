@@ -1,15 +1,14 @@
-import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { Gap, Manifest, Segment } from './manifest.ts'
+import type { Gap, Manifest } from './manifest.ts'
 import { deletedKeyWarnings } from './record-warnings.ts'
 import type { GenerationChoice } from './select-generation.ts'
 import { totalsOf } from './summary.ts'
 import { judgeCopy } from './verify-copy.ts'
 import { judgeAvoided, type LogFindings, openOrJudge, verifyLog } from './verify-log.ts'
-import { findMisfits, gatherSegments, listSizes, type Problem, uniqueProblems } from './verify-objects.ts'
+import { type Problem, tabulateSizes, uniqueProblems } from './verify-objects.ts'
+import { verifyRecords } from './verify-records.ts'
 import { verifySections } from './verify-sections.ts'
-import { checkSegment } from './verify-segment.ts'
 
 export interface VerifyOptions extends GenerationChoice {
   /** Reads every byte: hashes, batch checksums, offsets and counts. Otherwise objects, sizes and continuity. */
@@ -35,8 +34,6 @@ export interface VerifyReport {
   warnings: string[]
 }
 
-const CONCURRENCY = 4
-
 /** Finds everything that is wrong with the chosen generation, or the newest, not only the first thing. */
 export async function verifyBackup(
   storage: Storage,
@@ -51,19 +48,14 @@ export async function verifyBackup(
   const lists = partitions.flatMap(({ topic, one }) =>
     [one, ...(one.reread ? [one.reread] : [])].map(one => ({ topic, one })),
   )
-  const gathered = await runPool(lists, CONCURRENCY, ({ topic, one }) => gatherSegments(storage, topic, one, signal))
-  const segments = gathered.flatMap(one => one.segments)
-  const sizes = await listSizes(storage, backupId, signal)
-  const misfits = findMisfits(segments, sizes)
+  const sizes = await tabulateSizes(storage, backupId, signal)
+  const records = await verifyRecords(storage, lists, { deep, sizes, onProgress }, signal)
   const sections = await verifySections(storage, manifest, { deep, sizes }, signal)
   const avoided = judgeAvoided(manifest)
   const incomplete = manifest.complete ? [] : [incompleteWarning(manifest)]
   const warnings = [...incomplete, ...avoided.warnings, ...opened.warnings]
-  const found = [...opened.problems, ...avoided.problems, ...gathered.flatMap(one => one.problems)]
-  const problems = uniqueProblems([...found, ...misfits, ...sections.problems])
-  const missing = new Set(misfits.map(({ key }) => key))
-  const present = segments.filter(({ key }) => !missing.has(key))
-  if (deep) await checkBytes(storage, present, problems, onProgress, signal)
+  const found = [...opened.problems, ...avoided.problems, ...records.problems]
+  const problems = uniqueProblems([...found, ...sections.problems])
   const unreadable = deep ? await judgeLog(storage, backupId, { problems, warnings }, signal) : []
   // The copy is that of the newest generation.
   if (choice.generation === undefined && choice.asOfMs === undefined)
@@ -76,8 +68,8 @@ export async function verifyBackup(
     complete,
     deep,
     encrypted: manifest.encryption !== undefined,
-    objects: countDistinct(segments) + lists.reduce((sum, { one }) => sum + one.indexes.length, 1) + sections.objects,
-    bytes: segments.reduce((sum, segment) => sum + segment.size, sections.bytes),
+    objects: records.objects + lists.reduce((sum, { one }) => sum + one.indexes.length, 1) + sections.objects,
+    bytes: records.bytes + sections.bytes,
     partitions: partitions.length,
     records: totalsOf(topics).records,
     problems: problems.sort((a, b) => (a.key < b.key ? -1 : 1)),
@@ -87,10 +79,6 @@ export async function verifyBackup(
     ),
     warnings: [...warnings, ...sections.warnings, ...deletedKeyWarnings(topics)],
   }
-}
-
-function countDistinct(segments: readonly Segment[]): number {
-  return new Set(segments.map(({ key }) => key)).size
 }
 
 /** Adds what is wrong with documents of all generations, and returns those that cannot be opened. */
@@ -131,25 +119,6 @@ function unreadableReport(
       'the state cannot be read, so its records were not checked; `kafka-backup repair --dry-run` shows what can be saved',
     ],
   }
-}
-
-async function checkBytes(
-  storage: Storage,
-  segments: readonly Segment[],
-  problems: Problem[],
-  onProgress: OnProgress,
-  signal: AbortSignal,
-): Promise<void> {
-  const totalBytes = segments.reduce((sum, segment) => sum + segment.size, 0)
-  let objects = 0
-  let bytes = 0
-  await runPool(segments, CONCURRENCY, async segment => {
-    const found = await checkSegment(storage, segment, signal)
-    for (const problem of found) problems.push({ key: segment.key, problem })
-    objects++
-    bytes += segment.size
-    onProgress({ type: 'checked', objects, bytes, totalObjects: segments.length, totalBytes })
-  })
 }
 
 function incompleteWarning({ generation }: Manifest): string {
