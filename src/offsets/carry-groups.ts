@@ -100,8 +100,8 @@ async function commitAll(
   return failures
 }
 
-function givenTo({ target }: CarriedGroup, offsets: readonly GroupOffset[]): GivenOffset[] {
-  return offsets.map(({ topic, partition }) => ({ group: target, topic, partition }))
+function givenTo({ group: source, target }: CarriedGroup, offsets: readonly GroupOffset[]): GivenOffset[] {
+  return offsets.map(({ topic, partition }) => ({ group: target, source, topic, partition }))
 }
 
 /** Of a restore that has not come to groups, or has none; the reason says why. */

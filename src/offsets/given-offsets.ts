@@ -5,9 +5,11 @@ import type { Finding } from '../observe/finding.ts'
 import { LEAVE_OUT } from './carried-type.ts'
 import type { CarriedGroup, CarriedStream } from './carry-plan.ts'
 
-/** The offset of a group of the target on one partition. */
+/** The offset on one partition of the target that a group there has got. */
 export interface GivenOffset extends TopicPartition {
   group: string
+  /** The group of the backup whose offset it is: a run with another mapping gives those of another one. */
+  source: string
 }
 
 /** Whether it is noted that this restore has written the offset; its consumers may have advanced since. */
@@ -18,13 +20,14 @@ export type NoteGiven = (offsets: readonly GivenOffset[], signal: AbortSignal) =
 
 /** Pure. The committed offsets on partitions of the restore that are not noted as written by it. */
 export function unnotedOf(
-  { target, streams }: Pick<CarriedGroup, 'target' | 'streams'>,
+  { group: source, target, streams }: Pick<CarriedGroup, 'group' | 'target' | 'streams'>,
   present: readonly GroupOffset[],
   isGiven: IsGiven,
 ): GroupOffset[] {
   const wanted = new Set(streams.map(keyOf))
   return present.filter(
-    one => wanted.has(partitionKey(one)) && !isGiven({ group: target, topic: one.topic, partition: one.partition }),
+    one =>
+      wanted.has(partitionKey(one)) && !isGiven({ group: target, source, topic: one.topic, partition: one.partition }),
   )
 }
 

@@ -9,7 +9,7 @@ import { takenOver } from './run-mark.ts'
 /** Pure. What the notes of earlier runs say. */
 export function givenIn({ streams }: Pick<RestoreProgress, 'streams'>): IsGiven {
   const marks = new Map([...streams].map(([key, { given = '' }]) => [key, new Set(splitMarks(given))]))
-  return one => marks.get(streamKey(one))?.has(markOf(one.group)) ?? false
+  return one => marks.get(streamKey(one))?.has(markOf(one)) ?? false
 }
 
 /**
@@ -30,10 +30,7 @@ export async function noteGiven(
     const own = byPlace.get(partitionKey(one))
     if (!own) return []
     const note: { x?: string } = JSON.parse(one.metadata)
-    const x = addMarks(
-      note.x ?? '',
-      own.map(({ group: name }) => name),
-    )
+    const x = addMarks(note.x ?? '', own)
     return [{ ...one, metadata: JSON.stringify({ ...note, x }) }]
   })
   const known = new Set([...notes, ...changed].map(({ metadata }) => metadata))

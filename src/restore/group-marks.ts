@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { GivenOffset } from '../offsets/given-offsets.ts'
 
 /** In base64url: 36 bits, so that a group that got nothing passes for one of 400 others once in 170 million times. */
 const MARK_CHARS = 6
@@ -7,7 +8,7 @@ export const MAX_MARKED = 400
 const ALL_MARKS = new RegExp(`^([\\w-]{${MARK_CHARS}}){1,${MAX_MARKED}}$`)
 
 /** Pure. The marks with those of more groups, as far as there is room: what is not marked is reported, not taken for ours. */
-export function addMarks(marks: string, groups: readonly string[]): string {
+export function addMarks(marks: string, groups: readonly Pick<GivenOffset, 'group' | 'source'>[]): string {
   const all = new Set([...splitMarks(marks), ...groups.map(markOf)])
   return [...all].slice(0, MAX_MARKED).join('')
 }
@@ -16,9 +17,12 @@ export function splitMarks(marks: string): string[] {
   return marks.match(new RegExp(`.{${MARK_CHARS}}`, 'g')) ?? []
 }
 
-/** By its name on the target, which stays the same whichever groups the next run selects. */
-export function markOf(group: string): string {
-  return createHash('sha256').update(group).digest('base64url').slice(0, MARK_CHARS)
+/** By names, which stay the same whichever groups the next run selects. */
+export function markOf({ group, source }: Pick<GivenOffset, 'group' | 'source'>): string {
+  return createHash('sha256')
+    .update(JSON.stringify([source, group]))
+    .digest('base64url')
+    .slice(0, MARK_CHARS)
 }
 
 export function isMarks(text: unknown): boolean {

@@ -193,7 +193,7 @@ export class Stream {
   }
 
   /** These groups have their offsets on it, which its next note names. */
-  give(groups: readonly string[]): void {
+  give(groups: Parameters<typeof addMarks>[1]): void {
     this.#progress = { ...this.#progress, given: addMarks(this.#progress.given ?? '', groups) }
   }
 

@@ -72,7 +72,7 @@ export class TopicFinisher {
   async #noteGiven(offsets: readonly GivenOffset[]): Promise<void> {
     const groups = Map.groupBy(offsets, streamKey)
     const streams = [...this.#byTopic.values()].flat().filter(stream => groups.has(streamKey(stream)))
-    for (const stream of streams) stream.give((groups.get(streamKey(stream)) ?? []).map(({ group }) => group))
+    for (const stream of streams) stream.give(groups.get(streamKey(stream)) ?? [])
     await this.#parts.noteSome(streams)
   }
 }

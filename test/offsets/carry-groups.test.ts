@@ -192,7 +192,7 @@ describe('carrying groups over', () => {
           ['failed', 2],
         ],
       )
-      const places = [0, 1].map(partition => ({ group: 'g', topic: 'a-2', partition }))
+      const places = [0, 1].map(partition => ({ group: 'g', source: 'g', topic: 'a-2', partition }))
       assert.deepEqual(noted, places, 'h may have read on, or something else has committed')
     }))
 

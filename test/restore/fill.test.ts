@@ -102,13 +102,14 @@ describe('a topic that is filled while others are not', () => {
       () => undefined,
       async target => {
         const committed = keepNotes(target.fake)
+        const given = { group: 'g-2', source: 'g' }
         const marksIn = () => committed.map(({ metadata }) => JSON.parse(metadata).x)
         const onTopicFilled: FillParts['onTopicFilled'] = async (topic, noteGiven, signal) => {
-          await noteGiven([{ group: 'g', topic, partition: 1 }], signal)
-          assert.deepEqual(marksIn(), [undefined, markOf('g')])
+          await noteGiven([{ ...given, topic, partition: 1 }], signal)
+          assert.deepEqual(marksIn(), [undefined, markOf(given)])
         }
         await run(target, two(), { parts: { onTopicFilled } })
-        assert.deepEqual(marksIn(), [undefined, markOf('g')])
+        assert.deepEqual(marksIn(), [undefined, markOf(given)])
       },
       2,
     ))

@@ -17,7 +17,12 @@ const filled = (partition: number, more: Partial<StreamProgress> = {}): StreamPr
   ...{ isFilled: true, isDone: true },
   ...more,
 })
-const offsetOf = (group: string, partition = 0): GivenOffset => ({ group, topic: 'a', partition })
+const offsetOf = (group: string, partition = 0): GivenOffset => ({
+  group,
+  source: 'at the source',
+  topic: 'a',
+  partition,
+})
 
 /** With the notes of these streams. */
 async function withNotes(

@@ -54,7 +54,7 @@ describe('the notes of a restore', () => {
         { ...noted(6, false, false), checked: tally },
         { ...noted(7, false, false), topicId: '0123456789abcdef'.repeat(2), version: '1.2.3-rc.1' },
         { ...noted(5, false, false), shard: { ...shard, existingTopics: 'fail' as const } },
-        { ...noted(7, true, true), given: addMarks('', ['g', 'h']) },
+        { ...noted(7, true, true), given: addMarks('', [{ group: 'g', source: 'h' }]) },
       ]
       const confirmed: string[][] = []
       await writeProgress(cluster, 'r1', { ...mark, run: '5', streams }, never, runs => confirmed.push([...runs]))

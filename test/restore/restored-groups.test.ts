@@ -67,6 +67,15 @@ describe('consumer groups of a restore that runs several times', () => {
       }))
   }
 
+  test('the offsets that a group has got from another group of the backup are not those of this one', () =>
+    withGroups(async target => {
+      target.carry = { include: ['billing'], exclude: [], mapping: new Map([['billing', 'one']]) }
+      assert.equal((await target.restore()).consumerGroups.totals.committed, 1)
+      target.carry = { include: ['search'], exclude: [], mapping: new Map([['search', 'one']]) }
+      const { consumerGroups } = await target.restore()
+      assert.match(consumerGroups.groups[0]?.error ?? '', /offset 2 of group one on orders\/0 is not from this restore/)
+    }))
+
   test('a group that was released early is noted by then, and may read on before the next run', () =>
     withGroups(async target => {
       target.carry = { ...target.carry, release: 'per_topic' }
