@@ -60,6 +60,16 @@ export class ContinuousLog {
     })
   }
 
+  /** For a run whose rounds fail, which leaves no time between them. What fails is tried again before another round. */
+  async rollUp(signal: AbortSignal): Promise<void> {
+    try {
+      await this.writer.rollUp(signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      this.#onProgress({ type: 'warning', message: toKafkaBackupError(error).message })
+    }
+  }
+
   /** Abandons what is being merged: nothing names it yet. */
   async close(): Promise<void> {
     this.#stop.abort()

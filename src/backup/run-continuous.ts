@@ -178,6 +178,7 @@ class Line {
     if (found.isLog || this.#options.beginsLog) {
       const own = { damaged: this.#damaged, onCheckpoint: () => this.#copies.note() }
       this.#log = await ContinuousLog.open(this.#options, this.#parts, found, own, signal)
+      if (this.#failures > 0) await this.#log.rollUp(signal)
     }
     this.#previous = found.manifest
     this.#isSure = true

@@ -4,6 +4,7 @@ import { listGenerations, newestState, openBackup } from '../../src/archive/cata
 import { noChange } from '../../src/archive/log/change.ts'
 import { commitKey } from '../../src/archive/log/keys.ts'
 import { LogWriter } from '../../src/archive/log/log-writer.ts'
+import { firstCommitOf, readCommit } from '../../src/archive/log/read-commit.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { runContinuous } from '../../src/backup/run-continuous.ts'
 import { hasCode, KafkaBackupError } from '../../src/errors.ts'
@@ -497,6 +498,33 @@ for (const { version, secondCommit, commitUnchanged } of formats)
       assert.ok(report.records > 0)
     })
   })
+
+test('a continuous run whose rounds keep failing for one partition copies the others, and rolls up its commits', async () => {
+  const storage = openMemoryStorage()
+  const grow = (count: number) => (state: FakeState) => {
+    append(state, 0, runs(count, 1))
+    state.fetchError = (_topic, partition) => (partition === 1 ? 56 : 0)
+  }
+  const { error, events } = await playScene({
+    topics: [fakeTopic('orders', [runs(0, 1), []])],
+    storage,
+    options: { beginsLog: true },
+    between: [
+      state => {
+        Object.assign(state.topics[0]?.partitions[1] ?? {}, fakePartition(runs(0, 1)))
+        grow(1)(state)
+      },
+      ...Array.from({ length: 19 }, (_, i) => grow(i + 2)),
+    ],
+  })
+  assert.equal(error, stopped)
+  assert.ok(events.filter(event => event.type === 'round' && !event.ok).length >= 20)
+  const report = await verify(storage)
+  assert.deepEqual([report.problems, report.records, report.complete], [[], 210, false])
+  const [newest = 0] = (await listGenerations(storage, 'b1', never)).slice(-1)
+  const { commit } = await readCommit(storage, 'b1', newest, never)
+  assert.ok(newest - firstCommitOf(commit) <= 8, `${newest - firstCommitOf(commit)} commits are not rolled up`)
+})
 
 describe('a continuous run whose newest commit is not what it has committed', () => {
   const key = commitKey('b1', 2)

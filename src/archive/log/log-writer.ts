@@ -121,6 +121,11 @@ export class LogWriter {
     return this.#log?.checkpointKey !== before
   }
 
+  /** Without merging, for a run whose rounds fail: the next commit names the roll-ups, so readers need no more documents than otherwise. */
+  async rollUp(signal: AbortSignal): Promise<void> {
+    await this.#log?.tidy(signal, this.#merging?.watchLists())
+  }
+
   /** Writes a checkpoint of the newest generation, for the next commit to name. */
   async checkpoint(signal: AbortSignal): Promise<void> {
     await (this.#merging ?? this.#log)?.checkpoint(signal)
