@@ -10,23 +10,31 @@ import { type ScriptedAnswer, startHttpScript } from './fakes/http-script.ts'
 import { JumpingClock } from './fakes/jumping-clock.ts'
 
 const never = new AbortController().signal
-const earlier = { ...process.env }
 let folder = ''
 
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'kafka-backup-aws-'))
-  await writeFile(join(folder, 'token'), 'the-token')
-})
-after(() => rm(folder, { recursive: true }))
-afterEach(() => {
-  process.env = { ...earlier }
-})
+/** Each case has its own environment, and a file with the token of a pod. */
+function useEnvironment(): void {
+  let earlier: Record<string, string | undefined> = {}
+  before(async () => {
+    earlier = { ...process.env }
+    folder = await mkdtemp(join(tmpdir(), 'kafka-backup-aws-'))
+    await writeFile(join(folder, 'token'), 'the-token')
+  })
+  afterEach(() => {
+    removeVariables()
+    Object.assign(process.env, earlier)
+  })
+  after(() => rm(folder, { recursive: true }))
+}
+
+function removeVariables(): void {
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name]
+}
 
 /** The environment of a pod that has a role, and nothing else of AWS. */
 function setEnvironment(sts: string, variables: Record<string, string> = {}): void {
-  const ours = Object.entries(earlier).filter(([name]) => !name.startsWith('AWS_'))
-  process.env = {
-    ...Object.fromEntries(ours),
+  removeVariables()
+  Object.assign(process.env, {
     AWS_CONFIG_FILE: join(folder, 'none'),
     AWS_SHARED_CREDENTIALS_FILE: join(folder, 'none'),
     AWS_EC2_METADATA_DISABLED: 'true',
@@ -35,7 +43,7 @@ function setEnvironment(sts: string, variables: Record<string, string> = {}): vo
     AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/backups',
     AWS_ENDPOINT_URL_STS: sts,
     ...variables,
-  }
+  })
 }
 
 /** The failure of a request to a bucket with the credentials of a service that answers so. */
@@ -54,6 +62,7 @@ async function requestWith(answer: ScriptedAnswer | undefined, variables: Record
 }
 
 describe('the service that issues AWS credentials', () => {
+  useEnvironment()
   const unreachable = { code: 'CREDENTIALS_UNREACHABLE', retryable: true, message: /did not answer/ }
 
   test('is named if it is silent', () => assert.rejects(requestWith('hang'), unreachable))
@@ -76,29 +85,6 @@ describe('the service that issues AWS credentials', () => {
     }))
 })
 
-test('credentials that expired by the clock of the store are renewed once', async () => {
-  const issued: string[] = []
-  const asked: string[] = []
-  const server = await startHttpScript(({ method, path, headers }) => {
-    if (method === 'POST' && path === '/') return { text: roleOf(issued.push(`key${issued.length}`)), headers: xml }
-    const key = /Credential=(\w+)/.exec(String(headers.authorization))?.[1] ?? ''
-    asked.push(key)
-    if (key === 'key1') return { headers: { etag: '"e"' } }
-    return { status: 400, text: '<Error><Code>ExpiredToken</Code><Message>expired</Message></Error>', headers: xml }
-  })
-  setEnvironment(server.url)
-  const retryPolicy = { attempts: 1, baseDelayMs: 0, maxDelayMs: 0 }
-  const storage = openS3Storage({ bucket: 'bkt', endpoint: server.url }, { retryPolicy })
-  try {
-    await storage.create('a', Buffer.from('x'), never)
-    await storage.create('b', Buffer.from('x'), never)
-    assert.deepEqual({ issued: issued.length, asked }, { issued: 2, asked: ['key0', 'key1', 'key1'] })
-  } finally {
-    await storage.close()
-    await server.close()
-  }
-})
-
 const xml = { 'content-type': 'text/xml' }
 
 /** The answer of STS with the nth key. */
@@ -108,6 +94,7 @@ function roleOf(count: number): string {
 }
 
 describe('the chain of credentials', () => {
+  useEnvironment()
   /** A clock whose timers ring when the test says so. */
   function ringing(): { clock: Clock; ring(): void } {
     const rings: (() => void)[] = []
@@ -138,5 +125,28 @@ describe('the chain of credentials', () => {
     await assert.rejects(failing(), error => error === none)
     setEnvironment('', { AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://169.254.170.23/v1/credentials' })
     await assert.rejects(failing(), { code: 'CREDENTIALS_UNREACHABLE' })
+  })
+
+  test('credentials that expired by the clock of the store are renewed once', async () => {
+    const issued: string[] = []
+    const asked: string[] = []
+    const server = await startHttpScript(({ method, path, headers }) => {
+      if (method === 'POST' && path === '/') return { text: roleOf(issued.push(`key${issued.length}`)), headers: xml }
+      const key = /Credential=(\w+)/.exec(String(headers.authorization))?.[1] ?? ''
+      asked.push(key)
+      if (key === 'key1') return { headers: { etag: '"e"' } }
+      return { status: 400, text: '<Error><Code>ExpiredToken</Code><Message>expired</Message></Error>', headers: xml }
+    })
+    setEnvironment(server.url)
+    const retryPolicy = { attempts: 1, baseDelayMs: 0, maxDelayMs: 0 }
+    const storage = openS3Storage({ bucket: 'bkt', endpoint: server.url }, { retryPolicy })
+    try {
+      await storage.create('a', Buffer.from('x'), never)
+      await storage.create('b', Buffer.from('x'), never)
+      assert.deepEqual({ issued: issued.length, asked }, { issued: 2, asked: ['key0', 'key1', 'key1'] })
+    } finally {
+      await storage.close()
+      await server.close()
+    }
   })
 })
