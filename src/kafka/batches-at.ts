@@ -24,6 +24,8 @@ export interface BatchAt {
 
 const LEADERS_AT_ONCE = 8
 const TARGETS_PER_REQUEST = 100
+/** What is in remote storage takes a moment. */
+const MAX_WAIT_MS = 500
 const BUFFER_BYTES = 8 << 20
 /** Room for several batches in one answer, and for a batch of the usual size. A larger one comes first in another answer. */
 const PARTITION_BYTES = 1 << 20
@@ -64,7 +66,7 @@ async function readFromLeader(
   const [first] = own
   if (brokerId < 0 && first) throw notReady(`partition ${partitionKey(first)} has no leader at the moment`)
   const buffers = new BufferPool(1, BUFFER_BYTES)
-  const limits = { maxWaitMs: 0, maxBytes: BUFFER_BYTES, partitionMaxBytes: PARTITION_BYTES, rack: '' }
+  const limits = { maxWaitMs: MAX_WAIT_MS, maxBytes: BUFFER_BYTES, partitionMaxBytes: PARTITION_BYTES, rack: '' }
   const options = { brokerId, buffers, ...limits, isolation: 'read_uncommitted' as const }
   const fetcher = await Fetcher.open(cluster, options, signal)
   try {

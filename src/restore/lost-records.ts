@@ -2,6 +2,7 @@ import type { MetadataTopic } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { fetchBounds } from '../kafka/offsets.ts'
 import { type Finding, topicError } from '../observe/finding.ts'
+import { findOverwritten } from './last-batch.ts'
 import type { RestorePlan } from './plan.ts'
 import { type RestoreProgress, restoreGroup, type StreamProgress, streamKey } from './progress.ts'
 import { isReplaced } from './replaced-topics.ts'
@@ -42,13 +43,51 @@ export async function findLost(
     const end = partitions.has(streamKey(one)) ? bounds.get(streamKey(one))?.highWatermark : null
     return end === null || (end !== undefined && end < one.targetOffset) ? [{ one, end }] : []
   })
+  const gone = new Set(lost.map(({ one }) => one))
+  const overwritten = await listOverwritten(
+    cluster,
+    { progress, shown },
+    led.filter(one => !gone.has(one)),
+    signal,
+  )
   const byTopic = Map.groupBy(lost, ({ one }) => one.topic)
   return [
     ...[...replaced].map(topic => topicError(topic, REPLACED, remedy)),
     ...[...byTopic.values()].flatMap(([first, ...others]) =>
       first ? [describeLost(first.one, first.end, others.length, remedy)] : [],
     ),
+    ...overwritten.map(({ one, what }) => describeOverwritten(one, what, remedy)),
   ]
+}
+
+/** Of those that are not in use yet. */
+async function listOverwritten(
+  cluster: Cluster,
+  { progress, shown }: Pick<EarlierRestore, 'progress' | 'shown'>,
+  filled: readonly StreamProgress[],
+  signal: AbortSignal,
+): Promise<{ one: StreamProgress; what: string }[]> {
+  if (!progress) return []
+  const ids = new Map(shown.map(({ name, id }) => [name, id]))
+  const open = filled.filter(({ isDone }) => !isDone)
+  const found = await findOverwritten(
+    cluster,
+    progress.identity.producerId,
+    open.map(({ topic, partition, targetOffset: end, sequence }) => ({
+      ...{ topic, topicId: ids.get(topic) ?? '', partition },
+      ...{ end, sequence },
+    })),
+    signal,
+  )
+  return open.flatMap(one => {
+    const what = found.get(streamKey(one))
+    return what === undefined ? [] : [{ one, what }]
+  })
+}
+
+function describeOverwritten(one: StreamProgress, what: string, remedy: string): Finding {
+  const problem = `this restore had filled ${streamKey(one)} up to offset ${one.targetOffset}, and ${what} now: the target has lost records`
+  return topicError(one.topic, problem, remedy)
 }
 
 const REPLACED =

@@ -1,10 +1,10 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
-import { readBatchesAt } from '../kafka/batches-at.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { type LogBatch, type OffsetRange, readUncommittedLog } from '../kafka/log-reader.ts'
 import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import { waitForTopics } from '../kafka/topic-leaders.ts'
 import { runPool } from '../lib/pool.ts'
+import { findOverwritten } from './last-batch.ts'
 import { LogEnds } from './log-ends.ts'
 import { conflict, nextSequence, type Stream } from './stream.ts'
 
@@ -91,33 +91,26 @@ function notedOf(stream: Stream): NotedStream {
   return { stream, end, sequence }
 }
 
-/**
- * Throws where the last record that was noted is not at its place any more. Where compaction or retention have removed it, nothing tells;
- * sequences that have just begun again at 0 are not looked at.
- */
+/** Throws where the last record that was noted is not at its place any more. */
 async function confirmLast(
   noted: readonly NotedStream[],
   { cluster, isShared }: { cluster: Cluster; isShared: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  const begun = noted.filter(({ sequence, end }) => sequence > 0 && end > 0n)
-  if (begun.length === 0) return
+  const begun = noted.filter(({ sequence }) => sequence > 0)
+  const [first] = begun
+  if (!first) return
   const streams = begun.map(({ stream }) => stream)
   // Another topic under the name has none of the batches: that is the clearer message.
   await confirmTopics(streams, cluster, signal)
-  const positions = begun.map(({ stream: { topic, topicId, partition }, end }) => ({
+  const filled = begun.map(({ stream: { topic, topicId, partition }, end, sequence }) => ({
     ...{ topic, topicId, partition },
-    offset: end - 1n,
+    ...{ end, sequence },
   }))
-  const batches = await readBatchesAt(cluster, positions, signal)
-  for (const { stream, end, sequence } of begun) {
-    const found = batches.get(partitionKey(stream))
-    if (!found || found.header.baseOffset >= end) continue
-    const { baseOffset, producerId } = found.header
-    const isOurs = producerId === stream.identity.producerId
-    if (isOurs && nextSequence(found.sequence, Number(end - baseOffset)) === sequence) continue
-    const what = isOurs ? `there is sequence ${found.sequence}` : 'there is a batch of another producer'
-    throw gone(stream, isShared, `it was filled up to ${end}, and at offset ${baseOffset} ${what}`)
+  const overwritten = await findOverwritten(cluster, first.stream.identity.producerId, filled, signal)
+  for (const { stream, end } of begun) {
+    const what = overwritten.get(partitionKey(stream))
+    if (what !== undefined) throw gone(stream, isShared, `it was filled up to ${end}, and ${what}`)
   }
 }
 

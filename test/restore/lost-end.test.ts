@@ -91,6 +91,19 @@ describe('a restore into a topic that others write to, continued', () => {
     }))
 })
 
+test('a restore into a topic that others write to, which had written everything, is refused where that was lost', () =>
+  withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 7)]])], async target => {
+    target.fake.state.topics.push(fakeTopic('orders', [[others(3)]]))
+    await target.restore(changes)
+    for (const note of target.notes.values()) note.metadata = JSON.stringify({ ...JSON.parse(note.metadata), d: 1 })
+    replaceLog(target, 0, others(3), others(8, 3n))
+    await assert.rejects(target.restore(changes), {
+      code: 'RESTORE_REFUSED',
+      message:
+        /^topic orders: this restore had filled orders\/0 up to offset 10, and at offset 3 there is a batch of another producer now: the target has lost records/,
+    })
+  }))
+
 test('a restore into a topic that others write to ends where that happens while it writes', () => {
   const large = [0n, 1n, 2n].map(offset => encodeRun(offset, 1, { valueBytes: 1000 }))
   return withFakeTarget([fakeTopic('orders', [large])], async target => {
