@@ -14,7 +14,7 @@ export interface RecordKind<F> {
   settles?(newer: F, earlier: F): boolean
   /** Whether a record has to stay until another one settles it. Without it, these are the weak ones, and only strong ones settle them. */
   isOpen?(facts: F): boolean
-  /** How many records a reader looks at for an open one: a store that lets nothing be removed keeps them all. */
+  /** How many strong and how many weak records a reader reads to find an open one: a store that lets nothing be removed keeps them all. */
   maxRead: number
 }
 
@@ -161,9 +161,10 @@ async function readNewest<F>(
 /** The newest open record that no later one settles; otherwise one that cannot be read. There are few records, as each removes what it settles. */
 async function findOpen<F>(
   { storage, kind, backupId }: RecordsPlace<F>,
-  records: readonly RecordObject[],
+  all: readonly RecordObject[],
   signal: AbortSignal,
 ): Promise<LastRecord<F>> {
+  const records = newestOfBoth(all, kind.maxRead)
   const known = new Map<string, MaybeRecord<F>>()
   const read = async (one: RecordObject) => {
     if (!known.has(one.key)) known.set(one.key, await readRecord(storage, kind, backupId, one, signal))
@@ -171,7 +172,6 @@ async function findOpen<F>(
   }
   let unknown: LastRecord<F> = null
   for (const [i, object] of records.entries()) {
-    if (known.size >= kind.maxRead) break
     if (object.isStrong && !kind.isOpen) continue
     const record = await read(object)
     if (!isReadable(record)) unknown ??= record ?? null
@@ -182,13 +182,18 @@ async function findOpen<F>(
 
   async function isSettled(record: F, newer: readonly RecordObject[]): Promise<boolean> {
     for (const one of newer.filter(({ isStrong }) => isStrong || kind.isOpen)) {
-      // One that is not looked at settles nothing: a failure must not disappear behind many later results.
-      if (known.size >= kind.maxRead) return false
       const later = await read(one)
       if (isReadable(later) && (kind.settles?.(later, record) ?? true)) return true
     }
     return false
   }
+}
+
+/** A strong one must not disappear behind many weak ones. One that is not among these settles nothing. */
+function newestOfBoth(records: readonly RecordObject[], count: number): RecordObject[] {
+  const weak = records.filter(({ isStrong }) => !isStrong).slice(0, count)
+  const strong = records.filter(({ isStrong }) => isStrong).slice(0, count)
+  return records.filter(one => weak.includes(one) || strong.includes(one))
 }
 
 interface RecordObject extends StoredObject {

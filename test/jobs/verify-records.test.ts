@@ -302,6 +302,21 @@ describe('damage that a verification found is shown', () => {
     assert.equal(records(world).length, 43)
     assert.ok(reads < 30, `${reads} reads`)
   })
+
+  test('also behind many later ones that did not read as much, which a store keeps that lets nothing be removed', async () => {
+    const world = await oneBackup()
+    const repair = damageSegment(world)
+    const remove = async (key: string) => {
+      throw new KafkaBackupError('STORAGE_RETAINED', `${key} is locked`)
+    }
+    const storage: Storage = { ...world.storage, remove }
+    await verify(world, { deep: true }, storage)
+    repair()
+    await verify(world, { deep: true, generation: 1 }, storage)
+    for (let i = 0; i < 40; i++) await verify(world, {}, storage)
+    const damage = damageOf(await lastOf(world, storage))
+    assert.deepEqual([damage?.deep, damage?.generation], [true, 2])
+  })
 })
 
 describe('the record of a verification', () => {
