@@ -151,6 +151,37 @@ for (const [name, stored] of Object.entries(created)) {
   })
 }
 
+describe('an object of S3 without an ETag', () => {
+  const readWith = (headers: Record<string, string>) =>
+    withStore(
+      'S3',
+      () => ({ status: 200, text: 'content', headers: { 'content-length': '7', ...headers } }),
+      async storage => {
+        assert.equal((await storage.stat(key, never))?.key, key)
+        return String(await storage.read(key, never))
+      },
+    )
+
+  test('is read if the response has a header of S3 or the time of its change', async () => {
+    assert.equal(await readWith({ 'x-amz-request-id': 'r' }), 'content')
+    const modified = 'Wed, 21 Oct 2015 07:28:00 GMT'
+    assert.equal(await readWith({ 'last-modified': modified, 'content-type': 'application/octet-stream' }), 'content')
+    await assert.rejects(readWith({ ...html, 'last-modified': modified }), { code: 'STORAGE_PROTOCOL' })
+    await assert.rejects(readWith({ 'content-type': 'text/plain' }), { code: 'STORAGE_PROTOCOL' })
+  })
+
+  test('is not taken for stored', () =>
+    withStore(
+      'S3',
+      () => ({ status: 200, headers: { 'x-amz-request-id': 'r', 'last-modified': 'Wed, 21 Oct 2015 07:28:00 GMT' } }),
+      async storage => {
+        const wanted = { code: 'STORAGE_PROTOCOL', message: /it has no ETag$/ }
+        await assert.rejects(storage.create(key, Buffer.from('x'), never), wanted)
+        await assert.rejects(write(storage, 6 * MiB), { code: 'STORAGE_PROTOCOL' })
+      },
+    ))
+})
+
 describe('a status 404 of S3 to HEAD', () => {
   const missing = { status: 404, text: '<Error><Code>NoSuchKey</Code></Error>' }
   const statOf = (answers: Record<string, ScriptedAnswer>) =>

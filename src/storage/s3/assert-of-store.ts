@@ -16,11 +16,13 @@ const documents: Record<string, string> = {
   CompleteMultipartUploadCommand: 'CompleteMultipartUploadResult',
 }
 
-/** Every store tells the ETag of what it has stored or gives out; later requests name parts by it. */
-const tagged = ['PutObjectCommand', 'UploadPartCommand', 'HeadObjectCommand', 'GetObjectCommand']
+/** Every store tells the ETag of what it has stored; later requests name parts by it. */
+const storing = ['PutObjectCommand', 'UploadPartCommand']
+
+const reading = ['HeadObjectCommand', 'GetObjectCommand']
 
 /**
- * Rejects responses that lack what all servers of S3 give: the ETag of an object, the document of a listing, the code of an
+ * Rejects responses that lack what all servers of S3 give: the ETag of what was stored, the document of a listing, the code of an
  * error. Headers such as `x-amz-request-id` are not demanded, because some servers send none.
  */
 export function assertOfStore(next: unknown, { commandName = '' }: { commandName?: string }) {
@@ -43,12 +45,20 @@ async function assertNamed(answer: Answer): Promise<void> {
 async function assertSuccess(answer: Answer, commandName: string): Promise<void> {
   const { statusCode: status, headers } = answer
   if (isPage(answer)) throw new ForeignAnswer(status, 'it is an HTML page')
-  if (tagged.includes(commandName) && !headers.etag) throw new ForeignAnswer(status, 'it has no ETag')
+  if (storing.includes(commandName) && !headers.etag) throw new ForeignAnswer(status, 'it has no ETag')
+  if (reading.includes(commandName) && !isOfObject(headers)) {
+    throw new ForeignAnswer(status, 'it has no ETag, no header of S3 and no time of change')
+  }
   const document = documents[commandName]
   if (document === undefined) return
   const [, root] =
     /^\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*<(?:[\w.-]+:)?([\w.-]+)/s.exec(await textOf(answer)) ?? []
   if (root !== document && root !== 'Error') throw new ForeignAnswer(status, `it is not a ${document}`)
+}
+
+/** Some servers have no ETag of objects that they did not write themselves, or of empty ones. */
+function isOfObject(headers: Answer['headers']): boolean {
+  return Boolean(headers.etag || headers['last-modified']) || hasOwnHeader(headers)
 }
 
 function isPage({ headers }: Answer): boolean {
