@@ -31,8 +31,8 @@ interface CarryParts {
 
 /**
  * Gives the groups their positions on the target, when all records are there. An offset that is noted as given is not touched: its
- * consumers may have advanced since. Any other one fails its group, unless it is the one that the group would get. All is read back
- * and compared, then noted, then reported: what a run wrote and could not note before it died is compared by the next one.
+ * consumers may have advanced since. Any other one fails its group, unless it is the one that the group would get. All is read back,
+ * compared and noted before it is reported: what a run wrote and could not note before it died is compared by the next one.
  */
 export async function carryGroups(
   plan: CarryPlan,
@@ -49,11 +49,10 @@ export async function carryGroups(
   })
   const { placed: places, lost } = await placeGroups(unfinished, openMaps)
   signal.throwIfAborted()
-  const failures = await commitAll(unfinished, { present, places, lost }, parts, signal)
+  const { failures, given } = await commitAll(unfinished, { present, places, lost }, parts, signal)
   const readBack = await fetchStableProgress(cluster, targetsOf(plan), signal)
   const errorOf = (one: CarriedGroup) =>
     failures.get(one.target) ?? compare(readBack.get(one.target), commitsOf(places, one), one)
-  const given = plan.groups.filter(one => !errorOf(one)).flatMap(one => givenTo(one, commitsOf(places, one)))
   if (given.length > 0) await noteGiven(given, signal)
   const groups = plan.groups.map(one => {
     const there = new Set(positionsIn(present, one).map(partitionKey))
@@ -70,14 +69,18 @@ interface Committing {
   lost: ReadonlyMap<string, KafkaBackupError>
 }
 
-/** The failures by group of the target. */
+/**
+ * The failures by group of the target, and what the target has acknowledged. That is given also where it reads back as another offset,
+ * because a consumer may have joined and read on since.
+ */
 async function commitAll(
   groups: readonly (CarriedGroup & { unnoted: readonly GroupOffset[] })[],
   { present, places, lost }: Committing,
   { cluster, onProgress }: CarryParts,
   signal: AbortSignal,
-): Promise<Map<string, KafkaBackupError>> {
+): Promise<{ failures: Map<string, KafkaBackupError>; given: GivenOffset[] }> {
   let done = 0
+  const given: GivenOffset[] = []
   const failures = new Map<string, KafkaBackupError>()
   await runPool(groups, GROUPS_AT_ONCE, async one => {
     const offsets = commitsOf(places, one)
@@ -90,6 +93,7 @@ async function commitAll(
       // Placing them has taken a while.
       const confirm = (current: readonly GroupOffset[]) => assertOwn(one, current, missing)
       await setProgress(cluster, { group: one.target, type: one.type }, missing, signal, confirm)
+      given.push(...givenTo(one, offsets))
       assertPlaced(one, offsets, lost.get(one.group))
     } catch (error) {
       signal.throwIfAborted()
@@ -97,7 +101,7 @@ async function commitAll(
     }
     onProgress({ type: 'groups', done: ++done, total: groups.length })
   })
-  return failures
+  return { failures, given }
 }
 
 function givenTo({ group: source, target }: CarriedGroup, offsets: readonly GroupOffset[]): GivenOffset[] {

@@ -249,6 +249,32 @@ describe('carrying groups over', () => {
       assert.equal(one?.outcome, 'failed')
       assert.match(one?.error ?? '', /a-2\/1 of group g reads back as 99, not 3/)
     }))
+
+  test('a consumer that joins before the offsets are read back fails its group in that run only', () =>
+    withGroups({}, async (cluster, groups) => {
+      const inner = groups.onCommit
+      groups.onCommit = group => {
+        queueMicrotask(() => groups.all.get(group)?.offsets.set('a-2/1', { offset: 5n, metadata: '', epoch: 0 }))
+        return inner(group)
+      }
+      const noted: GivenOffset[] = []
+      const noteGiven: NoteGiven = async offsets => void noted.push(...offsets)
+      const isGiven: IsGiven = ({ group, partition }) =>
+        noted.some(one => one.group === group && one.partition === partition)
+      assert.equal((await run(cluster, planOf(['g']), openMaps, { isGiven, noteGiven })).totals.failed, 1)
+      groups.onCommit = inner
+      assert.equal((await run(cluster, planOf(['g']), openMaps, { isGiven, noteGiven })).totals.kept, 1)
+      assert.equal(groups.all.get('g')?.offsets.get('a-2/1')?.offset, 5n)
+    }))
+
+  test('notes the offsets that a group got where the map says nothing of another partition', () =>
+    withGroups({}, async cluster => {
+      const noted: GivenOffset[] = []
+      const noteGiven: NoteGiven = async offsets => void noted.push(...offsets)
+      const maps: OpenMaps = isWanted => openMaps(place => place.targetPartition === 0 && isWanted(place))
+      assert.equal((await run(cluster, planOf(['g']), maps, { noteGiven })).totals.failed, 1)
+      assert.deepEqual(noted, [{ group: 'g', source: 'g', topic: 'a-2', partition: 0 }])
+    }))
 })
 
 describe('before the first write', () => {
