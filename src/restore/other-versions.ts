@@ -3,11 +3,11 @@ import { type BoundProgram, bindProgram } from './outgoing-options.ts'
 import type { RestorePlan } from './plan.ts'
 import { isUntouched, type RestoreProgress, type StreamProgress, streamKey } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
-import { listSome } from './shard-plan.ts'
+import { isFilledStream, listSome } from './shard-plan.ts'
 
 /**
  * Pure. Partitions that another version has begun to write. What is there is counted by the records that this version sends: if it
- * selects or places others, records are lost or written twice. Nothing is written to partitions of a complete restore.
+ * selects or places others, records are lost or written twice. Nothing is written to partitions that are filled.
  */
 export function findOtherVersions(
   { topics }: Pick<RestorePlan, 'topics'>,
@@ -19,7 +19,7 @@ export function findOtherVersions(
   if (!program) return []
   return topics.flatMap(({ name, streams }) => {
     const noted = streams.flatMap(({ partition }) => progress?.streams.get(streamKey({ topic: name, partition })) ?? [])
-    const others = noted.filter(one => !one.isDone && !isUntouched(one) && isOtherVersion(one, program))
+    const others = noted.filter(one => !isFilledStream(one) && !isUntouched(one) && isOtherVersion(one, program))
     if (others.length === 0) return []
     const { problem, remedy } = describeOthers(others, program)
     return [topicError(name, problem, remedy)]

@@ -76,6 +76,16 @@ describe('a restore that changes records, continued by another version', () => {
       assert.deepEqual(logs(target), whole)
     }))
 
+  test('is completed by it where all records are written: only settings and the end are left', () =>
+    withFakeTarget(source(), async target => {
+      target.before = ({ key }) => (key === API.incrementalAlterConfigs ? 'hang-up' : undefined)
+      await assert.rejects(target.restore(changes, { version: '1' }), error => hasCode(error, 'KAFKA_DISCONNECTED'))
+      target.before = () => undefined
+      assert.equal((await target.restore(changes, { version: '2' })).isDone, true)
+      assert.deepEqual(logs(target), whole)
+      assert.equal((await target.restore(changes, { version: '2' })).wasComplete, true)
+    }))
+
   test('continues with notes that have no version', () =>
     withFakeTarget(source(), async target => {
       await stopAfter(1, target)
