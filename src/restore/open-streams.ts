@@ -8,7 +8,7 @@ import type { OutgoingOptions } from './outgoing.ts'
 import { bindProgram, outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
 import { fingerprintOf, orderTopics, type PlannedLeg } from './plan.ts'
 import { type OnTopicsCreated, prepareTopics } from './prepare-topics.ts'
-import { type ShardPin, streamKey } from './progress.ts'
+import { type ShardPin, type StreamProgress, streamKey } from './progress.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import type { RunMark } from './run-mark.ts'
 import { Stream } from './stream.ts'
@@ -57,7 +57,8 @@ export async function openStreams(
     const topicId = ready.get(topic.name)?.id ?? ''
     const { partition } = stream
     const key = streamKey({ topic: topic.name, partition })
-    const known = progress?.streams.get(key) ?? {
+    const noted = progress?.streams.get(key)
+    const known = (noted && forgetEmpty(noted)) ?? {
       ...{ topic: topic.name, partition, targetOffset: preflight.ends.get(key) ?? 0n, ...startOf(stream) },
       ...{ sequence: 0, isFilled: false, isDone: false },
       ...(!preflight.existing.has(topic.name) && { isMade: true }),
@@ -74,6 +75,13 @@ export async function openStreams(
   const schemasAddedAt = progress?.schemasAddedAt ?? plan.schemasAddedAt
   const pinned = { generation: plan.generation, ...(schemasAddedAt !== undefined && { schemasAddedAt }) }
   return { streams, mark: { identity, fingerprint, backupId: plan.backupId, ...pinned, ...run } }
+}
+
+/** Without the ID of a topic that may have been created again: of a partition without records nothing is missing there. */
+function forgetEmpty(noted: StreamProgress): StreamProgress {
+  if (!noted.isDone || noted.targetOffset > 0n) return noted
+  const { topicId: _, ...rest } = noted
+  return rest
 }
 
 /** A batch has to fit into a segment of the log, too. */

@@ -124,6 +124,15 @@ describe('a restore, a topic of which has another ID and as many records', () =>
       assert.equal((await target.restore()).wasComplete, true)
     }))
 
+  test('accepts one that was empty, where it is complete and another topic is to be filled again', () =>
+    withFakeTarget([...two(), fakeTopic('empty', [[]])], async target => {
+      await target.restore()
+      target.fake.state.topics = target.fake.state.topics.filter(({ name }) => name !== 'audit')
+      replace(target, 'empty')
+      await assertRestored(target)
+      assert.equal(JSON.parse(target.notes.get('empty/0')?.metadata ?? '{}').t, 'f'.repeat(32))
+    }))
+
   test('leaves the progress of another restore aside that has filled the deleted one', () =>
     withFakeTarget(two(), async target => {
       await interrupt(target, { existingTopics: 'append' })
