@@ -219,7 +219,7 @@ describe('an identity of Entra', () => {
     const refusal = { code: 'CREDENTIALS_REFUSED', message: /Entra refused a token to the identity .*invalid_client/ }
     await assert.rejects(put({ ...principal, clientSecret: 'wrong', authorityHost: entra.url }), refusal)
     assert.equal(entra.requests.length, asked + 1)
-    const file = { code: 'STORAGE_DENIED', message: /'\/nowhere\/token'/ }
+    const file = { code: 'CREDENTIALS_REFUSED', message: /'\/nowhere\/token'/ }
     await assert.rejects(put({ ...principal, federatedTokenFile: '/nowhere/token', authorityHost: entra.url }), file)
   })
 

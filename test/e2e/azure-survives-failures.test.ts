@@ -237,7 +237,7 @@ describe('a writer of several blocks', () => {
 
   test('whose blocks the service dropped fails and publishes nothing', () =>
     withFaults([{ on: 'PutBlockList', effect: { status: 400, code: 'InvalidBlockList' } }], async ({ storage }) => {
-      const lost = { code: 'STORAGE_NOT_FOUND', message: /no longer has the blocks/ }
+      const lost = { code: 'STORAGE_UNAVAILABLE', message: /no longer has the blocks/ }
       await assert.rejects(write(storage, 'parts/dropped', bytes(2 * MiB, 12)), lost)
       assert.equal(await storage.stat('parts/dropped', never), undefined)
     }))
