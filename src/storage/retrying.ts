@@ -28,7 +28,7 @@ interface RetryingParts {
  * - `create`: a failed attempt may have taken effect. If a later attempt finds the key taken, the object is read back, and
  *   equal bytes count as success. So two callers that create one key with equal bytes may both succeed.
  * - a writer's `write` is never retried, because the bytes before it are gone; the caller opens a new writer. `commit` is
- *   retried and relies on the backend to recognize its own object (see `ObjectWriter`).
+ *   retried, unless content is missing, and relies on the backend to recognize its own object (see `ObjectWriter`).
  * - what was there a moment ago and is not found is looked for once more: during a fail-over, a store may answer so.
  */
 export function withRetries(storage: Storage, policy: RetryPolicy, parts: RetryingParts = {}): Storage {
@@ -78,9 +78,9 @@ export function withRetries(storage: Storage, policy: RetryPolicy, parts: Retryi
 }
 
 function createAgain(seen: SeenObjects, policy: RetryPolicy, { onRetry, ...rest }: RetryingParts): Again {
-  return async (operation, key, call, signal) => {
+  return async (operation, key, call, signal, isSpent) => {
     const isRepeated = (error: unknown) =>
-      isRetryable(error) || (hasCode(error, 'STORAGE_NOT_FOUND') && seen.takeDoubt(operation, key))
+      !isSpent?.() && (isRetryable(error) || (hasCode(error, 'STORAGE_NOT_FOUND') && seen.takeDoubt(operation, key)))
     const notify = (error: unknown, attempt: number, delayMs: number) =>
       onRetry?.({ operation, key, error, attempt, delayMs })
     const result = await retry(call, policy, { ...rest, isRetryable: isRepeated, onRetry: notify }, signal)
@@ -94,6 +94,8 @@ type Again = <T>(
   key: string,
   call: (attempt: number) => Promise<T>,
   signal: AbortSignal,
+  /** Whether a repetition would be in vain. */
+  isSpent?: () => boolean,
 ) => Promise<T>
 
 function isRetryable(error: unknown): boolean {
@@ -119,7 +121,14 @@ async function createOrFindOwn(
 function retryCommit(writer: ObjectWriter, key: string, again: Again): ObjectWriter {
   return {
     write: (chunks, signal) => writer.write(chunks, signal),
-    commit: signal => again('commit', key, () => writer.commit(signal), signal),
+    commit: signal =>
+      again(
+        'commit',
+        key,
+        () => writer.commit(signal),
+        signal,
+        () => writer.isSpent === true,
+      ),
     abort: () => writer.abort(),
   }
 }

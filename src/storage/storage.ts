@@ -44,6 +44,8 @@ export interface Storage {
 
 /** Writes a large object. It exists for readers only after `commit`. */
 export interface ObjectWriter {
+  /** Content is missing: every further `commit` fails, and only a new writer can succeed. */
+  readonly isSpent?: boolean
   /**
    * The caller may reuse the memory of the chunks once this resolves. Do not call it concurrently.
    * After a failed write the writer is unusable: `commit` fails too; call `abort`.

@@ -35,6 +35,7 @@ export abstract class BucketWriter<Api extends BucketApi> implements ObjectWrite
   readonly #leaveMemory: () => void
   /** Set once content is missing; nothing is published after that. */
   #failure: { error: unknown } | undefined
+  #isUploadInDoubt = false
 
   constructor(key: string, parts: WriterParts<Api>) {
     this.key = key
@@ -50,10 +51,16 @@ export abstract class BucketWriter<Api extends BucketApi> implements ObjectWrite
   protected abstract completeUpload(signal: AbortSignal): Promise<void>
   protected abstract dropUpload(signal: AbortSignal): Promise<void>
 
+  get isSpent(): boolean {
+    return this.#failure !== undefined
+  }
+
   /** The error when the store no longer has the upload and there is no object: a new upload of the same bytes can succeed. */
   protected lostUpload(error: unknown): unknown {
     if (!hasCode(error, 'STORAGE_NOT_FOUND')) return error
-    return new KafkaBackupError('STORAGE_UNAVAILABLE', error.message, { cause: error })
+    const message = `the store lost the upload of ${JSON.stringify(this.key)}: ${error.message}`
+    const help = 'The store answered, but no longer has these bytes; run the command again to upload them again.'
+    return new KafkaBackupError('STORAGE_UNAVAILABLE', message, { cause: error, help })
   }
 
   async write(chunks: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
@@ -135,13 +142,21 @@ export abstract class BucketWriter<Api extends BucketApi> implements ObjectWrite
       if (!hasCode(error, 'STORAGE_EXISTS', 'STORAGE_NOT_FOUND')) throw error
       const found = await api.head(this.key, signal)
       if (found?.token === this.token) return
-      if (found === undefined && this.hasUpload) throw this.lostUpload(error)
+      if (found === undefined && this.hasUpload) throw this.#missing(error)
       if (found === undefined || error.code === 'STORAGE_EXISTS') throw error
       throw new KafkaBackupError('STORAGE_EXISTS', `${JSON.stringify(this.key)} was created by another writer`, {
         cause: error,
         details: { key: this.key },
       })
     }
+  }
+
+  /** During a fail-over, a store may not know an upload for a moment: one more `commit` can succeed. */
+  #missing(error: unknown): unknown {
+    const lost = this.lostUpload(error)
+    if (this.#isUploadInDoubt) this.#failure ??= { error: lost }
+    this.#isUploadInDoubt = true
+    return lost
   }
 
   #end(state: 'done' | 'aborted'): void {
