@@ -38,9 +38,9 @@ export async function openKeys(file: KeysFile, given: GivenKeys, signal: AbortSi
       }
     }
   }
-  // The key may be the right one: what failed is the service that has to be asked.
+  // The key that was given may be the right one: what failed is the service that has to be asked.
   const down = failures.find(error => hasCode(error, ...serviceCodes))
-  if (down) throw down
+  if (down && given.credentials.length > 0) throw down
   throw noKey(file, given, failures)
 }
 

@@ -98,6 +98,16 @@ describe('a key of AWS KMS', () => {
     await assert.rejects(others.read('b1/a', never), error => hasCode(error, 'ENCRYPTION_KEY'))
   })
 
+  test('of a keys file that cannot be reached leaves the backup locked, because no key was given', async () => {
+    const inner = openMemoryStorage()
+    await withEncryption(inner, ownKeys([ofKms()])).create('b1/a', Buffer.from('text'), never)
+    process.env.AWS_ENDPOINT_URL_KMS = 'http://127.0.0.1:1'
+    await assert.rejects(withEncryption(inner, givenKeys([])).read('b1/a', never), {
+      code: 'ENCRYPTION_KEY',
+      message: /is encrypted, and opens with AWS KMS key .*: AWS KMS did not answer Decrypt .*ECONNREFUSED/,
+    })
+  })
+
   test('is rotated to another one', async () => {
     const inner = openMemoryStorage()
     await withEncryption(inner, ownKeys([ofKms()])).create('b1/a', Buffer.from('text'), never)
