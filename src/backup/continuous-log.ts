@@ -1,6 +1,5 @@
 import type { NewestState } from '../archive/catalog.ts'
-import type { DamagedSources } from '../archive/log/damaged-sources.ts'
-import { LogWriter } from '../archive/log/log-writer.ts'
+import { type LogOptions, LogWriter } from '../archive/log/log-writer.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { renewCopies } from '../archive/newest-copies.ts'
 import { toKafkaBackupError } from '../errors.ts'
@@ -33,7 +32,7 @@ export class ContinuousLog {
     options: BackupOptions,
     parts: BackupParts,
     base: NewestState,
-    { damaged, onCheckpoint }: { damaged: DamagedSources; onCheckpoint: () => void },
+    { onCheckpoint, ...known }: { onCheckpoint: () => void } & Pick<LogOptions, 'damaged' | 'rolledUp'>,
     signal: AbortSignal,
   ): Promise<ContinuousLog> {
     const { backupId, compression, segmentBytes, mergeAfterMs = DEFAULT_MERGE_AFTER_MS } = options
@@ -46,7 +45,7 @@ export class ContinuousLog {
       nowMs: storeClock(parts),
       folderOf: encryption?.folderOf,
       pieces,
-      damaged,
+      ...known,
       onWarning,
     }
     return new ContinuousLog(await LogWriter.open(storage, base, own, signal), onProgress, onCheckpoint)

@@ -1,4 +1,5 @@
 import { newestState } from '../archive/catalog.ts'
+import type { RolledUp } from '../archive/log/commit-log.ts'
 import { DamagedSources } from '../archive/log/damaged-sources.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
@@ -48,6 +49,8 @@ class Line {
   readonly #damaged = new DamagedSources()
   readonly #buffers = new LaneBuffers()
   #log: ContinuousLog | undefined
+  /** Of the log that was open before. */
+  #rolledUp: RolledUp | undefined
   #previous: Manifest | undefined
   /** The runs since the last round that ended well: a commit of theirs may have taken effect unheard. */
   #runs = new Set<string>()
@@ -172,11 +175,12 @@ class Line {
   async #openLog(signal: AbortSignal): Promise<ContinuousLog | undefined> {
     if (this.#isSure) return this.#log
     await this.#log?.close()
+    this.#rolledUp = this.#log?.writer.rolledUp ?? this.#rolledUp
     this.#log = undefined
     const found = await newestState(this.#parts.storage, this.#options.backupId, signal)
     this.#assertOwn(found.manifest)
     if (found.isLog || this.#options.beginsLog) {
-      const own = { damaged: this.#damaged, onCheckpoint: () => this.#copies.note() }
+      const own = { damaged: this.#damaged, rolledUp: this.#rolledUp, onCheckpoint: () => this.#copies.note() }
       this.#log = await ContinuousLog.open(this.#options, this.#parts, found, own, signal)
       if (this.#failures > 0) await this.#log.rollUp(signal)
     }

@@ -526,6 +526,38 @@ test('a continuous run whose rounds keep failing for one partition copies the ot
   assert.ok(newest - firstCommitOf(commit) <= 8, `${newest - firstCommitOf(commit)} commits are not rolled up`)
 })
 
+test('a continuous run that cannot commit for long writes a roll-up once, and names it in its next commit', async () => {
+  const storage = openMemoryStorage()
+  const rollups = () => [...storage.objects.keys()].filter(key => key.startsWith('b1/rollups/')).length
+  const grow = (count: number) => (state: FakeState) => append(state, 0, runs(count, 1))
+  const found: number[] = []
+  const { error } = await playScene({
+    topics: [fakeTopic('orders', [runs(0, 1)])],
+    storage,
+    options: { beginsLog: true },
+    between: [
+      ...Array.from({ length: 7 }, (_, i) => grow(i + 1)),
+      state => {
+        state.intercept = ({ key }) => (key === API.describeConfigs ? encodeUnknownConfigs('orders') : undefined)
+      },
+      ...Array.from({ length: 5 }, () => () => void found.push(rollups())),
+      state => {
+        state.intercept = () => undefined
+        grow(8)(state)
+      },
+    ],
+  })
+  assert.equal(error, stopped)
+  // The first look may be during the tidying that follows the last commit.
+  const [, settled = 0, ...later] = found
+  assert.ok(settled > 0)
+  assert.deepEqual([...later, rollups()], [settled, settled, settled, settled])
+  const [newest = 0] = (await listGenerations(storage, 'b1', never)).slice(-1)
+  const { commit } = await readCommit(storage, 'b1', newest, never)
+  assert.equal(firstCommitOf(commit), newest)
+  assert.deepEqual((await verify(storage)).problems, [])
+})
+
 describe('a continuous run whose newest commit is not what it has committed', () => {
   const key = commitKey('b1', 2)
   const appendMore = (state: FakeState) => append(state, 0, runs(2, 1))

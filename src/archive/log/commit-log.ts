@@ -28,6 +28,9 @@ export interface LogStart {
   pages: readonly PageRef[]
 }
 
+/** What a writer has rolled up behind its newest commit, which only the next one names. */
+export type RolledUp = Omit<LogStart, 'state'>
+
 export const emptyStart: LogStart = {
   generation: 0,
   state: emptyState,
@@ -46,6 +49,22 @@ export function startOf({ commit, ref, state, checkpoint }: OpenedGeneration): L
   const blake3 = (isKept ? commit.originals?.at(-1) : undefined) ?? ref.blake3
   const previous = { size: ref.size, blake3, isKept }
   return { generation, state, chain: { checkpoint: named, rollups }, previous, checkpointBytes, pages }
+}
+
+/** Continues with what the same writer had rolled up before, where nothing was committed since: otherwise every attempt to commit would write it again. */
+export async function withRolledUp(
+  storage: Storage,
+  start: LogStart,
+  rolledUp: RolledUp | undefined,
+  signal: AbortSignal,
+): Promise<LogStart> {
+  const { state, generation, previous } = start
+  if (rolledUp?.generation !== generation || rolledUp.previous?.blake3 !== previous?.blake3) return start
+  const { checkpoint, rollups } = rolledUp.chain
+  const documents = [...(checkpoint ? [checkpoint] : []), ...rollups.flatMap(one => one.documents)]
+  // A prune may have removed what no commit names while the store could not be reached.
+  for (const { key } of documents) if (!(await storage.stat(key, signal))) return start
+  return { ...rolledUp, state, previous }
 }
 
 /**
@@ -97,6 +116,11 @@ export class CommitLog {
   /** Of the newest commit. */
   get key(): string {
     return commitKey(this.#backupId, this.#generation)
+  }
+
+  get rolledUp(): RolledUp {
+    const [generation, chain, previous] = [this.#generation, this.#chain, this.#previous]
+    return { generation, chain, previous, checkpointBytes: this.#checkpointBytes, pages: this.#pages }
   }
 
   /** The checkpoint that the next commit names. */

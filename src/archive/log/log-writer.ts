@@ -2,7 +2,15 @@ import type { Storage } from '../../storage/storage.ts'
 import type { Manifest, Segment } from '../manifest.ts'
 import { manifestFrom, stateOf } from './as-manifest.ts'
 import { type Change, emptyState, type State } from './change.ts'
-import { type CommitFacts, CommitLog, needsCheckpoint, startOf } from './commit-log.ts'
+import {
+  type CommitFacts,
+  CommitLog,
+  type LogStart,
+  needsCheckpoint,
+  type RolledUp,
+  startOf,
+  withRolledUp,
+} from './commit-log.ts'
 import { DamagedSources, warningsOf } from './damaged-sources.ts'
 import { ListTails } from './list-tails.ts'
 import { MergingLog } from './merging-log.ts'
@@ -19,6 +27,8 @@ export interface LogOptions extends PiecePlaces {
   /** What merging has found, for one who opens the log more than once. */
   damaged?: DamagedSources | undefined
   onWarning?: ((message: string) => void) | undefined
+  /** Of the same writer, when it had the log open before. */
+  rolledUp?: RolledUp | undefined
 }
 
 /** The newest state of a backup, for one who continues it as version 2. */
@@ -41,12 +51,12 @@ export class LogWriter {
   #log: CommitLog | undefined
   #merging: MergingLog | undefined
 
-  private constructor(storage: Storage, options: LogOptions, { manifest, opened }: LogBase) {
+  private constructor(storage: Storage, options: LogOptions, { manifest }: LogBase, start: LogStart | undefined) {
     this.#storage = storage
     this.#options = options
     this.#newest = manifest
     this.#pieces = options.pieces && new PieceStore(storage, options, options.pieces)
-    if (opened) this.#use(new CommitLog(storage, options.backupId, options.newRun, startOf(opened)))
+    if (start) this.#use(new CommitLog(storage, options.backupId, options.newRun, start))
   }
 
   static async open(storage: Storage, base: LogBase, options: LogOptions, signal: AbortSignal): Promise<LogWriter> {
@@ -54,10 +64,12 @@ export class LogWriter {
     // Before anything is written.
     if (options.onWarning)
       for (const message of await writerWarnings(storage, options.backupId, base, signal)) options.onWarning(message)
-    const writer = new LogWriter(storage, options, base)
+    const start = opened && (await withRolledUp(storage, startOf(opened), options.rolledUp, signal))
+    const writer = new LogWriter(storage, options, base, start)
     const merging = writer.#merging
     if (merging && opened) await readTails(storage, opened, writer.#tails, merging.watchLists(), signal)
-    if (opened && needsCheckpoint(opened)) await writer.checkpoint(signal)
+    const hasCheckpoint = start?.chain.checkpoint?.generation === start?.generation
+    if (opened && needsCheckpoint(opened) && !hasCheckpoint) await writer.checkpoint(signal)
     return writer
   }
 
@@ -124,6 +136,10 @@ export class LogWriter {
   /** Without merging, for a run whose rounds fail: the next commit names the roll-ups, so readers need no more documents than otherwise. */
   async rollUp(signal: AbortSignal): Promise<void> {
     await this.#log?.tidy(signal, this.#merging?.watchLists())
+  }
+
+  get rolledUp(): RolledUp | undefined {
+    return this.#log?.rolledUp
   }
 
   /** Writes a checkpoint of the newest generation, for the next commit to name. */
