@@ -10,6 +10,8 @@ const LATE_FACTOR = 1.25
 const STALE_FACTOR = 2
 /** Clocks of two machines may differ by so much. */
 const CLOCK_TOLERANCE_MS = 300_000
+/** A commit from further in the future makes the state critical: by so much no clock differs that is only not synchronized yet. */
+const WRONG_CLOCK_MS = 3_600_000
 
 /** Pure. Undefined for a time in the future: a clock was wrong, and nothing is known of the age. */
 export function ageOf(createdAt: string, nowMs: number): number | undefined {
@@ -25,7 +27,9 @@ export function judgeAge(
 ): StatusFinding[] {
   const ageMs = ageOf(created_at, nowMs)
   if (ageMs === undefined) {
-    const level = expected && expected.source !== 'history' ? 'critical' : 'warning'
+    // A time that cannot be read is as wrong as one far in the future.
+    const isFar = !(Date.parse(created_at) - nowMs < WRONG_CLOCK_MS)
+    const level = isFar && expected && expected.source !== 'history' ? 'critical' : 'warning'
     const message = `the last commit has the time ${created_at}, which is in the future: a clock is wrong, so its age is not known`
     return [{ level, kind: 'future', message, action: `correct the clock, then run the backup ${backup_id}` }]
   }
