@@ -28,7 +28,11 @@ interface CredentialParts extends ChainOptions {
 /** Of one request to a service of AWS that a run cannot do without. */
 export const awsRequestLimits = { connectionTimeout: 5000, socketTimeout: 10_000 } as const
 
-const TIMEOUT_MS = 30_000
+/** Enough for a person who answers the prompt of a `credential_process`. */
+const TIMEOUT_MS = 120_000
+
+/** A request that is still unanswered then is taken for lost. */
+const LOST_AFTER_MS = 15 * 60_000
 
 /**
  * The default chain of the AWS SDK, which asks STS, the container or the instance. Some of its requests have no limit, so all of them
@@ -38,16 +42,32 @@ const TIMEOUT_MS = 30_000
 export function awsCredentials(parts: CredentialParts = {}): AwsCredentialSource {
   const { timeoutMs = TIMEOUT_MS, clock = systemClock, open = openChain, ...options } = parts
   let source: Promise<AwsCredentialSource> | undefined
-  return async properties => {
-    source ??= open({ clientConfig: { requestHandler: awsRequestLimits }, ...options })
-    const found = source.then(get => get(properties))
+  /** A request that was not answered in time. All callers wait for it, because another one would start its process again. */
+  let late: { found: Promise<AwsCredentials>; startMs: number } | undefined
+  const ask = async (properties: Record<string, unknown> | undefined) => {
     try {
-      return await inTime(found, timeoutMs, clock, () => unreachable(`no answer within ${timeoutMs} ms`))
+      source ??= open({ clientConfig: { requestHandler: awsRequestLimits }, ...options })
+      return await (await source)(properties)
     } catch (error) {
-      // Callers of a chain share its request, and one that is never answered would be the last.
       source = undefined
       throw explained(error)
     }
+  }
+  return async properties => {
+    const nowMs = clock.monotonic()
+    // Callers of a chain share its request, and one that is never answered would be the last.
+    if (late && nowMs - late.startMs >= LOST_AFTER_MS) late = source = undefined
+    const request = late ?? { found: ask(properties), startMs: nowMs }
+    const settled = () => {
+      if (late === request) late = undefined
+    }
+    return inTime(request.found, timeoutMs, clock, () => {
+      if (late === undefined) {
+        late = request
+        request.found.then(settled, settled)
+      }
+      return unreachable(`no answer within ${timeoutMs / 1000} s`)
+    })
   }
 }
 
@@ -85,7 +105,7 @@ function hasContainerService({ env } = process): boolean {
 }
 
 function unreachable(text: string, cause?: Error): KafkaBackupError {
-  const message = `no AWS credentials: their service (STS, container or instance metadata) did not answer: ${text}`
+  const message = `no AWS credentials: their source (STS, container or instance metadata, \`credential_process\`) did not answer: ${text}`
   return new KafkaBackupError('CREDENTIALS_UNREACHABLE', message, { cause })
 }
 

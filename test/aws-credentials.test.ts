@@ -96,23 +96,50 @@ function roleOf(count: number): string {
 describe('the chain of credentials', () => {
   useEnvironment()
   /** A clock whose timers ring when the test says so. */
-  function ringing(): { clock: Clock; ring(): void } {
+  function ringing(): { clock: Clock & { pass(ms: number): void }; ring(): void } {
     const rings: (() => void)[] = []
+    const jumping = new JumpingClock()
     const after = (_: number, ring: () => void) => {
       rings.push(ring)
       return () => undefined
     }
-    return { clock: { ...new JumpingClock(), after }, ring: () => rings.pop()?.() }
+    return { clock: { ...jumping, after, pass: ms => jumping.pass(ms) }, ring: () => rings.pop()?.() }
   }
+
+  const found = { accessKeyId: 'a', secretAccessKey: 's' }
+  const late = {
+    code: 'CREDENTIALS_UNREACHABLE',
+    message: /`credential_process`\) did not answer: no answer within 120 s/,
+  }
+
+  test('is not asked a second time while a process waits for its user', async () => {
+    const { clock, ring } = ringing()
+    const { promise, resolve } = Promise.withResolvers<typeof found>()
+    let asked = 0
+    const get = () => {
+      asked++
+      return promise
+    }
+    const source = awsCredentials({ clock, open: async () => get })
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      const waiting = source()
+      ring()
+      await assert.rejects(waiting, late)
+    }
+    const third = source()
+    resolve(found)
+    assert.deepEqual(await third, found)
+    assert.equal(asked, 1)
+  })
 
   test('is opened again after a request that was never answered', async () => {
     const { clock, ring } = ringing()
-    const found = { accessKeyId: 'a', secretAccessKey: 's' }
     const chains = [() => new Promise<never>(() => undefined), async () => found]
     const source = awsCredentials({ clock, open: async () => chains.shift() ?? assert.fail() })
     const first = source()
     ring()
-    await assert.rejects(first, { code: 'CREDENTIALS_UNREACHABLE', message: /no answer within 30000 ms/ })
+    await assert.rejects(first, late)
+    clock.pass(15 * 60_000)
     assert.deepEqual(await source(), found)
   })
 

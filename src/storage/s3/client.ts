@@ -41,7 +41,7 @@ async function connectionConfig(options: S3Options): Promise<S3ClientConfig> {
   // Credential services are AWS's: behind the same proxy, but not signed by the store's private CA.
   const agents = await openAgents(proxy === undefined ? {} : { proxy })
   const clientConfig = { requestHandler: { ...agents, ...timeouts }, ...(region !== undefined && { region }) }
-  return { requestHandler, credentials: awsCredentials({ clientConfig, timeoutMs: idleTimeoutMs }) }
+  return { requestHandler, credentials: awsCredentials({ clientConfig }) }
 }
 
 async function assertRegion(client: S3Client): Promise<void> {
