@@ -81,7 +81,7 @@ export async function compareRestore(
     return { topic: topic.name, ...placeOf(stream), ...alignment, ...(isThere ? {} : { isMissing: true as const }) }
   })
   const { cluster, ends, maxDifferences = MAX_DIFFERENCES } = parts
-  const extra = await findExtraRecords(located, { cluster, ends, maxDifferences }, signal)
+  const { extra, warnings } = await findExtraRecords(located, { cluster, ends, maxDifferences }, signal)
   const all = [
     ...compared,
     ...extra.map(({ alignment, ...place }) => ({ sourcePartition: null, ...place, ...alignment })),
@@ -102,7 +102,7 @@ export async function compareRestore(
     durationMs: parts.clock.monotonic() - startedAt,
     topics,
     totals,
-    warnings: [...new Set([...target.warnings, ...avoidedWarnings(located.plan)])],
+    warnings: [...new Set([...target.warnings, ...warnings, ...avoidedWarnings(located.plan)])],
   }
 }
 

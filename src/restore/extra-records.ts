@@ -1,6 +1,6 @@
 import type { Cluster } from '../kafka/cluster.ts'
 import { readLogRecords } from '../kafka/log-reader.ts'
-import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
+import { fetchKnowableBounds, partitionKey } from '../kafka/offsets.ts'
 import { runPool } from '../lib/pool.ts'
 import { type Alignment, alignRecords } from './align.ts'
 import { sizeOfRecord } from './difference.ts'
@@ -22,22 +22,31 @@ interface ExtraParts {
 
 const CONCURRENCY = 4
 
+interface FoundExtra {
+  extra: ExtraRecords[]
+  /** Of partitions that cannot be read. */
+  warnings: string[]
+}
+
 /** Records of the target in partitions that the backup does not have. In a topic that others write to they are expected. */
 export async function findExtraRecords(
   { plan, options, topics }: LocatedRestore,
   { cluster, maxDifferences, ends = new Map() }: ExtraParts,
   signal: AbortSignal,
-): Promise<ExtraRecords[]> {
-  if (options.existingTopics === 'append') return []
+): Promise<FoundExtra> {
+  if (options.existingTopics === 'append') return { extra: [], warnings: [] }
   const isInUse = ({ name, streams }: PlannedTopic) =>
     streams.every(({ partition }) => ends.has(partitionKey({ topic: name, partition })))
-  const extra = plan.topics
+  const asked = plan.topics
     .filter(topic => !isInUse(topic))
     .flatMap(topic => listOthers(topic, [...(topics.get(topic.name)?.partitions ?? [])]))
-  if (extra.length === 0) return []
-  const bounds = await fetchBounds(cluster, extra, signal)
-  const read = await runPool(extra, CONCURRENCY, async one => {
-    const range = bounds.get(partitionKey(one)) ?? NOTHING
+  if (asked.length === 0) return { extra: [], warnings: [] }
+  const { bounds, leaderless } = await fetchKnowableBounds(cluster, asked, signal)
+  const known = asked.flatMap(one => {
+    const range = bounds.get(partitionKey(one))
+    return range ? [{ one, range }] : []
+  })
+  const read = await runPool(known, CONCURRENCY, async ({ one, range }) => {
     const place = { ...one, topicId: topics.get(one.topic)?.id ?? '' }
     const actual = new Lookahead(
       readLogRecords(cluster, place, { from: range.logStart, to: range.lastStable }, signal),
@@ -50,10 +59,13 @@ export async function findExtraRecords(
       await actual.close()
     }
   })
-  return read.filter(({ alignment }) => alignment.differences.length > 0)
+  const unknown = asked.map(partitionKey).filter(key => !bounds.has(key))
+  const reasonFor = (key: string) => (leaderless.has(key) ? 'it has no leader' : 'no broker reports its end')
+  return {
+    extra: read.filter(({ alignment }) => alignment.differences.length > 0),
+    warnings: unknown.map(key => `${key}: it is not in the backup, and was not compared, because ${reasonFor(key)}`),
+  }
 }
-
-const NOTHING: PartitionBounds = { logStart: 0n, lastStable: 0n, highWatermark: 0n }
 
 /** Where keys decide, a topic has as many partitions as they are placed among. */
 function listOthers(topic: PlannedTopic, there: readonly number[]): ExtraPartition[] {

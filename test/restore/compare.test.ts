@@ -140,6 +140,23 @@ describe('a target is compared with the backup', () => {
     }
     const extra = encodeBatch({ baseOffset: 0n, records: texts('x', 'y'), producerId: 9n })
 
+    test('those without a leader are warned of, and the others compared', async () => {
+      const holding = (partition: number) => {
+        const topic = withExtra()
+        topic.partitions[1] = fakePartition([], { leader: -1 })
+        topic.partitions[partition] = fakePartition([extra], { leader: partition === 1 ? -1 : 0 })
+        return topic
+      }
+      for (const [partition, isOk] of [
+        [1, true],
+        [2, false],
+      ] as const) {
+        const { ok, warnings } = await compare([holding(partition)])
+        const warning = 'orders/1: it is not in the backup, and was not compared, because it has no leader'
+        assert.deepEqual([ok, warnings.filter(text => text.startsWith('orders/1'))], [isOk, [warning]])
+      }
+    })
+
     test('records are differences', async () => {
       const report = await compare([withExtra(extra)])
       assert.deepEqual([report.ok, shortly(report)], [false, ['extra "x"', 'extra "y"']])
