@@ -25,7 +25,8 @@ function assertLed(topic: MetadataTopic | undefined, name: string, partitions: n
   const error = brokerError(topic?.errorCode ?? 0, `waiting for topic ${name}`, null, { topic: name })
   // Not known yet, or not led yet: both pass.
   if (!topic || error.retryable || topic.errorCode === 0 || error.code === 'TOPIC_NOT_FOUND') {
-    throw new KafkaBackupError('KAFKA_NOT_READY', `topic ${name} has leaders for ${led} of ${partitions} partitions`)
+    const message = `topic ${name} has leaders for ${led} of ${partitions} partitions`
+    throw new KafkaBackupError('KAFKA_NOT_READY', message, { cause: error, details: { topic: name } })
   }
   throw error
 }

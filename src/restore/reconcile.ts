@@ -6,6 +6,7 @@ import { waitForTopics } from '../kafka/topic-leaders.ts'
 import { runPool } from '../lib/pool.ts'
 import { findOverwritten } from './last-batch.ts'
 import { LogEnds } from './log-ends.ts'
+import { deletedError } from './replaced-topics.ts'
 import { conflict, nextSequence, type Stream } from './stream.ts'
 
 const CONCURRENCY = 8
@@ -102,7 +103,7 @@ async function confirmLast(
   if (!first) return
   const streams = begun.map(({ stream }) => stream)
   // Another topic under the name has none of the batches: that is the clearer message.
-  await confirmTopics(streams, cluster, signal)
+  await confirmTopics(streams, { cluster, isShared }, signal)
   const filled = begun.map(({ stream: { topic, topicId, partition }, end, sequence }) => ({
     ...{ topic, topicId, partition },
     ...{ end, sequence },
@@ -159,12 +160,21 @@ export async function confirmFilled(
   signal: AbortSignal,
 ): Promise<void> {
   if (!isShared) await reconcileAll(streams, { cluster, isShared, mayBeBehind: false }, signal)
-  await confirmTopics(streams, cluster, signal)
+  await confirmTopics(streams, { cluster, isShared }, signal)
 }
 
-async function confirmTopics(streams: readonly Stream[], cluster: Cluster, signal: AbortSignal): Promise<void> {
+async function confirmTopics(
+  streams: readonly Stream[],
+  { cluster, isShared }: { cluster: Cluster; isShared: boolean },
+  signal: AbortSignal,
+): Promise<void> {
   const topics = [...new Set(streams.map(({ topic }) => topic))].map(name => ({ name, partitions: 0 }))
-  const shown = new Map((await waitForTopics(cluster, topics, signal)).map(topic => [topic.name, topic]))
+  const found = await waitForTopics(cluster, topics, signal).catch(error => {
+    // The retries of the cluster are over: a broker that lags behind knows the topic by then.
+    const isDeleted = hasCode(error, 'KAFKA_NOT_READY') && hasCode(error.cause, 'TOPIC_NOT_FOUND')
+    throw isDeleted ? deletedError(String(error.details.topic), isShared) : error
+  })
+  const shown = new Map(found.map(topic => [topic.name, topic]))
   for (const stream of streams) stream.confirmTopic(shown.get(stream.topic))
 }
 

@@ -103,6 +103,20 @@ describe('a restore, a topic of which has another ID and as many records', () =>
       assert.match(advice, /^topic audit was deleted and created again/)
     }))
 
+  test('ends where a topic is deleted when its records are written, and says so', () =>
+    withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 3)]])], async target => {
+      const changes = { existingTopics: 'append' } as const
+      target.before = ({ key }) => {
+        if (key === API.metadata && target.log('orders').length > 0) target.fake.state.topics = []
+        return undefined
+      }
+      const advice = await adviceOf(target.restore(changes), 'RESTORE_CONFLICT')
+      assert.match(
+        advice,
+        /^topic orders was deleted after this restore had begun to fill it: .* restore.topic_mapping/,
+      )
+    }))
+
   test('continues with notes that have no ID, also where brokers give none, and notes an ID when it learns one', () =>
     withFakeTarget(two(), async target => {
       await interrupt(target)
