@@ -3,6 +3,7 @@ import type { Job } from '../config/load-job.ts'
 import { attempt, type Check } from '../observe/finding.ts'
 import type { RegistryClient } from '../registry/client/client.ts'
 import type { RegistryOptions } from '../registry/client/client-options.ts'
+import type { Identity } from '../registry/client/flavour.ts'
 import type { Selection } from '../registry/client/select-versions.ts'
 import type { SchemaOptions } from '../registry/restore/survey-target.ts'
 
@@ -70,21 +71,28 @@ export async function schemaOptions({ restore, schemaTypes }: RegistryJob): Prom
   }
 }
 
-/** Whether the registry of a job returns its subjects with this login; undefined without a registry. */
-export async function checkRegistry(job: Pick<Job, 'enterprise'>, signal: AbortSignal): Promise<Check[]> {
+/**
+ * Whether the registry of a job returns its subjects with this login, and to a backup its contexts; undefined without a registry. Which
+ * contexts a restore needs is found by its plan.
+ */
+export async function checkRegistry(job: Pick<Job, 'enterprise' | 'mode'>, signal: AbortSignal): Promise<Check[]> {
   const registry = registryOf(job)
   if (!registry) return []
   return withRegistry(registry, async client => {
-    const [{ detectFlavour }, { everything, isContextSelected }] = await Promise.all([
-      import('../registry/client/flavour.ts'),
-      import('../registry/client/select-versions.ts'),
-    ])
     const check = await attempt(`schema registry ${client.name}`, 'read', signal, async () => {
-      const { flavour, version, hidden = [] } = await detectFlavour(client, signal)
-      const [first] = isContextSelected({ ...everything, ...selectionOf(registry) })(null) ? hidden : []
-      if (first) throw first.error
+      const { flavour, version } = await identify(client, job.mode === 'restore' ? undefined : registry, signal)
       return `${flavour}${version === null ? '' : ` ${version}`} answers`
     })
     return [check]
   })
+}
+
+async function identify(
+  client: RegistryClient,
+  source: RegistryJob | undefined,
+  signal: AbortSignal,
+): Promise<Identity> {
+  if (!source) return (await import('../registry/client/flavour.ts')).detectFlavour(client, signal)
+  const { identifySource } = await import('../registry/client/read-snapshot.ts')
+  return identifySource(client, selectionOf(source), signal)
 }

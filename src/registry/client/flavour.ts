@@ -15,6 +15,8 @@ export interface Identity {
   warnings?: readonly string[]
   /** Contexts that cannot be listed, where no other list shows what is in them. */
   hidden?: readonly HiddenContext[]
+  /** Why contexts cannot be listed, where the registry may have none. */
+  unlisted?: KafkaBackupError
 }
 
 /** What the registry keeps back of a context. */
@@ -48,10 +50,14 @@ export async function detectFlavour(client: RegistryClient, signal: AbortSignal)
     failure = error
   })
   if (!failure || !hasHiddenContexts(identity, failure)) return identity
-  // Only from that list do others than Confluent show what is in other contexts than the default one.
-  if (identity.flavour === 'axonops' || identity.flavour === 'other') {
-    return { ...identity, hidden: [{ context: null, error: failure }] }
+  const isAxonOps = identity.flavour === 'axonops'
+  // A version of AxonOps without contexts answers so, and of an unknown registry it is not known whether it has any.
+  if (identity.flavour === 'other' || (isAxonOps && failure.code === 'REGISTRY_NOT_FOUND')) {
+    const warning = `contexts cannot be listed, so those other than the default one are left out, if there are any: ${failure.message}`
+    return { ...identity, unlisted: failure, warnings: [warning] }
   }
+  // Only from that list does AxonOps show what is in other contexts than the default one.
+  if (isAxonOps) return { ...identity, hidden: [{ context: null, error: failure }] }
   const warning = `contexts cannot be listed, so their levels and modes are left out: ${failure.message}`
   return { ...identity, warnings: [warning] }
 }

@@ -53,6 +53,9 @@ export async function listNames(
       if (!isShown) hidden.push({ context, error })
     }
   }
+  const { unlisted } = identity
+  const hasContexts = [...found].some(subject => splitSubject(subject).context !== DEFAULT_CONTEXT)
+  if (unlisted && hasContexts) hidden.push({ context: null, error: unlisted })
   return { subjects: [...found], hidden }
 }
 

@@ -10,12 +10,14 @@ import { contextPath } from './address.ts'
 import type { RegistryClient } from './client.ts'
 import { detectFlavour, type Identity } from './flavour.ts'
 import { type Inventory, readInventory } from './inventory.ts'
+import { listNames } from './list-subjects.ts'
 import { asRecord } from './parse-answers.ts'
 import { type OuterSettings, readOuterSettings, readSubjectSettings } from './read-settings.ts'
 import {
   everything,
   isContextSelected,
   isSelected,
+  namesContexts,
   type Selection,
   selectVersions,
   withoutSensitive,
@@ -24,7 +26,7 @@ import {
 /** What is read of a registry: settings of all subjects, where nothing else is said. */
 type Reading = Partial<Selection> & {
   isSettingsAsked?: (subject: string) => boolean
-  /** Contexts that must be shown; null stands for those that have no name because they cannot be listed. */
+  /** Contexts that a restore needs; null stands for those that have no name because they cannot be listed. */
   isContextNeeded?: (context: string | null) => boolean
   /** A reading that was begun before, of all that is selected. */
   holdings?: Promise<Holdings> | undefined
@@ -49,7 +51,7 @@ export async function readSnapshot(
 ): Promise<RegistrySnapshot> {
   const wanted = { ...everything, ...selection }
   const held = await (holdings ?? readHoldings(client, signal, isSelected(wanted)))
-  refuseHidden(client, held, isContextNeeded ?? isContextSelected(wanted))
+  refuseHidden(client, held, isContextNeeded ? needsOfRestore(isContextNeeded) : needsOfBackup(wanted))
   const { takenAt, identity, inventory, outer } = held
   const selected = selectVersions(inventory.versions, wanted)
   const cleared = selected.versions.map(withoutSensitive)
@@ -98,23 +100,65 @@ export async function readHoldings(
   return { takenAt, identity, inventory, outer }
 }
 
+/** Which registry it is. Fails where it hides contexts that a backup of the selection needs. */
+export async function identifySource(
+  client: RegistryClient,
+  selection: Partial<Selection>,
+  signal: AbortSignal,
+): Promise<Identity> {
+  const identity = await detectFlavour(client, signal)
+  const { hidden } = identity.unlisted ? await listNames(client, identity, true, signal) : { hidden: [] }
+  refuseHidden(
+    client,
+    { identity, inventory: { hidden }, outer: { hidden: [] } },
+    needsOfBackup({ ...everything, ...selection }),
+  )
+  return identity
+}
+
+interface ContextNeeds {
+  isNeeded: (context: string | null) => boolean
+  /** Contexts other than the default one are needed, whether or not the registry is known to have them. */
+  areNamed: boolean
+  /** How to leave out the subjects that match. */
+  helpWithout: (pattern: string) => string
+}
+
+function needsOfBackup(wanted: Selection): ContextNeeds {
+  return {
+    isNeeded: isContextSelected(wanted),
+    areNamed: namesContexts(wanted),
+    helpWithout: pattern =>
+      ` To back up without it, add '${pattern}' to \`enterprise.schema_registry.backup.exclude\`.`,
+  }
+}
+
+function needsOfRestore(isNeeded: ContextNeeds['isNeeded']): ContextNeeds {
+  return { isNeeded, areNamed: isNeeded(null), helpWithout: () => '' }
+}
+
+interface Hiding {
+  identity: Identity
+  inventory: Pick<Inventory, 'hidden'>
+  outer: Pick<OuterSettings, 'hidden'>
+}
+
 /** Schemas of a context that the registry does not show would be missing. */
 function refuseHidden(
   { name }: RegistryClient,
-  { identity, inventory, outer }: Holdings,
-  isContextNeeded: (context: string | null) => boolean,
+  { identity, inventory, outer }: Hiding,
+  { isNeeded, areNamed, helpWithout }: ContextNeeds,
 ): void {
-  const hidden = [...(identity.hidden ?? []), ...inventory.hidden, ...outer.hidden]
-  const found = hidden.find(({ context }) => isContextNeeded(context))
+  const unlisted = identity.unlisted && areNamed ? [{ context: null, error: identity.unlisted }] : []
+  const hidden = [...unlisted, ...(identity.hidden ?? []), ...inventory.hidden, ...outer.hidden]
+  const found = hidden.find(({ context }) => isNeeded(context))
   if (found === undefined) return
   const { context, error } = found
   const what = context === null ? 'which contexts it has' : `what is in the context ${context}, which it has`
   const pattern = `:${context ?? '.'}${context === null ? '' : ':'}*`
   throw new KafkaBackupError(error.code, `the registry ${name} does not show ${what}: ${error.message}`, {
     cause: error,
-    help:
-      `Allow the user of the job to read it. To back up without it, add '${pattern}' to ` +
-      '`enterprise.schema_registry.backup.exclude`.',
+    help: `Allow the user of the job to read it.${helpWithout(pattern)}`,
   })
 }
 

@@ -81,6 +81,11 @@ export function isContextSelected({ subjects, exclude }: Selection): (context: s
   }
 }
 
+/** Whether the job names contexts other than the default one, and not only every subject. */
+export function namesContexts(selection: Selection): boolean {
+  return isContextSelected(selection)(null) && selection.subjects.some(one => one.startsWith(':'))
+}
+
 /** The highest live version of each subject; of a subject that is deleted as a whole, the highest. */
 function latestOf(versions: readonly SchemaVersion[]): SchemaVersion[] {
   const latest = new Map<string, SchemaVersion>()

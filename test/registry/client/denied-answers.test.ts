@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { openRegistryClient } from '../../../src/registry/client/client.ts'
+import { identifySource } from '../../../src/registry/client/read-snapshot.ts'
+import { startFakeRegistry, type Vendor } from '../../fakes/fake-registry.ts'
 import type { ScriptedAnswer, SeenRequest } from '../../fakes/http-script.ts'
+import { JumpingClock } from '../../fakes/jumping-clock.ts'
 import { startRegistryProxy } from '../../fakes/registry-proxy.ts'
 import { row } from '../../fakes/registry-rows.ts'
 import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
 import { startVendor } from '../../fakes/vendors/start-vendor.ts'
 import type { VendorName } from '../../fakes/vendors/vendor-script.ts'
 import { brief, readServer } from '../restore/schema-stage.ts'
-import { snapshotOf as read } from './snapshots.ts'
+import { never, snapshotOf as read } from './snapshots.ts'
 
 const start = snapshotOf([versionOf('a', 1, 5), versionOf(':.eu:b', 1, 1)], { contexts: ['.', '.eu'] })
 
@@ -121,15 +125,57 @@ describe('a context that is listed and not shown', () => {
   }
 
   test('without the list of contexts, where no other list shows them, fails the backup', async t => {
-    const before = ({ path }: SeenRequest) => (path === '/contexts' ? { status: 404, text: 'not found' } : undefined)
+    const before = ({ path }: SeenRequest) => (path === '/contexts' ? answers[0]?.[1] : undefined)
     await assert.rejects(read(t, 'axonops', { rows, before }), {
-      code: 'REGISTRY_NOT_FOUND',
+      code: 'REGISTRY_AUTH',
       message: /does not show which contexts it has/,
       help: /':\.\*'/,
     })
     const { snapshot } = await read(t, 'axonops', { rows: rows.slice(0, 1), before }, { exclude: [':.*'] })
     assert.equal(snapshot.versions.length, 1)
   })
+
+  const unknown: [string, Vendor, ScriptedAnswer][] = [
+    ['an unrecognized registry behind a list of allowed paths', 'redpanda', answers[0]?.[1] ?? {}],
+    ['AxonOps in a version without contexts', 'axonops', { status: 404, text: '404 page not found' }],
+  ]
+  for (const [name, vendor, answer] of unknown) {
+    const hideList = ({ path }: SeenRequest) => {
+      const isHidden =
+        path === '/contexts' || (vendor === 'redpanda' && !/^\/(subjects|schemas|config|mode)/.test(path))
+      return isHidden ? answer : undefined
+    }
+
+    test(`that may have none, as of ${name}, is a warning`, async t => {
+      const { snapshot } = await read(t, vendor, { rows: rows.slice(0, 1), before: hideList })
+      assert.deepEqual([snapshot.flavour, snapshot.versions.length], [vendor === 'redpanda' ? 'other' : vendor, 1])
+      assert.match(
+        snapshot.warnings[0] ?? '',
+        /^contexts cannot be listed, so those other than the default one are left/,
+      )
+    })
+
+    test(`that may have none, as of ${name}, fails the job that names one, and where a listed subject is in one`, async t => {
+      const refused = /does not show which contexts it has|lists subject ":\.eu:b", but does not give it/
+      const named = { subjects: ['a', ':.eu:*'] }
+      await assert.rejects(read(t, vendor, { rows: rows.slice(0, 1), before: hideList }, named), refused)
+      const before = (request: SeenRequest) =>
+        request.path === '/subjects' ? { json: ['a', ':.eu:b'] } : hideList(request)
+      await assert.rejects(read(t, vendor, { rows, before }), refused)
+      const { snapshot } = await read(t, vendor, { rows, before }, { exclude: [':.*'] })
+      assert.equal(snapshot.versions.length, 1)
+    })
+
+    test(`that may have none, as of ${name}, is judged alike by a check`, async t => {
+      const registry = await startFakeRegistry(vendor, { rows: [...rows], before: hideList })
+      t.after(() => registry.close())
+      const client = await openRegistryClient({ urls: [registry.url] }, { clock: new JumpingClock() })
+      t.after(() => client.close())
+      await assert.rejects(identifySource(client, { subjects: [':.eu:*'] }, never), /which contexts it has/)
+      registry.rows.splice(1)
+      assert.equal((await identifySource(client, {}, never)).contexts.length, 1)
+    })
+  }
 
   test('without the list of contexts, is found by its subjects, and a warning says what is missing', async t => {
     const before = ({ path }: SeenRequest) => (path === '/contexts' ? { status: 404, text: 'not found' } : undefined)

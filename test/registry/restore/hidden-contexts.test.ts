@@ -21,6 +21,7 @@ for (const vendor of ['confluent', 'axonops'] as const) {
     await assert.rejects(stage.survey({ subjectMapping: new Map([['a', ':.eu:a']]) }), {
       code: 'REGISTRY_AUTH',
       message: /does not show what is in the context \.eu, which it has/,
+      help: 'Allow the user of the job to read it.',
     })
   })
 }
