@@ -8,7 +8,8 @@ import type { Survey } from './survey-target.ts'
 
 /**
  * Fails where others have registered versions since the target was read: an import would replace a version of the same
- * number without an error. To be called in mode IMPORT, in which a registry takes no versions of others.
+ * number without an error. Versions of the plan itself that show only now are of an earlier write of this restore, which a
+ * lagging follower had not shown. To be called in mode IMPORT, in which a registry takes no versions of others.
  */
 export async function confirmUnchanged(
   client: RegistryClient,
@@ -17,7 +18,10 @@ export async function confirmUnchanged(
 ): Promise<void> {
   const contextOf = (subject: string) => (traits.hasContexts ? splitSubject(subject).context : DEFAULT_CONTEXT)
   const written = new Set(plan.steps.flatMap(step => (step.type === 'register' ? [contextOf(step.subject)] : [])))
-  const known = new Set(target.versions.map(importKey))
+  const planned = plan.steps.flatMap(step =>
+    step.type === 'register' && step.id !== null ? [importKey({ ...step, id: step.id })] : [],
+  )
+  const known = new Set([...target.versions.map(importKey), ...planned])
   const { versions } = await readInventory(client, identityOf(target), () => true, signal)
   const added = versions.filter(one => written.has(contextOf(one.subject)) && !known.has(importKey(one)))
   const [first] = added

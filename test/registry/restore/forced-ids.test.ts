@@ -68,6 +68,19 @@ describe('a version that is registered between the plan and the restore', () => 
     })
   }
 
+  test('is no conflict where it is the planned one, which a lagging follower had not shown', async t => {
+    const [planned, other] = [versionOf('a', 1, 7), versionOf('b', 1, 6)]
+    const stage = await openStage(t, await backUp(snapshotOf([planned, other])), { start: snapshotOf([other]) })
+    stage.onRequest = ({ method, target }) => {
+      if (method !== 'PUT' || !target.startsWith('/mode')) return
+      stage.onRequest = undefined
+      stage.store.register('a', { ...planned, id: null, version: 0 })
+    }
+    await stage.restore(forced)
+    assert.equal(stage.onRequest, undefined)
+    assert.deepEqual(brief(await stage.snapshot()), ['a@1 #7', 'b@1 #6'])
+  })
+
   test('under another ID than the one asked for, what refers to it is not registered', async t => {
     const versions = [versionOf('a', 1, 5), versionOf('b', 1, 6), versionOf('c', 1, 7, { refs: ['b@1'] })]
     const stage = await openStage(t, await backUp(snapshotOf(versions)))
