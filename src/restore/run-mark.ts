@@ -1,7 +1,7 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type RestoreMark, readNotes, streamKey } from './progress.ts'
+import { type ProgressNote, type RestoreMark, readNotes, streamKey } from './progress.ts'
 import type { Stream } from './stream.ts'
 
 /** The mark of a run that takes over from others. */
@@ -39,18 +39,21 @@ export function takenOver(restoreId: string): KafkaBackupError {
 
 /**
  * Of two first runs that begin at the same time, both may have seen that there are no notes before they committed theirs. The later commit
- * replaces the earlier one, and only its run may write: each has its own producer, so brokers would keep the records of both.
+ * replaces the earlier one, and only its run may write: each has its own producer, so brokers would keep the records of both. A run that
+ * found these notes, such as a shard of this preparation, continues as the same producer.
  */
 export async function confirmClaim(
   { cluster, clock }: { cluster: Cluster; clock: Clock },
   restoreId: string,
-  mark: RunMark,
+  { identity, mayHaveTwin }: RunMark,
   streams: readonly Stream[],
   signal: AbortSignal,
 ): Promise<void> {
-  if (!mark.mayHaveTwin) return
+  if (!mayHaveTwin) return
   await clock.sleep(CLAIM_MS, signal)
   const keys = new Set(streams.map(streamKey))
   const notes = (await readNotes(cluster, restoreId, signal)).filter(({ stream }) => keys.has(streamKey(stream)))
-  assertNotTakenOver(restoreId, mark, new Set(notes.map(({ run }) => run)))
+  const isOwn = ({ mark: { identity: noted } }: ProgressNote) =>
+    noted.producerId === identity.producerId && noted.producerEpoch === identity.producerEpoch
+  if (!notes.every(isOwn)) throw takenOver(restoreId)
 }

@@ -89,6 +89,25 @@ test('two first preparations at the same time agree before a shard begins, or on
     assert.deepEqual(target.log('orders'), [[0, 7]])
   }))
 
+test('a shard that begins while a preparation waits for others is not taken for one of them', () =>
+  withFakeTarget([fakeTopic('orders', [[SEVEN_RECORDS]])], async target => {
+    target.fake.state.topics.push(fakeTopic('orders', [[]]))
+    const existingTopics = 'append'
+    let commits = 0
+    let shard: Promise<unknown> | undefined
+    target.before = ({ key }) => {
+      if (key === API.offsetCommit) commits++
+      if (key !== API.offsetFetch || commits !== 1 || shard) return undefined
+      shard = target.shard('0/1', { existingTopics })
+      return shard.then(() => undefined)
+    }
+    await target.prepare(1, { existingTopics })
+    assert.ok(shard, 'the preparation looks for others after its first notes')
+    await shard
+    assert.equal((await target.finish({ existingTopics })).isDone, true)
+    assert.deepEqual(target.log('orders'), [[0, 7]])
+  }))
+
 /** The first request is stored by its leader and not by the followers, which catch up when the log was looked at so often. */
 function holdFollowers(target: FakeTarget, { looks, answer }: { looks: number; answer: 'hang-up' | 'timeout' }) {
   const end = 12n
