@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { type ErrorCode, KafkaBackupError } from '../../src/errors.ts'
 import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
+import { type RetryNotice, withRetries } from '../../src/storage/retrying.ts'
 import { recordFiles, systemError } from './recorded-files.ts'
 
 const signal = new AbortController().signal
@@ -200,6 +201,24 @@ test('a commit whose folder fsync failed goes on from there when it is repeated'
   assert.deepEqual(await storage.read('t/a', signal), body)
   assert.equal(log.filter(call => call.startsWith('link')).length, 1)
   assert.equal(log.filter(call => call === 'sync t').length, 1)
+})
+
+test('a commit whose flush failed is not repeated, because the system may have dropped the bytes', async () => {
+  const { files, log } = recordFiles(call => {
+    if (call === 'datasync .tmp-') throw systemError('EIO')
+    return undefined
+  })
+  const notices: RetryNotice[] = []
+  const policy = { attempts: 4, baseDelayMs: 1, maxDelayMs: 1 }
+  const storage = withRetries(openFilesystemStorage({ path: freshPath() }, files), policy, {
+    onRetry: notice => notices.push(notice),
+  })
+  const writer = await storage.openWriter('t/a', signal)
+  await writer.write([body], signal)
+  await rejectsWith(writer.commit(signal), 'STORAGE_UNAVAILABLE')
+  assert.deepEqual(notices, [])
+  await writer.abort()
+  assert.ok(!log.some(call => call.startsWith('link')))
 })
 
 test('a key is reported as taken only after its folder was made durable', async () => {

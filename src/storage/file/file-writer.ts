@@ -19,6 +19,10 @@ export class FileWriter implements ObjectWriter {
     this.#onDone = onDone
   }
 
+  get isSpent(): boolean {
+    return this.#failure !== undefined
+  }
+
   async write(chunks: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
     this.#assertUsable()
     if (this.#state !== 'open') throw new KafkaBackupError('INTERNAL', 'a write to a writer that was committed')

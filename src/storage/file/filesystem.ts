@@ -76,6 +76,9 @@ class FilesystemStorage implements Storage {
       const file = await openTempFile(key, this.#folders, this.#files, this.#flushGate)
       const inner = new FileWriter(file, () => this.#writers.delete(writer))
       const writer: ObjectWriter = {
+        get isSpent() {
+          return inner.isSpent
+        },
         write: (chunks, signal) => this.#mapped('write', key, () => inner.write(chunks, signal)),
         commit: signal => this.#mapped('commit', key, () => inner.commit(signal)),
         abort: () => inner.abort(),
