@@ -24,7 +24,8 @@ export async function commitShards(
   const { previous, openPublisher } = await openTarget(backupId, parts, signal)
   const generation = (previous?.generation ?? 0) + 1
   const found = await readShards(parts.storage, { backupId, generation }, signal)
-  const shards = gatherShards(found, backupId, generation)
+  const help = found.length === 0 && previous ? await explainNone(previous, parts, signal) : undefined
+  const shards = gatherShards(found, backupId, generation, help)
   refuseMixed(shards, selectionOf(options))
   const known = overlayShards(previous, shards)
   const now = formatUtc(parts.clock.now())
@@ -44,6 +45,18 @@ export async function commitShards(
   const changes = changesSince(previous, manifest)
   const durationMs = parts.clock.monotonic() - startedAt
   return { manifest, changes, durationMs, copied: sumOf(carried), newGaps, warnings }
+}
+
+/** A commit that is cut off after it has published its generation finds no shards of the next one when it is run again. */
+async function explainNone(
+  { backup_id: backupId, generation, created_at }: Manifest,
+  { storage }: BackupParts,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const earlier = await readShards(storage, { backupId, generation }, signal)
+  if (earlier.length === 0) return undefined
+  const made = `Shards have written for generation ${generation}, which was committed at ${created_at}.`
+  return `${made} If an earlier \`backup --commit\` that was cut off has made it, nothing is left to do. Otherwise run all shards, then \`backup --commit\` again.`
 }
 
 function selectionOf({ topics }: BackupOptions): Shard['selection'] {

@@ -65,14 +65,17 @@ export function overlayShards(base: Manifest | undefined, shards: readonly Shard
   return { backup_id: first.backup_id, cluster: first.cluster, topics: [...topics.values()], ...groups }
 }
 
-/** Pure. The one complete set among what was written; an error that says which shards are missing otherwise. */
-export function gatherShards(found: readonly Shard[], backupId: string, generation: number): Shard[] {
+/**
+ * Pure. The one complete set among what was written; an error that says which shards are missing otherwise. `help` is for the case that nothing
+ * was written.
+ */
+export function gatherShards(found: readonly Shard[], backupId: string, generation: number, help?: string): Shard[] {
   const sets = [...Map.groupBy(found, ({ shards }) => shards)].map(([count, some]) => gatherSet(count, some))
   const whole = sets.filter(({ missing }) => missing.length === 0)
   const [only] = whole
   if (only && whole.length === 1) return only.shards
   const where = `for generation ${generation} of backup \`${backupId}\``
-  if (sets.length === 0) throw incomplete(`no shard has written anything ${where}`)
+  if (sets.length === 0) throw incomplete(`no shard has written anything ${where}`, help)
   if (whole.length > 1) {
     const counts = whole.map(({ count }) => count).join(' and of ')
     const remedy = `remove the documents of all but one set from ${shardsPrefix(backupId, generation)} and commit again`
@@ -121,6 +124,6 @@ function describeMissing({ index, hasBegun }: { index: number; hasBegun: boolean
   return hasBegun ? `${index} (begun, not finished)` : String(index)
 }
 
-function incomplete(message: string): KafkaBackupError {
-  return new KafkaBackupError('SHARDS_INCOMPLETE', message)
+function incomplete(message: string, help?: string): KafkaBackupError {
+  return new KafkaBackupError('SHARDS_INCOMPLETE', message, { help })
 }

@@ -176,6 +176,18 @@ describe('shards', () => {
       assert.deepEqual(await listGenerations(storage, 'b1', never), [])
     }))
 
+  test('a commit that is run again after it was cut off says which generation it may have made', () =>
+    withStage(sixPartitions(), async ({ shard, commit }) => {
+      const storage = openMemoryStorage()
+      for (const index of [0, 1]) await shard(storage, index, 2)
+      const { manifest } = await commit(storage)
+      await assert.rejects(commit(storage), {
+        code: 'SHARDS_INCOMPLETE',
+        help: new RegExp(`generation 1, which was committed at ${manifest.created_at}\\. .* nothing is left to do`),
+      })
+      assert.equal((await listGenerations(storage, 'b1', never)).length, 1)
+    }))
+
   test('one that was interrupted is not committed half; run again it goes on from what it had', () => {
     const large = Array.from({ length: 60 }, (_, i) => encodeRun(BigInt(i * 10), 10, { valueBytes: 20_000 }))
     return withStage([fakeTopic('orders', [large])], async ({ fake, shard, commit }) => {
