@@ -80,8 +80,9 @@ function startedRun({ status = {} }: Resource, run: string, value: string): stri
 }
 
 function isBlocked(reason: string): boolean {
-  const own = ['SecretMissing', 'InvalidSpec', 'JobRefused', 'WaitingForVerify', 'Stopping', 'WaitingForReset']
-  return [...own, ...referenceReasons].includes(reason)
+  const own = ['SecretMissing', 'InvalidSpec', 'JobRefused', 'EarlierJob']
+  const runs = ['WaitingForVerify', 'Stopping', 'WaitingForReset', 'WaitingForRollback']
+  return [...own, ...runs, ...referenceReasons].includes(reason)
 }
 
 function notAccepted({ kind = '', metadata, status = {} }: Resource, apiGroup: string): KafkaBackupError {

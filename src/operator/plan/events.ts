@@ -116,7 +116,7 @@ function waitEvents(before: ResourceStatus, after: ResourceStatus): KubeEvent[] 
   return waitReasons.includes(reason) ? [normal(reason, 'Wait', message)] : []
 }
 
-const waitReasons = ['Deleting', 'WaitingForReset', 'EarlierJob']
+const waitReasons = ['Deleting', 'WaitingForReset', 'WaitingForRollback', 'EarlierJob']
 
 const deletionWarnings = ['DeleteFailed', 'StorageMoved', 'StorageAddressChanged', 'BackupKept']
 

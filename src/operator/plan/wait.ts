@@ -13,12 +13,16 @@ export interface Wait {
 
 /** What the resource itself lacks. */
 export function blockerOf(facts: Facts): Wait | undefined {
-  const { problem, earlierJob, missingSecrets, referredSnapshotId, resource } = facts
+  const { problem, earlierJob, missingSecrets, referredSnapshotId, activeRollback, resource } = facts
   if (problem) return problemWait(problem)
   if (earlierJob !== undefined) return pending('EarlierJob', earlierMessage(earlierJob), true)
   const unavailable = referenceWait(facts)
   if (unavailable) return unavailable
   if (missingSecrets.length > 0) return pending('SecretMissing', secretsMessage(facts), true)
+  if (activeRollback !== undefined) {
+    const message = `The KafkaOffsetRollback ${activeRollback} is running: the run starts when it has ended.`
+    return pending('WaitingForRollback', message, true)
+  }
   if (referredSnapshotId !== null) return undefined
   const name = resource.spec?.resetRef?.name ?? ''
   const why = `The KafkaOffsetReset ${name} is running or has no snapshot yet: the run starts when it has ended with one.`

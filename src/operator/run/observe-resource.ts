@@ -43,6 +43,7 @@ export function observeResource(stored: Resource, memory: ResourceMemory, parts:
     progress: memory.shown?.run === newestRun(memory) ? memory.shown?.progress : undefined,
     lastRoundMs: memory.lastRoundMs,
     referredSnapshotId: referredSnapshot(resource, view, apiGroup),
+    activeRollback: controller === 'offset_reset' ? activeRollback(resource, view) : undefined,
     ...referred,
     ...(memory.isNamespaceTerminating && { isNamespaceTerminating: true }),
     nowMs,
@@ -110,11 +111,22 @@ function referredSnapshot(
   return reset.status?.snapshotId ?? null
 }
 
-/** A run is active, pods of a removed Job have not ended, or a trigger was set that no plan has seen yet. */
-function isAtWork({ metadata, spec, status = {} }: Resource, apiGroup: string): boolean {
-  const { active = [], conditions = [], lastTrigger } = status
+/** Not one that was only triggered: it waits for the reset, and each would wait for the other. */
+function activeRollback({ metadata }: Resource, { resources }: ClusterView): string | undefined {
+  const { name, namespace } = metadata
+  const rollbacks = resources.offset_rollback.list().filter(one => one.metadata.namespace === namespace)
+  return rollbacks.find(one => one.spec.resetRef?.name === name && isActive(one))?.metadata.name
+}
+
+/** Active, or a trigger was set that no plan has seen yet. */
+function isAtWork(resource: Resource, apiGroup: string): boolean {
+  const { metadata, spec, status } = resource
   const trigger = metadata.annotations?.[triggerAnnotation(apiGroup)] ?? ''
-  const isTriggered = trigger !== '' && trigger !== lastTrigger && spec?.suspend !== true
-  const isProgressing = conditions.some(one => one.type === 'Progressing' && one.status === 'True')
-  return active.length > 0 || isProgressing || isTriggered
+  const isTriggered = trigger !== '' && trigger !== status?.lastTrigger && spec?.suspend !== true
+  return isActive(resource) || isTriggered
+}
+
+/** A run is active, or pods of a removed Job have not ended. */
+function isActive({ status: { active = [], conditions = [] } = {} }: Resource): boolean {
+  return active.length > 0 || conditions.some(one => one.type === 'Progressing' && one.status === 'True')
 }

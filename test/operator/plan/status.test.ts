@@ -235,6 +235,17 @@ test('a rollback waits for the snapshot of the reset that it names', () => {
   assert.equal(start.step.snapshotId, 'snap-1')
 })
 
+test('a reset waits for a rollback to its snapshot, and reports which', () => {
+  const story = new Story(resourceOf({ strategy: 'earliest' }), { controller: 'offset_reset' })
+  const waits = story.plan(startMs, [], { activeRollback: 'undo' })
+  assert.deepEqual(
+    [waits.actions, phaseOf(waits), reasons(waits), waits.recheckAtMs],
+    [[], ['Pending', 'WaitingForRollback'], ['WaitingForRollback'], startMs + 15_000],
+  )
+  assert.match(waits.status.message ?? '', /KafkaOffsetRollback undo is running/)
+  assert.deepEqual(startedRuns(story.plan(startMs + 1000)), ['once'])
+})
+
 test('all pods of a reset take the same snapshot, and another run another one', () => {
   const takenBy = (annotations: Record<string, string>) => {
     const resource = resourceOf({ strategy: 'earliest' })

@@ -52,3 +52,30 @@ test('a rollback waits for a reset that was triggered again and has not started 
   assert.equal(snapshotFor(status, { annotations }), null)
   assert.equal(snapshotFor(status, { annotations, suspend: true }), 's-1', 'it does not start')
 })
+
+function rollbackFor(status: ResourceStatus, more: { reset?: string; namespace?: string; trigger?: string } = {}) {
+  const { apiVersion, kind } = kinds.offset_rollback
+  const annotations = more.trigger === undefined ? {} : { 'kafka-backup.dev/trigger': more.trigger }
+  const rollback: Resource = {
+    ...{ apiVersion, kind, status, spec: { resetRef: { name: more.reset ?? 'go-back' } } },
+    metadata: { name: 'undo', namespace: more.namespace ?? namespace, uid: 'rollback', annotations },
+  }
+  const empty = { ownedBy: () => [], get: () => undefined }
+  const resources = { offset_rollback: { list: () => [rollback] } }
+  const view = { kinds, jobs: empty, pods: empty, resources }
+  const parts = { apiGroup: 'kafka-backup.dev', view: view as never, planner: plainPlanner, nowMs: 0 }
+  const reset = { ...kinds.offset_reset, metadata: { name: 'go-back', namespace, uid: 'reset' }, spec: {} }
+  const situation = observeResource(reset, newMemory('reset'), { ...parts, controller: 'offset_reset' })
+  return 'activeRollback' in situation ? situation.activeRollback : undefined
+}
+
+test('a reset that is triggered again waits for a rollback to its snapshot that runs', () => {
+  const active: ResourceStatus['active'] = [
+    { run: 'once', purpose: 'main', job: 'undo-1', startTime: '2026-11-16T02:00:00Z' },
+  ]
+  assert.equal(rollbackFor({ active }), 'undo')
+  assert.equal(rollbackFor({ active }, { reset: 'another' }), undefined)
+  assert.equal(rollbackFor({ active }, { namespace: 'another' }), undefined)
+  assert.equal(rollbackFor({}), undefined, 'it has ended')
+  assert.equal(rollbackFor({}, { trigger: '1' }), undefined, 'it was only triggered, and waits for the reset')
+})
