@@ -13,7 +13,7 @@ const MAX_FOREIGN_TEXT = 500
 /** Normal reasons of a container to wait. */
 const usual = ['ContainerCreating', 'PodInitializing']
 
-/** Pure. Why an unfinished Job has no running pod; undefined if one runs or is starting. */
+/** Pure. Why an unfinished Job has no pod that works; undefined if one works or is starting. */
 export function findWaiting(job: Job, attempts: readonly Attempt[], nowMs: number): Explanation | undefined {
   if (job.status?.conditions?.some(({ type, status }) => type === 'Suspended' && status === 'True')) {
     return {
@@ -22,7 +22,10 @@ export function findWaiting(job: Job, attempts: readonly Attempt[], nowMs: numbe
     }
   }
   const active = attempts.filter(({ ended }) => !ended)
-  if (active.some(({ pod }) => pod.status?.phase === 'Running')) return undefined
+  const running = active.filter(({ pod }) => pod.status?.phase === 'Running')
+  if (running.some(({ pod }) => !hasFinished(pod))) return undefined
+  const kept = running.map(({ pod }) => whyPodStays(pod, nowMs)).find(why => why !== undefined)
+  if (running.length > 0) return kept
   if (active.length > 0) return active.map(({ pod }) => whyPodWaits(pod, nowMs)).find(why => why !== undefined)
   return attempts.length === 0 ? whyThereIsNone(job, nowMs) : undefined
 }
@@ -49,6 +52,27 @@ function whyPodWaits(pod: Pod, nowMs: number): Explanation | undefined {
   if (isPatient(creationTimestamp, nowMs)) return undefined
   const message = `Pod ${name} does not start: a secret, a key of one, or a volume that it mounts may be missing. \`${kubectlIn(pod.metadata)} describe pod ${name}\` shows which.`
   return { reason: 'ContainerCreating', message }
+}
+
+/** Pure. Its process has ended; another container may keep the pod running. */
+export function hasFinished(pod: Pod): boolean {
+  return containerOf(pod)?.state?.terminated !== undefined
+}
+
+export const sidecarRunning = 'SidecarRunning'
+
+/** A Job does not end before all containers of its pod have, and one of a service mesh may never end by itself. */
+function whyPodStays(pod: Pod, nowMs: number): Explanation | undefined {
+  const { metadata, status } = pod
+  const others = status?.containerStatuses?.filter(one => one.name !== containerName && one.state?.running) ?? []
+  const ended = containerOf(pod)?.state?.terminated
+  if (!ended || others.length === 0 || metadata.deletionTimestamp !== undefined) return undefined
+  if (isPatient(ended.finishedAt, nowMs)) return undefined
+  const names = others.map(({ name }) => name).join(', ')
+  const what = `The process in pod ${metadata.name} ended with exit code ${ended.exitCode}, but container ${names} still runs, so the run does not end.`
+  const help =
+    'Make it a native sidecar (an init container with `restartPolicy: Always`), or keep it out of these pods with spec.podTemplate.metadata.'
+  return { reason: sidecarRunning, message: cutText(`${what} ${help}`, MAX_FOREIGN_TEXT) }
 }
 
 function whyThereIsNone({ metadata, status }: Job, nowMs: number): Explanation | undefined {

@@ -1,7 +1,7 @@
 import type { RunPurpose } from '../crd/status.ts'
 import { type Attempt, type EndedAttempt, isEnded, newestEnded, readAttempts, sumTotals, timeOf } from './attempt.ts'
 import { disruptionOf, type Explanation, explainFailure, isPermanentFailure, sentences } from './explain-failure.ts'
-import { findLost, findReady, findUnprepared, findWaiting } from './find-pod-trouble.ts'
+import { findLost, findReady, findUnprepared, findWaiting, hasFinished } from './find-pod-trouble.ts'
 import type { JobEnd, JobState } from './job-state.ts'
 import type { Job, Pod } from './kube-job.ts'
 import { cutText } from './pod-result.ts'
@@ -227,6 +227,7 @@ function findRunning(attempts: readonly Attempt[]): JobState['running'] {
   return attempts.flatMap(({ pod }) => {
     const { podIP, phase } = pod.status ?? {}
     if (phase !== 'Running' || podIP === undefined || pod.metadata.deletionTimestamp !== undefined) return []
+    if (hasFinished(pod)) return []
     return [{ pod: pod.metadata.name, ip: podIP }]
   })
 }

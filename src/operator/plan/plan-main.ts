@@ -197,7 +197,9 @@ function stopMain(facts: Facts, runs: Runs, which = mainRuns(runs)): Runs {
 
 function whyStopped({ isContinuous }: Facts, run: LiveRun): Stop {
   if (isEndless(run)) return stopped
-  return isContinuous ? becameContinuous : replaced
+  const stop = isContinuous ? becameContinuous : replaced
+  const waiting = run.jobs.find(job => job.waiting !== undefined && job.end === undefined)?.waiting
+  return waiting ? { ...stop, message: `${stop.message} ${waiting.message}` } : stop
 }
 
 /** A drill never delays a run of the backup: it runs next to it, or stops where both need the same volume. */

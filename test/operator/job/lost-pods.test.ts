@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { PodStatus } from '../../../src/operator/job/kube-job.ts'
+import type { Pod, PodStatus } from '../../../src/operator/job/kube-job.ts'
 import { readJobState } from '../../../src/operator/job/read-job-state.ts'
 import { conditions, ended, sampleJob, samplePod, timeAt } from './samples.ts'
 
@@ -57,6 +57,27 @@ test('a pod whose sidecar or readiness gate is not ready is not lost: its node r
   for (const status of [sidecar, gated]) {
     assert.equal(readJobState(job(), [samplePod({ status })], nowMs).lost, undefined)
   }
+})
+
+test('a sidecar that outlives the process is reported after a minute, because the Job does not end before it', () => {
+  const status = running(false, false)
+  const terminated = { exitCode: 0, finishedAt: timeAt(30) }
+  status.containerStatuses = [
+    { name: 'kafka-backup', ready: false, state: { terminated } },
+    { name: 'istio-proxy', ready: true, state: { running: {} } },
+  ]
+  const pod = samplePod({ status })
+  const readAt = (ms: number, ...others: Pod[]) => readJobState(job(), [pod, ...others], ms)
+  const early = readAt(nowMs)
+  assert.deepEqual([early.waiting, early.running, early.end], [undefined, [], undefined], 'it is read again')
+  const { waiting, lost } = readAt(nowMs + 60_000)
+  assert.equal(waiting?.reason, 'SidecarRunning')
+  assert.match(waiting.message, /ended with exit code 0, but container istio-proxy still runs/)
+  assert.equal(lost, undefined)
+  const other = samplePod({ index: 1, createdSecond: 3, status: running(true, true) })
+  assert.equal(readAt(nowMs + 60_000, other).waiting, undefined, 'another shard works')
+  pod.metadata.deletionTimestamp = timeAt(35)
+  assert.equal(readAt(nowMs + 60_000).waiting, undefined)
 })
 
 test('readiness counts only if the container has a probe', () => {

@@ -136,6 +136,18 @@ test('a due run is skipped, replaces the active one, or runs concurrently, by po
   assert.deepEqual(startedRuns(story.plan(at('16T03:00:09'))), ['scheduled-20261116t0300z'])
 })
 
+test('a run that is replaced while its pod does not work says why', () => {
+  const story = new Story(resourceOf({ schedule: '0 * * * *', concurrencyPolicy: 'Replace' }))
+  story.plan(startMs)
+  story.plan(at('16T02:00:00'))
+  const waiting = { reason: 'SidecarRunning', message: 'The process ended with exit code 0.' }
+  const plan = story.plan(at('16T03:00:00'), [jobOf('scheduled-20261116t0200z', { waiting })])
+  assert.match(
+    plan.status.history?.[0]?.message ?? '',
+    /concurrencyPolicy: Replace\)\. The process ended with exit code 0/,
+  )
+})
+
 test('of two runs that are replaced only the newer one gets the progress, which is its own', () => {
   const spec: ResourceSpec = { schedule: '0 * * * *', mode: 'full', concurrencyPolicy: 'Allow' }
   const story = new Story(resourceOf(spec))
