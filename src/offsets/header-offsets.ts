@@ -1,12 +1,12 @@
 import { KafkaBackupError } from '../errors.ts'
-import { partitionKey } from '../kafka/offsets.ts'
+import { partitionKey, type TopicPartition } from '../kafka/offsets.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OffsetsPort, TopicFacts } from './offsets-port.ts'
 import type { OriginPosition } from './origin.ts'
 import { type DesiredOffsets, perGroup } from './origin-offsets.ts'
 import { type DesiredOffset, NO_BOUNDS } from './plan-reset.ts'
 import type { HeaderRequest } from './reset-request.ts'
-import { scanHeaders } from './scan-headers.ts'
+import { noHeaders, scanHeaders } from './scan-headers.ts'
 import type { PositionSelection } from './select-groups.ts'
 
 const PARTITIONS_AT_ONCE = 4
@@ -33,6 +33,8 @@ export async function desiredByHeaders(
   const add = (group: string, one: DesiredOffset) =>
     desiredOffsets.set(group, [...(desiredOffsets.get(group) ?? []), one])
   const sources = new Set<string>()
+  const bare: TopicPartition[] = []
+  const headed = new Set<string>()
   await runPool(places, PARTITIONS_AT_ONCE, async place => {
     const range = bounds.get(partitionKey(place))
     const wanted = wantedAt(positions, one => targetOf(one.topic) === place.topic)
@@ -43,8 +45,12 @@ export async function desiredByHeaders(
     }
     const scanned = await scanHeaders(place, wanted, { port, bounds: range, sinceMs }, signal)
     for (const source of scanned.sources) sources.add(source)
+    if (scanned.isBare) bare.push(place)
+    else if (scanned.sources.size > 0) headed.add(place.topic)
     for (const [group, to] of scanned.found) add(group, { ...place, to })
   })
+  const withoutAny = bare.find(({ topic }) => !headed.has(topic))
+  if (withoutAny) throw withoutHeaders(withoutAny)
   return new Map(
     [...positions].map(([group, own]): [string, DesiredOffset[] | KafkaBackupError] => {
       if (!Array.isArray(own)) return [group, own]
@@ -97,4 +103,11 @@ function notFound(
 function nothingFound(group: string): KafkaBackupError {
   const message = `no record shows by its headers that it is from a partition on which group ${group} has a committed offset`
   return new KafkaBackupError('OFFSETS_REFUSED', message)
+}
+
+/** Where another partition of the topic has headers, only other producers have written to this one. */
+function withoutHeaders(place: TopicPartition): KafkaBackupError {
+  return new KafkaBackupError('OFFSETS_REFUSED', noHeaders(place), {
+    help: 'The strategy header_based needs a restore with `restore.offset_headers: true`; use from_mapping otherwise.',
+  })
 }

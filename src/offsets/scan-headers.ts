@@ -12,6 +12,8 @@ interface ScannedPartition {
   sources: ReadonlySet<string>
   /** By group, where it continues; groups that have no position on what the partition holds are not in it. */
   found: Map<string, bigint | { problem: string }>
+  /** It has records, and none of them has headers. */
+  isBare?: true
 }
 
 interface ScanParts {
@@ -34,14 +36,15 @@ export async function scanHeaders(
 ): Promise<ScannedPartition> {
   const log = new HeaderLog(port, place, bounds)
   const ends = await log.readEnds(signal)
-  if (ends === 'none') throw withoutHeaders(place)
   const forAll = (problem: string) => ({
     sources: log.sources,
     found: new Map([...groups.keys()].map(group => [group, { problem }])),
   })
-  if (ends === 'empty') {
+  if (ends === 'empty' || ends === 'none') {
     const namesakes = [...groups].filter(([, readUpTo]) => hasPartition(readUpTo, place.partition))
-    return { sources: log.sources, found: new Map(namesakes.map(([group]) => [group, bounds.logStart])) }
+    const to = ends === 'empty' ? bounds.logStart : { problem: `${noHeaders(place)}. Use from_mapping instead` }
+    const bare = ends === 'none' && ({ isBare: true } as const)
+    return { sources: log.sources, found: new Map(namesakes.map(([group]) => [group, to])), ...bare }
   }
   if ('problem' in ends) return forAll(ends.problem)
   const searches = log.findProblem() === undefined ? openSearches(groups, ends) : new Map<string, GroupSearch>()
@@ -173,9 +176,6 @@ function hasPartition(readUpTo: ReadUpTo, partition: number): boolean {
   return [...readUpTo.keys()].some(source => source.endsWith(`/${partition}`))
 }
 
-function withoutHeaders(place: TopicPartition): KafkaBackupError {
-  const message = `no record of ${partitionKey(place)} shows where it came from by x-original-* headers`
-  return new KafkaBackupError('OFFSETS_REFUSED', message, {
-    help: 'The strategy header_based needs a restore with `restore.offset_headers: true`; use from_mapping otherwise.',
-  })
+export function noHeaders(place: TopicPartition): string {
+  return `no record of ${partitionKey(place)} shows where it came from by x-original-* headers`
 }

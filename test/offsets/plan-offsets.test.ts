@@ -329,6 +329,17 @@ test('records without headers are refused by name, and a topic that is missing i
   ])
 })
 
+test('a partition to which only other producers wrote does not keep the others from being set', async () => {
+  const log = restoredLog([...Array(5).keys()].map(i => ['orders', 0, i]))
+  const fake = fakeOffsets({ copy: [log, plainLog(1)] })
+  const [first, ...more] = await plan(fake, byHeaders({ 'orders/0': 2, 'orders/1': 40 }))
+  assert.deepEqual(first, ['billing', 'copy/0', null, 2])
+  assert.equal(more.length, 1)
+  assert.deepEqual(more[0]?.slice(0, 4), ['billing', 'copy/1', null, null])
+  assert.match(String(more[0]?.[4]), /^no record of copy\/1 shows where it came from/)
+  assert.deepEqual(await plan(fake, byHeaders({ 'orders/0': 2 })), [['billing', 'copy/0', null, 2]])
+})
+
 test('a position of which no record is found is a problem of its row, and so is a partition without bounds', async () => {
   assert.deepEqual(await plan(restored(), byHeaders({ 'orders/0': 7, 'orders/9': 3 })), [
     ['billing', 'copy/0', null, 4],
