@@ -1,3 +1,4 @@
+import { carriedNotice } from '../archive/carried-notice.ts'
 import { openBackup } from '../archive/catalog.ts'
 import { readGroups } from '../archive/groups.ts'
 import type { Manifest, ManifestTopic } from '../archive/manifest.ts'
@@ -87,6 +88,8 @@ export async function readBackupOrigin(
   const manifest = await openBackup(storage, backupId, signal)
   warnOfAvoided(manifest, onProgress)
   const { consumer_groups: section } = manifest
+  const notice = carriedNotice(manifest, 'consumer_groups')
+  if (notice !== undefined) onProgress({ type: 'warning', message: notice })
   if (section?.state === 'taken') return originOfBackup(manifest, (await readGroups(storage, section, signal)).groups)
   const why = section?.state === 'failed' ? `: ${section.error}` : ''
   throw new KafkaBackupError('OFFSETS_REFUSED', `the backup ${backupId} holds no consumer groups${why}`, {

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { commitGeneration } from '../../src/archive/commit.ts'
+import type { OnProgress } from '../../src/observe/progress.ts'
 import { compareSnapshot, verifySnapshot } from '../../src/offsets/compare-snapshot.ts'
 import { readGroups } from '../../src/offsets/group-now.ts'
 import { readLags } from '../../src/offsets/lag.ts'
-import { originGroup, originOfBackup } from '../../src/offsets/origin.ts'
+import { originGroup, originOfBackup, readBackupOrigin } from '../../src/offsets/origin.ts'
 import { SnapshotBook } from '../../src/offsets/snapshot-book.ts'
 import { takeSnapshot } from '../../src/offsets/take-snapshot.ts'
+import { draftManifest } from '../archive/sample-archive.ts'
+import { storeGenerations } from '../copy/sample-history.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { fakeOffsets, memoryBook, plainLog } from './fake-offsets.ts'
@@ -175,6 +179,27 @@ test('a group that a backup could not read has no positions to take', () => {
     message: /generation 3 of the backup b1.*denied/,
   })
   assert.throws(() => originGroup(origin, 'c'), { code: 'GROUP_NOT_FOUND' })
+})
+
+test('offsets of a backup that were read before its last records are set with a warning', async () => {
+  const storage = openMemoryStorage()
+  const [first] = await storeGenerations(storage, 1)
+  assert.ok(first?.consumer_groups)
+  const warningsOf = async () => {
+    const told: string[] = []
+    const onProgress: OnProgress = one => void (one.type === 'warning' && told.push(one.message))
+    const { groups } = await readBackupOrigin(storage, 'b1', onProgress, never)
+    assert.deepEqual(
+      groups[0]?.positions.map(({ offset }) => offset),
+      [1n],
+    )
+    return told
+  }
+  assert.deepEqual(await warningsOf(), [])
+  const carried = { generation: 2, run: 'run2', carried_sections: ['consumer_groups' as const] }
+  const manifest = { ...draftManifest(first.topics, carried), consumer_groups: first.consumer_groups }
+  await commitGeneration(storage, { manifest, freshSegments: new Map(), attempt: 1 }, never)
+  assert.match((await warningsOf()).join(), /^the committed offsets of generation 2 were read at .*groups read again/)
 })
 
 test('a snapshot that could not be read again is not written', async () => {
