@@ -24,6 +24,13 @@ type Pass = Inventory & { unreadable?: readonly Unreadable[] }
 /** A registry changes while it is read. A pass that finds what the one before found is taken as true. */
 const MAX_PASSES = 6
 
+/** What a reading of versions is for. */
+export interface Needed {
+  isWanted: (subject: string) => boolean
+  /** Subjects can be left out, because a backup reads them. */
+  isBackup?: boolean
+}
+
 /**
  * Through the list of all schemas where that is whole, else subject by subject. It holds at least the subjects that are
  * wanted, and all that they refer to.
@@ -31,7 +38,7 @@ const MAX_PASSES = 6
 export async function readInventory(
   client: RegistryClient,
   identity: Identity,
-  isWanted: (subject: string) => boolean,
+  { isWanted, isBackup = false }: Needed,
   signal: AbortSignal,
 ): Promise<Inventory> {
   if (identity.flavour === 'confluent' || identity.flavour === 'karapace') {
@@ -44,7 +51,7 @@ export async function readInventory(
     const { warnings, unreadable, hidden } = walk
     return { versions, aliases: [], warnings, unreadable, hidden }
   })
-  refuseUnreadable(client, identity, walk.unreadable)
+  refuseUnreadable(client, identity, walk.unreadable, isBackup)
   return { ...found, warnings: [...found.warnings, ...warnOfAliases(client, identity)] }
 }
 
@@ -55,8 +62,13 @@ function warnOfAliases({ name }: RegistryClient, { flavour, version }: Identity)
   return [`aliases are left out, because the registry ${name} does not show all schemas in one list (GET /schemas)`]
 }
 
-/** A live subject that cannot be read is never left out of a backup. */
-function refuseUnreadable({ name }: RegistryClient, { flavour }: Identity, unreadable: readonly Unreadable[]): void {
+/** A live subject that cannot be read is never left out of a backup, and a restore could write over it. */
+function refuseUnreadable(
+  { name }: RegistryClient,
+  { flavour }: Identity,
+  unreadable: readonly Unreadable[],
+  isBackup: boolean,
+): void {
   const slashed = flavour === 'axonops' ? unreadable.find(({ subject }) => subject.includes('/')) : undefined
   const first = slashed ?? unreadable[0]
   if (first === undefined) return
@@ -67,11 +79,23 @@ function refuseUnreadable({ name }: RegistryClient, { flavour }: Identity, unrea
     ? 'cannot be asked for it: AxonOps finds no subject with a slash in its name, however the request is encoded'
     : 'does not give it'
   throw new KafkaBackupError('REGISTRY_PROTOCOL', `the registry ${name} lists ${what}${more}, but ${why}`, {
-    help: slashed
-      ? 'Register the schema under a name without a slash, or leave the subject out with `enterprise.schema_registry.backup.exclude`.'
-      : 'Check the subject in the registry. If it is broken there, leave it out with `enterprise.schema_registry.backup.exclude`.',
+    help: HELP[isBackup ? 'backup' : 'restore'][slashed ? 'slashed' : 'broken'],
   })
 }
+
+const HELP = {
+  backup: {
+    slashed:
+      'Register the schema under a name without a slash, or leave the subject out with `enterprise.schema_registry.backup.exclude`.',
+    broken:
+      'Check the subject in the registry. If it is broken there, leave it out with `enterprise.schema_registry.backup.exclude`.',
+  },
+  restore: {
+    slashed: 'A restore has to know all that the target has. Remove the subject there, or restore to another registry.',
+    broken:
+      'A restore has to know all that the target has. Repair or delete the subject there, or restore to another registry.',
+  },
+} as const
 
 /** Undefined where the list does not exist, lacks what is needed, or lacks subjects that the registry has. */
 async function readByList(

@@ -52,7 +52,7 @@ function parseType(type: unknown, what: string): SchemaType {
   if (type === undefined || type === null || type === '') return 'AVRO'
   if (type === 'AVRO' || type === 'JSON' || type === 'PROTOBUF') return type
   throw new KafkaBackupError('REGISTRY_REFUSED', `${what} is of the type ${JSON.stringify(type)}, which is not known`, {
-    help: 'Leave the subject out with `backup.exclude`.',
+    help: 'To back up without the subject, add it to `enterprise.schema_registry.backup.exclude`.',
   })
 }
 

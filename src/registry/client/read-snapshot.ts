@@ -9,7 +9,7 @@ import { formatUtc } from '../../lib/clock.ts'
 import { contextPath } from './address.ts'
 import type { RegistryClient } from './client.ts'
 import { detectFlavour, type Identity } from './flavour.ts'
-import { type Inventory, readInventory } from './inventory.ts'
+import { type Inventory, type Needed, readInventory } from './inventory.ts'
 import { listNames } from './list-subjects.ts'
 import { asRecord } from './parse-answers.ts'
 import { type OuterSettings, readOuterSettings, readSubjectSettings } from './read-settings.ts'
@@ -50,7 +50,8 @@ export async function readSnapshot(
   signal: AbortSignal,
 ): Promise<RegistrySnapshot> {
   const wanted = { ...everything, ...selection }
-  const held = await (holdings ?? readHoldings(client, signal, isSelected(wanted)))
+  const needed = { isWanted: isSelected(wanted), isBackup: isContextNeeded === undefined }
+  const held = await (holdings ?? readHoldings(client, signal, needed))
   refuseHidden(client, held, isContextNeeded ? needsOfRestore(isContextNeeded) : needsOfBackup(wanted))
   const { takenAt, identity, inventory, outer } = held
   const selected = selectVersions(inventory.versions, wanted)
@@ -89,12 +90,12 @@ export async function readSnapshot(
 export async function readHoldings(
   client: RegistryClient,
   signal: AbortSignal,
-  isWanted: (subject: string) => boolean = () => true,
+  needed: Needed = { isWanted: () => true },
 ): Promise<Holdings> {
   const takenAt = formatUtc(client.clock.now())
   const identity = await detectFlavour(client, signal)
   const [inventory, outer] = await Promise.all([
-    readInventory(client, identity, isWanted, signal),
+    readInventory(client, identity, needed, signal),
     readOuterSettings(client, identity, signal),
   ])
   return { takenAt, identity, inventory, outer }

@@ -22,7 +22,7 @@ export async function confirmUnchanged(
     step.type === 'register' && step.id !== null ? [importKey({ ...step, id: step.id })] : [],
   )
   const known = new Set([...target.versions.map(importKey), ...planned])
-  const { versions } = await readInventory(client, identityOf(target), () => true, signal)
+  const { versions } = await readInventory(client, identityOf(target), { isWanted: () => true }, signal)
   const added = versions.filter(one => written.has(contextOf(one.subject)) && !known.has(importKey(one)))
   const [first] = added
   if (!first) return

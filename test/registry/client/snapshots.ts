@@ -2,7 +2,6 @@ import type { TestContext } from 'node:test'
 import type { RegistrySnapshot, SchemaVersion } from '../../../src/archive/registry-model.ts'
 import { openRegistryClient } from '../../../src/registry/client/client.ts'
 import { readSnapshot } from '../../../src/registry/client/read-snapshot.ts'
-import type { Selection } from '../../../src/registry/client/select-versions.ts'
 import {
   type FakeRegistry,
   type FakeRegistryOptions,
@@ -18,7 +17,7 @@ export async function snapshotOf(
   t: TestContext,
   vendor: Vendor,
   options: FakeRegistryOptions,
-  selection: Partial<Selection> = {},
+  selection: Parameters<typeof readSnapshot>[1] = {},
 ): Promise<{ snapshot: RegistrySnapshot; registry: FakeRegistry }> {
   const registry = await startFakeRegistry(vendor, options)
   t.after(() => registry.close())

@@ -26,6 +26,20 @@ describe('a live subject that cannot be read', () => {
     })
   }
 
+  test('fails a restore, with help that a restore can use', async t => {
+    for (const name of ['hidden', 'a/b']) {
+      const before = (request: SeenRequest) => (isVersions(request, 'hidden') ? notFound : undefined)
+      const reading = { isContextNeeded: () => true }
+      await assert.rejects(
+        snapshotOf(t, 'axonops', { rows: [row(name, 1, 1)], before }, reading),
+        (error: KafkaBackupError) => {
+          assert.match(error.help, /has to know all that the target has.* or restore to another registry\.$/)
+          return true
+        },
+      )
+    }
+  })
+
   test('is left out where the job says so', async t => {
     const rows = [row('a', 1, 1), row('hidden', 1, 2)]
     const before = (request: SeenRequest) => (isVersions(request, 'hidden') ? notFound : undefined)

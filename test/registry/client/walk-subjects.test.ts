@@ -25,8 +25,8 @@ test('a registry that hides versions is found out, in whatever order its answers
     for (let turn = 0; turn < turns * 5; turn++) await new Promise(resolve => setImmediate(resolve))
     return undefined
   })
-  await assert.rejects(
-    readInventory(client, identity, () => true, never),
-    { code: 'REGISTRY_PROTOCOL', message: /lists version 1 of subject "a" and 3 more/ },
-  )
+  await assert.rejects(readInventory(client, identity, { isWanted: () => true }, never), {
+    code: 'REGISTRY_PROTOCOL',
+    message: /lists version 1 of subject "a" and 3 more/,
+  })
 })
