@@ -6,7 +6,10 @@ export const LEAVE_OUT = 'leave it out with restore.consumer_groups.exclude'
 
 /** Pure. What a group of this type is not on the target, although it gets its offsets. */
 export function tellType(group: CarriedGroup, state: GroupState): Finding[] {
-  if (group.type === 'share') return [groupWarning(group, REDELIVERED), ...tellUnset(group)]
+  if (group.type === 'share') {
+    const isMerged = group.streams.some(({ partitions }) => partitions.length > 1)
+    return [groupWarning(group, `${REDELIVERED}${isMerged ? MERGED : ''}`), ...tellUnset(group)]
+  }
   return group.type === 'streams' && state.type !== 'streams' ? [groupWarning(group, NO_PROTOCOL, ON_4_1)] : []
 }
 
@@ -14,16 +17,20 @@ const REDELIVERED =
   'it is a share group, which gets its start offsets. Records behind a start offset that were acknowledged on the source ' +
   'are delivered again, because no broker reports them'
 
+const MERGED =
+  '. Where records of several partitions are in one, records before a start offset are delivered again, too, if an unread ' +
+  'record of another partition is before them'
+
 function tellUnset(group: CarriedGroup): Finding[] {
-  const { unset = 0 } = group
-  if (unset === 0) return []
-  const places = unset === 1 ? '1 partition' : `${unset} partitions`
-  return [
-    groupWarning(
-      group,
-      `the backup has no start offset of ${places}: there it starts where its share.auto.offset.reset says`,
-    ),
+  const { unset = 0, mergedUnset = 0 } = group
+  const found = [
+    ...(unset > 0 ? [[unset, 'there it starts where its share.auto.offset.reset says'] as const] : []),
+    ...(mergedUnset > 0 ? [[mergedUnset, 'all their records count as unread, and are delivered'] as const] : []),
   ]
+  return found.map(([count, what]) => {
+    const places = count === 1 ? '1 partition' : `${count} partitions`
+    return groupWarning(group, `the backup has no start offset of ${places}: ${what}`)
+  })
 }
 
 /** A commit creates a group without a protocol, which not every broker turns into one of the Streams protocol. */

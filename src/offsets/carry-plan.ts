@@ -33,8 +33,10 @@ export interface CarriedGroup {
   streams: CarriedStream[]
   /** Positions on topics and partitions that are not restored. */
   leftOut: number
-  /** Restored partitions on which a share group had no start offset; absent where there are none. */
+  /** Restored partitions on which a share group had no start offset, and gets none; absent where there are none. */
   unset?: number
+  /** The same, where the records go into partitions of the target that get one because of other partitions. */
+  mergedUnset?: number
   /** Restored partitions with records on which any other group had no committed offset, of topics on which it had some. */
   unread?: number
 }
@@ -115,7 +117,9 @@ function planGroup(
   const own = positions.filter(position => streams.some(stream => feeds(stream, position)))
   const fed = streams.filter(stream => own.some(position => feeds(stream, position)))
   const unread = type === 'share' ? 0 : countUnread(streams, fed)
-  const without = unset.filter(place => streams.some(stream => feeds(stream, place))).length
+  const restored = unset.filter(place => streams.some(stream => feeds(stream, place)))
+  const merged = restored.filter(place => streams.every(stream => !feeds(stream, place) || fed.includes(stream))).length
+  const without = restored.length - merged
   return {
     group,
     type,
@@ -124,6 +128,7 @@ function planGroup(
     streams: fed,
     leftOut: positions.length - own.length,
     ...(without > 0 && { unset: without }),
+    ...(merged > 0 && { mergedUnset: merged }),
     ...(unread > 0 && { unread }),
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { GroupsSection, StoredGroup } from '../../src/archive/groups-section.ts'
+import { tellType } from '../../src/offsets/carried-type.ts'
 import { type CarriedStream, type CarryOptions, type CarrySource, planCarry } from '../../src/offsets/carry-plan.ts'
 
 const group = (name: string, places: [string, number][], error: string | null = null): StoredGroup => ({
@@ -113,6 +114,21 @@ describe('what cannot be met', () => {
     assert.deepEqual(told(desired({ include: ['a', 'c'] })), [problem])
     assert.deepEqual(told(desired({ mapping: new Map([['c', 'd']]) })), [problem])
     assert.deepEqual(told(desired({ include: ['*'] })), [], 'a pattern names none')
+  })
+
+  test('start offsets that a share group does not have, apart from those whose records go into partitions with others', () => {
+    const queue = { ...group('queue', [['t', 0]]), type: 'share' as const, unset: [{ topic: 't', partition: 1 }] }
+    const [kept] = planCarry(desired(), source({ groups: [queue] })).groups
+    const both = [0, 1].flatMap(partition => stream('t', partition).partitions)
+    const streams = [0, 1].map(partition => ({ ...stream('t', partition), partitions: both }))
+    const [byKey] = planCarry(desired(), source({ groups: [queue], streams })).groups
+    assert.ok(kept && byKey)
+    const state = { type: 'absent', state: 'Dead', members: 0 } as const
+    const problems = [kept, byKey].map(one => tellType(one, state).map(({ problem }) => problem))
+    assert.match(problems[0]?.[0] ?? '', /because no broker reports them$/)
+    assert.match(problems[0]?.[1] ?? '', /no start offset of 1 partition: there it starts where its share/)
+    assert.match(problems[1]?.[0] ?? '', /if an unread record of another partition is before them$/)
+    assert.match(problems[1]?.[1] ?? '', /no start offset of 1 partition: all their records count as unread/)
   })
 
   test('partitions with records, of topics that a group reads, on which it has no position', () => {
