@@ -21,8 +21,8 @@ function commandOf(controller: AnyController, spec: ResourceSpec, step: JobStep)
       return [['restore'], restoreOptions(spec, step)]
     case 'offset_reset':
       return [
-        ['offsets', spec.dryRun ? 'plan' : 'reset'],
-        [...resetOptions(spec), ...(spec.dryRun ? [] : [...one('snapshot-as', step.snapshotAs), '--yes'])],
+        ['offsets', 'reset'],
+        [...resetOptions(spec), ...changeOptions(spec, step)],
       ]
     case 'offset_rollback':
       return rollbackCommand(spec, step)
@@ -87,14 +87,14 @@ function rollbackCommand(spec: ResourceSpec, step: JobStep): CommandLine {
     case 'rollback':
       return [
         ['offsets', operation],
-        [...snapshot, ...each('group', spec.groups), ...plain(spec), ...rollbackOptions(spec, step)],
+        [...snapshot, ...each('group', spec.groups), ...plain(spec), ...changeOptions(spec, step)],
       ]
     default:
       return operation satisfies never
   }
 }
 
-function rollbackOptions({ dryRun }: ResourceSpec, { snapshotAs }: JobStep): string[] {
+function changeOptions({ dryRun }: ResourceSpec, { snapshotAs }: JobStep): string[] {
   return dryRun ? ['--dry-run'] : [...one('snapshot-as', snapshotAs), '--yes']
 }
 

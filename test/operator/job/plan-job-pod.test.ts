@@ -83,7 +83,7 @@ const commands: [string, Controller, Record<string, unknown>, Partial<JobStep>, 
     'offset_reset',
     { dryRun: true, groups: ['a', 'b-*'], topics: ['orders', 'p*'], partitions: [0, 3], strategy: 'latest' },
     {},
-    `offsets plan ${common} --group=a --group=b-* --topic=orders,p* --partition=0,3 --strategy=latest`,
+    `offsets reset ${common} --group=a --group=b-* --topic=orders,p* --partition=0,3 --strategy=latest --dry-run`,
   ],
   [
     'a reset to a time',
