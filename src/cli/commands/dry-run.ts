@@ -11,7 +11,8 @@ import { rereadDocuments } from './rereads.ts'
 /** `backup --dry-run`. */
 export async function showDryRun(session: Session, job: BackupJob): Promise<number> {
   const plan = await session.actions.dryRunJob(job, session.signal)
-  session.outcome.note({ warnings: plan.warnings.length })
+  const message = `${plural(plan.leaderless.length, 'partition')} without a leader would not be copied`
+  session.outcome.note({ warnings: plan.warnings.length, ...(plan.leaderless.length > 0 && { problem: { message } }) })
   session.print(
     () => formatPlan(plan, session.style),
     () => documentOf(plan),

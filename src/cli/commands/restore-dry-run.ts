@@ -5,7 +5,7 @@ import type { HeldSetting, Precision, RestoreDryRunTopic } from '../../restore/d
 import { refusalCode } from '../../restore/refusal.ts'
 import type { ShownDryRun as RestoreDryRun } from '../actions.ts'
 import type { OutputStyle } from '../output-style.ts'
-import { estimateFacts } from '../result/data-facts.ts'
+import { restoreDryRunFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
 import { formatInstant, plural, printable } from '../text.ts'
@@ -22,7 +22,7 @@ import { planDocument, plannedFields } from './schema-report.ts'
 /** `restore --dry-run`: the exit code is that of the restore if it would be refused or lose something. */
 export async function showRestoreDryRun(session: Session, job: RestoreJob): Promise<number> {
   const plan = await session.actions.dryRunRestoreJob(job, session.signal, probeOf(session))
-  session.outcome.note({ ...estimateFacts(plan), warnings: plan.warnings.length })
+  session.outcome.note(restoreDryRunFacts(plan))
   session.print(
     () => formatPlan(plan, job, session.style),
     () => documentOf(plan, job),

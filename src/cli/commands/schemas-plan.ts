@@ -1,5 +1,6 @@
 import type { SchemaRestoreDryRun } from '../../jobs/schemas.ts'
 import type { OutputStyle } from '../output-style.ts'
+import { schemaDryRunFacts } from '../result/schema-facts.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatText } from '../table.ts'
 import { printable } from '../text.ts'
@@ -12,6 +13,7 @@ import { dryRunDocument, exitOf, formatWrites, headFields, isRefusedBy } from '.
 export async function run(session: Session): Promise<number> {
   const job = await session.loadClusterlessJob(session.options.config ?? '', 'restore')
   const plan = await session.actions.dryRunSchemasJob(job, session, session.signal)
+  session.outcome.note(schemaDryRunFacts(plan))
   session.print(
     () => formatPlan(plan, session.style),
     () => dryRunDocument(plan),

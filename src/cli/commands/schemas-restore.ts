@@ -4,7 +4,7 @@ import type { SchemaRestoreDryRun, SchemaRestoreHead, SchemaRestoreReport } from
 import { formatCount, formatDuration } from '../../lib/units.ts'
 import { RestoreRefusal, refusalCode } from '../../restore/refusal.ts'
 import type { OutputStyle } from '../output-style.ts'
-import { schemaRestoreFacts } from '../result/schema-facts.ts'
+import { schemaDryRunFacts, schemaRestoreFacts } from '../result/schema-facts.ts'
 import type { Session } from '../session.ts'
 import { type Field, formatFields, formatText } from '../table.ts'
 import { printable } from '../text.ts'
@@ -37,6 +37,7 @@ export async function run(session: Session): Promise<number> {
 async function showDryRun(session: Session, job: SchemaRestoreJob): Promise<number> {
   const plan = await session.actions.dryRunSchemasJob(job, session, session.signal)
   const isRefused = isRefusedBy(plan)
+  session.outcome.note(schemaDryRunFacts(plan))
   session.print(
     () => formatPlan(plan, isRefused, session.style),
     () => dryRunDocument(plan),

@@ -12,7 +12,7 @@ import type { DeleteReport } from '../../retention/delete-backup.ts'
 import type { ShownDryRun, ShownRestore } from '../actions.ts'
 import { plural } from '../text.ts'
 import type { Facts } from './result-builder.ts'
-import { problemOfSchemas, schemaTotals } from './schema-facts.ts'
+import { problemOfPlan, problemOfSchemas, schemaTotals } from './schema-facts.ts'
 
 /** `totals` is what the run copied, `totals.backup` the contents of the backup afterwards. */
 export function backupFacts({ manifest, copied, newGaps, occupiedBytes }: BackupReport): Facts {
@@ -60,10 +60,15 @@ export function restoreFacts(report: ShownRestore): Facts {
   }
 }
 
-/** What a dry run has estimated; nothing where it could not. */
-export function estimateFacts({ estimate }: Pick<ShownDryRun, 'estimate'>): Facts {
-  if (!estimate || estimate.seconds === null) return {}
-  return { totals: { estimate: estimateTotals({ ...estimate, seconds: estimate.seconds }) } }
+/** What a dry run has estimated, where it could, and why the restore would be refused or lose something. */
+export function restoreDryRunFacts({ estimate, warnings, findings, schemas }: ShownDryRun): Facts {
+  const problem = problemOfPlan(findings, schemas)
+  const seconds = estimate?.seconds ?? null
+  return {
+    ...(estimate && seconds !== null && { totals: { estimate: estimateTotals({ ...estimate, seconds }) } }),
+    warnings: warnings.length,
+    ...(problem && { problem }),
+  }
 }
 
 function estimateTotals({
@@ -89,7 +94,7 @@ export function restoreShardFacts({ generation, shard, totals, gaps }: RestoreSh
   return { generation, totals: { ...written, shard: shard.index, shards: shard.count }, gaps: gaps.length }
 }
 
-function problemOfRestore({ verification, schemas, consumerGroups }: ShownRestore): Facts['problem'] {
+function problemOfRestore({ verification, schemas, consumerGroups, access }: ShownRestore): Facts['problem'] {
   if (verification?.ok === false) return problemOfComparison(verification)
   const failed = consumerGroups?.groups.filter(({ outcome }) => outcome === 'failed') ?? []
   const [first] = failed
@@ -97,6 +102,8 @@ function problemOfRestore({ verification, schemas, consumerGroups }: ShownRestor
     const reason = `${first.group}: ${first.error ?? 'unknown'}`
     return { message: `${plural(failed.length, 'consumer group')} did not get all committed offsets; ${reason}` }
   }
+  const refused = access?.totals.failed ?? 0
+  if (refused > 0) return { message: `${plural(refused, 'access rule')} could not be restored; the report names each` }
   return problemOfSchemas(schemas)
 }
 

@@ -5,7 +5,16 @@ import { main } from '../../../src/cli/main.ts'
 import { KafkaBackupError } from '../../../src/errors.ts'
 import type { OffsetsSession } from '../../../src/jobs/offsets.ts'
 import { RestoreRefusal } from '../../../src/restore/refusal.ts'
-import { backupReport, checkReport, compareReport, fakeActions, gap, job, verifyReport } from '../fake-actions.ts'
+import {
+  backupReport,
+  checkReport,
+  compareReport,
+  dryRun,
+  fakeActions,
+  gap,
+  job,
+  verifyReport,
+} from '../fake-actions.ts'
 import { FakeIo } from '../fake-io.ts'
 import { restoreDryRun, restoreReport } from '../restore-samples.ts'
 
@@ -157,6 +166,27 @@ describe('the result file', () => {
     assert.deepEqual([result.exit, result.code], [1, 'RESTORE_REFUSED'])
     assert.match(result.message, /topic t: is too small/)
     assert.match(io.stderr.text, /error: the target is not suitable for this restore: 1 problem/)
+  })
+
+  test('of a dry run names what the run would be refused for or lose', async () => {
+    const finding = { severity: 'error' as const, subject: 'topic t', problem: 'is too small', remedy: 'enlarge it' }
+    const refused = await run(['restore', '--config', 'r.yaml', '--dry-run'], {
+      dryRunRestoreJob: async () => ({ ...restoreDryRun, findings: [finding] }),
+    })
+    assert.deepEqual([refused.result.exit, refused.result.code], [1, 'RESTORE_REFUSED'])
+    assert.match(refused.result.message, /topic t: is too small/)
+    const { result } = await run([...backup, '--dry-run'], {
+      dryRunJob: async () => ({ ...dryRun, leaderless: ['t/1'] }),
+    })
+    assert.deepEqual([result.exit, result.message], [4, '1 partition without a leader would not be copied'])
+  })
+
+  test('of a restore counts access rules that were refused', async () => {
+    const totals = { created: 1, kept: 0, differs: 0, cannot: 0, failed: 2 }
+    const { result } = await run(['restore', '--config', 'r.yaml'], {
+      runRestoreJob: async () => ({ ...restoreReport, access: { totals } }),
+    })
+    assert.deepEqual([result.exit, result.message], [4, '2 access rules could not be restored; the report names each'])
   })
 
   test('contains the snapshot of an interrupted reset', async () => {
