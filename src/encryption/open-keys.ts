@@ -73,13 +73,18 @@ export class KeyRefusal extends KafkaBackupError {
     super('ENCRYPTION_KEY', `${what} ${reason}`, options)
     this.reason = reason
   }
+
+  /** The service that has to be asked may answer later. */
+  override get retryable(): boolean {
+    return this.cause instanceof KafkaBackupError && this.cause.retryable
+  }
 }
 
 function noKey(file: KeysFile, { credentials }: GivenKeys, failures: readonly KafkaBackupError[]): KeyRefusal {
   const opening = `is encrypted, and opens with ${file.recipients.map(describeRecipient).join(' or ')}`
   const given = [...new Set(credentials.map(describeCredential))].join(', ')
   const what = given === '' ? 'no key was given' : `none of these matches: ${given}`
-  const [failure] = failures
+  const failure = failures.find(error => hasCode(error, ...serviceCodes)) ?? failures[0]
   const reason = failure ? `${opening}: ${failure.message}` : `${opening}; ${what}`
   const details = { backup_id: file.backup_id }
   return new KeyRefusal(`the backup \`${file.backup_id}\``, reason, { cause: failure, help: failure?.help, details })

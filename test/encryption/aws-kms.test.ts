@@ -105,7 +105,24 @@ describe('a key of AWS KMS', () => {
     await assert.rejects(withEncryption(inner, givenKeys([])).read('b1/a', never), {
       code: 'ENCRYPTION_KEY',
       message: /is encrypted, and opens with AWS KMS key .*: AWS KMS did not answer Decrypt .*ECONNREFUSED/,
+      retryable: true,
     })
+  })
+
+  test('of a keys file that cannot be reached is the reason, also if another one refuses', async () => {
+    const inner = openMemoryStorage()
+    const keys = [ofKms(), ofKms(arn.replace('0001', '0002'))]
+    await withEncryption(inner, ownKeys(keys)).create('b1/a', Buffer.from('text'), never)
+    const service = await startHttpScript(({ body }) =>
+      body.includes('0001') ? { status: 400, json: { __type: 'AccessDeniedException' } } : 'reset',
+    )
+    process.env.AWS_ENDPOINT_URL_KMS = service.url
+    await assert.rejects(withEncryption(inner, givenKeys([])).read('b1/a', never), {
+      message: /: AWS KMS did not answer Decrypt with .*0002/,
+      help: /network of AWS KMS/,
+      retryable: true,
+    })
+    await service.close()
   })
 
   test('is rotated to another one', async () => {

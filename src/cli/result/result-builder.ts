@@ -129,8 +129,8 @@ function isWorthRetrying(exit: number, reason: KafkaBackupError | ErrorCode | un
   if (![FAILED, PARTLY_DONE, HELD_BY_OTHERS].includes(exit)) return false
   // A partial result is retryable if its cause is.
   if (reason instanceof KafkaBackupError && reason.code === 'BACKUP_PARTIAL') return mayPass(reason.cause)
-  const code = reason instanceof KafkaBackupError ? reason.code : reason
-  return code !== undefined && errorTable[code].retryable
+  if (reason instanceof KafkaBackupError) return reason.retryable
+  return reason !== undefined && errorTable[reason].retryable
 }
 
 function mayPass(cause: unknown): boolean {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Actions } from '../../../src/cli/actions.ts'
 import { main } from '../../../src/cli/main.ts'
+import { KeyRefusal } from '../../../src/encryption/open-keys.ts'
 import { KafkaBackupError } from '../../../src/errors.ts'
 import type { OffsetsSession } from '../../../src/jobs/offsets.ts'
 import { RestoreRefusal } from '../../../src/restore/refusal.ts'
@@ -92,6 +93,8 @@ describe('the result file', () => {
       [new KafkaBackupError('TERMINATED', 'x'), true],
       [cause('KAFKA_TIMEOUT'), true],
       [cause('KAFKA_AUTH'), false],
+      [new KeyRefusal('x', 'is locked', { cause: new KafkaBackupError('KMS_UNREACHABLE', 'x') }), true],
+      [new KeyRefusal('x', 'is locked', {}), false],
       [new Error('a bug'), false],
     ] as const) {
       const { result } = await run(backup, { runBackupJob: () => Promise.reject(error) })
