@@ -120,9 +120,15 @@ export function describeVerifications(verified: LastVerifications, nowMs: number
   const deep = lastDeep && 'deep' in lastDeep ? `; every byte was read ${describeOne(lastDeep, nowMs)}` : ''
   const damage = damageOf(verified)
   const isShown = [last, lastDeep].some(one => one && 'started_at' in one && one.started_at === damage?.started_at)
-  const before = damage && !isShown ? `; before that ${describeOne(damage, nowMs)}` : ''
+  const before = damage && !isShown ? `; before that ${describeOne(damage, nowMs)}` : describeUnread(verified)
   if ('error' in last) return `unknown: ${last.error}${deep}${before}`
   return `${describeOne(last, nowMs)}${last.deep ? ', every byte was read' : deep}${before}`
+}
+
+/** A result that cannot be read may say that there is damage. */
+function describeUnread({ last_verification: last, last_damage: open }: LastVerifications): string {
+  const isNews = open && 'error' in open && !(last && 'error' in last && last.error === open.error)
+  return isNews ? `; an earlier result cannot be read: ${open.error}` : ''
 }
 
 function describeOne({ finished_at, generation, problems }: VerificationFacts, nowMs: number): string {

@@ -52,7 +52,7 @@ export const listCommand: CommandSpec = {
     },
   ],
   exits:
-    '1 also if a location or a backup cannot be read, unless only a key is missing; 3 if a backup or a listed generation is damaged',
+    '1 also if a location or a backup cannot be read, unless only a key is missing; 3 if a backup or a listed generation cannot be read because it is damaged; 0 also if a verification or a drill found damage, which is shown: `status` ends with 3',
   onInterrupt: NOTHING_CHANGED,
   stopsAtOnce: true,
 }

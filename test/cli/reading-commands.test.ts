@@ -58,6 +58,7 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
     assert.match(await listed({ error: 'denied' }), / unknown {3}MkU/)
     const finished_at = '2025-11-12T00:00:00.000Z'
     assert.match(await listed({ ...verification, finished_at }), / 3 d ago {3}MkU/)
+    assert.match(await listed({ ...verification, finished_at }, { error: 'torn' }), / unknown {3}MkU/)
     const found = { ...verification, finished_at, problems: 2 }
     const damaged = await listed(found, found)
     assert.match(damaged, / DAMAGED 3 d ago {2}MkU/)

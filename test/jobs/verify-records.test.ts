@@ -191,7 +191,24 @@ describe('a verification never fails because of its record', () => {
       const { last_verification: last } = row
       assert.ok(last && 'error' in last && last.error.includes(key), changed)
       assert.match(describeVerifications(row, 0), /^unknown: /)
+      assert.equal(describeVerifications(row, 0).split(last.error).length, 2)
     }
+  })
+
+  test('an earlier record that cannot be read is shown, because it may say that there is damage', async () => {
+    const world = await oneBackup()
+    const repair = damageSegment(world)
+    await verify(world, { deep: true })
+    repair()
+    await verify(world)
+    const [deep = assert.fail()] = records(world).filter(key =>
+      String(world.storage.objects.get(key)).includes('"deep": true'),
+    )
+    world.storage.objects.set(deep, Buffer.from('{'))
+    assert.match(
+      describeVerifications(await lastOf(world), world.clock.now()),
+      /^.*, generation 2, no problems; an earlier result cannot be read: .*json/,
+    )
   })
 
   test('what else is in its folder is not read', async () => {

@@ -180,11 +180,11 @@ function columns(style: OutputStyle, isOne: boolean, nowMs: number): Column<Row>
 }
 
 function formatVerified(verified: LastVerifications, nowMs: number): string {
-  const { last_verification: last } = verified
+  const { last_verification: last, last_damage: open } = verified
   const damage = damageOf(verified)
   if (damage) return `DAMAGED ${formatAgo(damage.finished_at, nowMs)}`
   if (!last) return 'never'
-  return 'error' in last ? 'unknown' : formatAgo(last.finished_at, nowMs)
+  return 'error' in last || (open && 'error' in open) ? 'unknown' : formatAgo(last.finished_at, nowMs)
 }
 
 function isLocked(backup: BackupSummary): boolean {
