@@ -42,8 +42,11 @@ export async function readInventory(
   signal: AbortSignal,
 ): Promise<Inventory> {
   if (identity.flavour === 'confluent' || identity.flavour === 'karapace') {
-    const listed = await readByList(client, identity, signal)
-    if (listed !== undefined) return listed
+    // What is registered meanwhile, or what a follower shows late, is only in one of the lists: then both are read again.
+    const read = () => readByList(client, identity, signal)
+    const listed = await read()
+    const found = listed === 'incomplete' ? await read() : listed
+    if (found !== undefined && found !== 'incomplete') return found
   }
   const walk = new SubjectWalk(client, identity, isWanted)
   const found = await untilAgreed(client, async () => {
@@ -97,12 +100,12 @@ const HELP = {
   },
 } as const
 
-/** Undefined where the list does not exist, lacks what is needed, or lacks subjects that the registry has. */
+/** Undefined where the list does not exist, or lacks what is needed; `incomplete` where it lacks subjects that the registry has. */
 async function readByList(
   client: RegistryClient,
   identity: Identity,
   signal: AbortSignal,
-): Promise<Inventory | undefined> {
+): Promise<Inventory | 'incomplete' | undefined> {
   let next = await listSchemas(client, identity, signal)
   if (next === undefined) return undefined
   const agreed = untilAgreed(client, async () => {
@@ -112,7 +115,7 @@ async function readByList(
   })
   const [inventory, { subjects, hidden }] = await Promise.all([agreed, listSubjects(client, identity, signal)])
   const known = new Set(inventory.versions.map(({ subject }) => subject))
-  return subjects.every(subject => known.has(subject)) ? { ...inventory, hidden } : undefined
+  return subjects.every(subject => known.has(subject)) ? { ...inventory, hidden } : 'incomplete'
 }
 
 async function untilAgreed(client: RegistryClient, pass: () => Promise<Pass>): Promise<Inventory> {

@@ -224,6 +224,24 @@ test('18: a config holds all that it says, of whatever kind', async t => {
   assert.deepEqual(snapshot.subjects.get('a'), { compatibility: null, mode: null, config })
 })
 
+test('a subject that the list of schemas shows later than that of subjects costs no alias', async t => {
+  const before = { ...row('a', 1, 1), deleted: false, aliases: ['short'] }
+  let lists = 0
+  const { snapshot, registry } = await snapshotOf(t, 'confluent', {
+    rows: [row('a', 1, 1), row('comes', 1, 2)],
+    aliases: { a: ['short'] },
+    configs: { short: { alias: 'a' } },
+    before: ({ path, query }) => {
+      if (path !== '/schemas' || query.get('deleted') !== 'true') return undefined
+      if (query.get('offset') === '0' && query.get('limit') !== '1') lists++
+      return lists <= 2 ? { json: query.get('offset') === '0' ? [before] : [] } : undefined
+    },
+  })
+  assert.deepEqual([brief(snapshot.versions), snapshot.warnings], [['a@1#1', 'comes@1#2'], []])
+  assert.deepEqual(snapshot.subjects.get('short')?.config, { alias: 'a' })
+  assert.ok(!registry.paths().some(path => path.endsWith('/versions')))
+})
+
 test('34: the settings of an alias are taken though it has no versions', async t => {
   const configs = { short: { alias: 'orders-value' } }
   const options = { rows: [row('orders-value', 1, 1)], aliases: { 'orders-value': ['short'] }, configs }
