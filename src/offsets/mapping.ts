@@ -25,7 +25,12 @@ const position = z.strictObject({
 
 /** `runs` is what `offset-map --format json` prints; `positions` are offsets of this cluster, ready to be set. */
 const mappingSchema = z.union([
-  z.object({ runs: z.array(run).min(1), partition: count.exactOptional() }),
+  z.object({
+    runs: z.array(run).min(1),
+    partition: count.exactOptional(),
+    /** The IDs that topics of the target had; absent where they had none, and in maps of versions that did not write them. */
+    target_topics: z.array(z.object({ topic: z.string(), id: z.string() })).exactOptional(),
+  }),
   z.strictObject({ positions: z.array(position).min(1) }),
 ])
 

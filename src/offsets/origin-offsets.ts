@@ -5,6 +5,7 @@ import { type MappingRun, type OffsetMapping, translateByRuns } from './mapping.
 import { type Origin, type OriginPosition, originGroup } from './origin.ts'
 import type { DesiredOffset } from './plan-reset.ts'
 import { compilePlaces, type PositionSelection } from './select-groups.ts'
+import { topicIdsIn } from './snapshot.ts'
 
 export type DesiredOffsets = Map<string, DesiredOffset[] | KafkaBackupError>
 
@@ -31,7 +32,10 @@ export function desiredByMapping(
 ): DesiredOffsets {
   if ('runs' in mapping) {
     if (!origin) throw needsOrigin('from_mapping with the output of `offset-map`')
-    return perGroup(groups, origin, selection, positions => translate(positions, mapping.runs))
+    const ids = topicIdsIn({ topics: mapping.target_topics ?? [] })
+    return perGroup(groups, origin, selection, positions =>
+      translate(positions, mapping.runs).map(one => ({ ...one, topicId: ids.get(one.topic) })),
+    )
   }
   const isWanted = compilePlaces(selection)
   refuseUnknownPlaces(

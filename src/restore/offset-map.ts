@@ -1,5 +1,6 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
+import { givenId } from '../kafka/given-topic-id.ts'
 import { type LogPartition, readAllBatches } from '../kafka/log-reader.ts'
 import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -16,6 +17,8 @@ export interface OffsetMapRun extends Omit<MappedRun, 'sourcePartition'> {
   partition: number
   targetTopic: string
   targetPartition: number
+  /** Absent where brokers give topics no IDs. */
+  targetTopicId?: string
 }
 
 /** Of the source. */
@@ -108,7 +111,7 @@ export async function* openStreamMaps(
         targetTopic: place.topic,
         targetPartition: place.partition,
         end: noted.targetOffset,
-        runs: nameRuns(met, topic.label, place, filter.partition),
+        runs: nameRuns(met, topic.label, target, filter.partition),
       }
     }
   }
@@ -131,12 +134,18 @@ function upTo(stream: PlannedStream, partition: number | undefined): PlannedStre
 async function* nameRuns(
   runs: AsyncIterable<MappedRun>,
   topic: string,
-  target: { topic: string; partition: number },
+  target: LogPartition,
   wanted: number | undefined,
 ): AsyncGenerator<OffsetMapRun> {
+  const id = givenId({ id: target.topicId, name: target.topic })
+  const place = {
+    targetTopic: target.topic,
+    targetPartition: target.partition,
+    ...(id !== undefined && { targetTopicId: id }),
+  }
   for await (const { sourcePartition: partition, ...run } of joinRuns(runs)) {
     if (partition !== (wanted ?? partition)) continue
-    yield { topic, partition, targetTopic: target.topic, targetPartition: target.partition, ...run }
+    yield { topic, partition, ...place, ...run }
   }
 }
 

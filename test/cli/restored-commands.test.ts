@@ -148,6 +148,7 @@ orders/0    20  20  copy/1     3        1
       count: 1,
     })
     assert.equal(JSON.parse(out).runs.length, offsetRuns.length)
+    assert.deepEqual(JSON.parse(out).target_topics, [{ topic: 'copy', id: 'id-copy' }])
     const one = await run(['offset-map', ...config, '--topic', 'orders', '--partition', '0', '--format', 'json'])
     const { topic, partition } = JSON.parse(one.out)
     assert.deepEqual([topic, partition], ['orders', 0], 'a map that lacks other partitions says so')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { verifySnapshot } from '../../src/offsets/compare-snapshot.ts'
+import { parseMapping } from '../../src/offsets/mapping.ts'
 import { originOfBackup } from '../../src/offsets/origin.ts'
 import { planOffsets } from '../../src/offsets/plan-offsets.ts'
 import { planRollback } from '../../src/offsets/plan-rollback.ts'
@@ -132,6 +133,31 @@ test('offsets of a backup are not set on a topic that was created again', async 
   assert.deepEqual(audit, [7n, undefined])
   assert.equal(orders?.[0], null)
   assert.match(String(orders?.[1]), RECREATED)
+})
+
+test('a map of offsets is not used for a topic of the target that was created again since', async () => {
+  const fake = cluster()
+  const run = { partition: 0, offset: 0, target_partition: 0, target_offset: 0, count: 9 }
+  const runs = ['orders', 'audit'].map(topic => ({ ...run, topic, target_topic: topic }))
+  const ids = ['orders', 'audit'].map(topic => ({ topic, id: fake.topicIds.get(topic) }))
+  const positions = ['orders', 'audit'].map(topic => ({ topic, partition: 0, offset: 2n, metadata: '' }))
+  const origin = { name: 'the snapshot', clusterId: 'source', groups: [{ group: 'g', positions }] }
+  const selection = { groups: ['g'], topics: [], partitions: [] }
+  const rows = async (document: object) => {
+    const mapping = parseMapping(JSON.stringify(document), 'm.json')
+    const plan = await planOffsets({ strategy: 'from_mapping', mapping, origin, selection }, fake, never)
+    return plan.groups[0]?.positions.map(({ to, problem }) => [to, problem])
+  }
+  const both = [
+    [2n, undefined],
+    [2n, undefined],
+  ]
+  assert.deepEqual(await rows({ runs, target_topics: ids }), both)
+  recreateOrders(fake)
+  const [audit, orders] = (await rows({ runs, target_topics: ids })) ?? []
+  assert.deepEqual([audit, orders?.[0]], [[2n, undefined], null])
+  assert.match(String(orders?.[1]), RECREATED)
+  assert.deepEqual(await rows({ runs }), both, 'maps of older versions have no IDs')
 })
 
 test('an attempt after one that was killed keeps the offsets of a topic that was created again in another snapshot', async () => {

@@ -116,6 +116,7 @@ describe('the offset map is read from the archive and the target', () => {
       partition: 0,
       targetTopic: 'copy',
       targetPartition: 0,
+      targetTopicId: '636f7079202020202020202020202020',
       sourceOffset: 0n,
       targetOffset: 0n,
       count: 3n,

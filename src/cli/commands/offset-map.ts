@@ -24,7 +24,7 @@ export async function run(session: Session): Promise<number> {
   const runs = await session.actions.offsetMapJob(job, filter, session, session.signal)
   session.print(
     () => formatRuns(runs, session.style),
-    () => ({ backup_id: job.backupId, ...filter, runs: runs.map(runDocument) }),
+    () => ({ backup_id: job.backupId, ...filter, ...targetTopics(runs), runs: runs.map(runDocument) }),
   )
   return 0
 }
@@ -67,6 +67,13 @@ function formatRuns(runs: readonly OffsetMapRun[], style: OutputStyle): string[]
     runs,
     style,
   )
+}
+
+/** What tells that a topic was created again since the map was made. */
+function targetTopics(runs: readonly OffsetMapRun[]) {
+  const ids = new Map(runs.map(({ targetTopic, targetTopicId }) => [targetTopic, targetTopicId]))
+  const topics = [...ids].flatMap(([topic, id]) => (id === undefined ? [] : [{ topic, id }]))
+  return topics.length > 0 && { target_topics: topics }
 }
 
 function runDocument(run: OffsetMapRun) {
