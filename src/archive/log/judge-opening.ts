@@ -11,22 +11,6 @@ export interface KnownCommit extends Pick<Commit, 'previous' | 'checkpoint' | 'r
   hashes: readonly string[]
 }
 
-/**
- * One object in the place of equal ones. Each commit names its checkpoint and a dozen roll-ups again, and a log without retention has hundreds of
- * thousands of commits.
- */
-export class SharedDocuments {
-  readonly #known = new Map<string, unknown>()
-
-  share<T extends object | null>(document: T): T {
-    const text = JSON.stringify(document)
-    const known = this.#known.get(text)
-    if (known !== undefined) return known as T
-    this.#known.set(text, document)
-    return document
-  }
-}
-
 /** What was read of a log. */
 interface ReadLog {
   commits: ReadonlyMap<number, KnownCommit>

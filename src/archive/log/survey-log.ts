@@ -6,7 +6,7 @@ import type { NamedObject } from '../manifest.ts'
 import { problemOfAvoided, problemOfReplaced } from './avoided-damage.ts'
 import { readDocument } from './document.ts'
 import { type Commit, changePartSchema } from './documents.ts'
-import { documentsOf, isIntact, judgeAll, type KnownCommit, SharedDocuments } from './judge-opening.ts'
+import { documentsOf, isIntact, judgeAll, type KnownCommit } from './judge-opening.ts'
 import { commitKey } from './keys.ts'
 import { firstCommitOf, hashesOf, readCheckpoint, readCommit } from './read-commit.ts'
 import { readPage } from './segment-lists.ts'
@@ -53,19 +53,15 @@ export async function surveyLog(
 ): Promise<LogSurvey> {
   const bad = new Map<string, string>()
   const commits = new Map<number, KnownCommit>()
-  const documents = new SharedDocuments()
   const kept = new Map<number, { key: string; damage: KafkaBackupError; by: string }>()
   await runPool(generations, CONCURRENCY, async generation => {
     const key = commitKey(backupId, generation)
     await noteDamage(key, bad, async () => {
       const { commit, ref, damage } = await readCommit(storage, backupId, generation, signal)
       if (damage) kept.set(generation, { key, damage, by: ref.key })
-      const { previous, parts } = commit
-      const named = {
-        checkpoint: documents.share(commit.checkpoint),
-        rollups: commit.rollups.map(one => documents.share(one)),
-      }
-      commits.set(generation, { previous, ...named, parts, key: ref.key, hashes: hashesOf({ commit, ref }) })
+      const { previous, checkpoint, rollups, parts } = commit
+      const hashes = hashesOf({ commit, ref })
+      commits.set(generation, { previous, checkpoint, rollups, parts, key: ref.key, hashes })
     })
   })
   removeExchanged(generations, commits, bad)
