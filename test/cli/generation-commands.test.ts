@@ -38,7 +38,7 @@ describe('list --generations', () => {
     const listGenerationsOf = async () => ({ ...generationListing, generations: [broken], more: false })
     const { code, out } = await run(['list', ...one, '--generations'], { listGenerationsOf })
     assert.equal(code, 3)
-    assert.match(out, /^ {2}7 {2}- .* UNREADABLE /m)
+    assert.match(out, /^ {2}7 {2}- .* DAMAGED /m)
     assert.match(out, /\n\ngeneration 7: commits\/7 is missing\n$/)
   })
 

@@ -94,8 +94,22 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
   test('shows an unreadable backup with the reason, and exits 3', async () => {
     const { code, out } = await run(['list', ...at], { listBackups: broken })
     assert.equal(code, 3)
-    assert.match(out, /^orders {2}complete .*\nbroken {2}UNREADABLE {4}- /m)
+    assert.match(out, /^orders {2}complete .*\nbroken {2}DAMAGED +- /m)
     assert.match(out, /\n\nbroken: manifests\/3\.json is not JSON\n$/)
+  })
+
+  test('tells damage from what the reader or the store lacks', async () => {
+    for (const [code, state] of [
+      ['ENCRYPTION_KEY', 'encrypted, no key'],
+      ['STORAGE_DENIED', 'ACCESS DENIED'],
+      ['STORAGE_UNAVAILABLE', 'UNREACHABLE'],
+      ['ARCHIVE_TOO_NEW', 'TOO NEW'],
+      ['STORAGE_SHORT', 'DAMAGED'],
+      ['STORAGE_REFUSED', 'UNREADABLE'],
+    ] as const) {
+      const { out } = await run(['list', ...at], { listBackups: async () => [{ backup_id: 'a', error: 'why', code }] })
+      assert.match(out, new RegExp(`^a +${state} `, 'm'), code)
+    }
   })
 
   test('reports that there are no backups', async () => {

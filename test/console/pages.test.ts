@@ -2,15 +2,18 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { StoredGroup } from '../../src/archive/groups-section.ts'
 import { downloadAnswer } from '../../src/console/answer.ts'
-import type { OpenedBackup } from '../../src/console/archive-reader.ts'
+import type { ArchiveReader, OpenedBackup } from '../../src/console/archive-reader.ts'
 import { findTopic, permanentLabel } from '../../src/console/find-topic.ts'
+import { type BackupRow, fillRow } from '../../src/console/list-backups.ts'
 import { parseTarget } from '../../src/console/page-request.ts'
+import { showState } from '../../src/console/pages/backups-page.ts'
 import { showGroup } from '../../src/console/pages/groups-page.ts'
 import { highlightJson, highlightProto } from '../../src/console/pages/highlight.ts'
 import { showRecord } from '../../src/console/pages/record-page.ts'
 import { pageOf, showTable, type TableSpec } from '../../src/console/pages/table.ts'
 import { compareLines, showDifference } from '../../src/console/pages/text-difference.ts'
 import { hexDump, recordLimits, viewBytes, viewPart } from '../../src/console/show-part.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
 import type { SchemaDecoder } from '../../src/inspect/schema-decoder.ts'
 import { topicOf } from '../archive/sample-archive.ts'
 
@@ -32,6 +35,21 @@ function spec(query: string): TableSpec<{ name: string; size: bigint | null }> {
     ],
   }
 }
+
+test('tells a damaged backup from one whose key, permission or store is missing', async () => {
+  for (const [code, badge] of [
+    ['ARCHIVE_DAMAGED', 'bad">damaged<'],
+    ['STORAGE_DENIED', 'bad">access denied<'],
+    ['STORAGE_UNAVAILABLE', 'bad">unreachable<'],
+    ['ENCRYPTION_KEY', 'warn">encrypted, no key<'],
+  ] as const) {
+    const newest = () => Promise.reject(new KafkaBackupError(code, 'why'))
+    const reader = { newest, redact: (text: string) => text } as unknown as ArchiveReader
+    const row: BackupRow = { at: 0, location: '/b', backupId: 'orders', state: undefined }
+    await fillRow(reader, row, new AbortController().signal)
+    assert.match(String(showState(row)), new RegExp(`badge ${badge}.*why`), code)
+  }
+})
 
 describe('a table', () => {
   const names = (query: string) =>

@@ -1,7 +1,8 @@
 import type { GenerationListing, GenerationSummary } from '../../archive/generations.ts'
 import type { HoldFacts } from '../../archive/holds.ts'
+import { readFailureOf } from '../../archive/read-failure.ts'
 import { errorTable } from '../../error-table.ts'
-import { usageError } from '../../errors.ts'
+import { type ErrorCode, usageError } from '../../errors.ts'
 import { largest } from '../../lib/largest.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { Storage } from '../../storage/storage.ts'
@@ -97,8 +98,14 @@ function columns(nowMs: number, style: OutputStyle): Column<GenerationSummary>[]
 }
 
 function stateOf(one: GenerationSummary): string {
-  if ('error' in one) return 'UNREADABLE'
+  if ('error' in one) return formatFailure(one)
   return one.complete ? 'complete' : 'incomplete'
+}
+
+/** In capitals, except for a missing key, which is no fault. */
+export function formatFailure({ code }: { code: ErrorCode }): string {
+  const failure = readFailureOf(code)
+  return failure === 'encrypted, no key' ? failure : failure.toUpperCase()
 }
 
 function paintState(text: string, one: GenerationSummary, style: OutputStyle): string {

@@ -16,7 +16,7 @@ import type { Session } from '../session.ts'
 import { type Column, formatTable } from '../table.ts'
 import { formatInstant, printable } from '../text.ts'
 import { withOpen } from './backups-at.ts'
-import { runGenerations } from './list-generations.ts'
+import { formatFailure, runGenerations } from './list-generations.ts'
 
 type Readable = Exclude<BackupSummary, { error: string }>
 
@@ -192,7 +192,7 @@ function isLocked(backup: BackupSummary): boolean {
 }
 
 function stateOf(backup: BackupSummary): string {
-  if ('error' in backup) return isLocked(backup) ? 'encrypted, no key' : 'UNREADABLE'
+  if ('error' in backup) return formatFailure(backup)
   return `${backup.complete ? 'complete' : 'incomplete'}${backup.encrypted ? ', encrypted' : ''}`
 }
 

@@ -9,7 +9,7 @@ import { type PageRequest, textIn } from '../page-request.ts'
 import { showPage } from './layout.ts'
 import { type Column, fitsFilter, pageOf, showTable, type TableSpec } from './table.ts'
 import { showVerified, verifiedOrder } from './verified.ts'
-import { badge, plural, showTime } from './words.ts'
+import { badge, plural, showFailure, showTime } from './words.ts'
 
 const BACKUPS_AT_ONCE = 4
 
@@ -87,14 +87,15 @@ function columnsOf(hasLocations: boolean, nowMs: number): Column<BackupRow>[] {
 
 function stateWord({ state }: BackupRow): string {
   if (!state) return ''
-  if ('error' in state) return 'unreadable'
+  if ('error' in state) return state.failure
   return state.complete ? 'complete' : 'incomplete'
 }
 
-function showState(row: BackupRow): Html {
+/** Pure. */
+export function showState(row: BackupRow): Html {
   const { state } = row
   if (!state) return nothing
-  if ('error' in state) return html`${badge('bad', 'unreadable')} <small>${state.error}</small>`
+  if ('error' in state) return html`${showFailure(state.failure)} <small>${state.error}</small>`
   const stale =
     state.staleTopics > 0 &&
     html` ${badge('warn', plural(state.staleTopics, 'topic'))} <small>may hold deleted keys</small>`

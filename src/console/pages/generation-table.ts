@@ -1,9 +1,10 @@
 import type { GenerationSummary } from '../../archive/generations.ts'
+import { readFailureOf } from '../../archive/read-failure.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import { type Html, html } from '../html.ts'
 import { type BackupPlace, backupLink } from '../links.ts'
 import type { Column } from './table.ts'
-import { badge, showTime } from './words.ts'
+import { badge, showFailure, showTime } from './words.ts'
 
 /** Pure. The states of a backup, each a link to the backup as it was. */
 export function generationColumns(place: BackupPlace): Column<GenerationSummary>[] {
@@ -20,7 +21,7 @@ export function generationColumns(place: BackupPlace): Column<GenerationSummary>
       ...{
         key: 'state',
         title: 'State',
-        order: one => ('error' in one ? 'damaged' : one.complete ? 'complete' : 'incomplete'),
+        order: one => ('error' in one ? readFailureOf(one.code) : one.complete ? 'complete' : 'incomplete'),
       },
       cell: showState,
     },
@@ -61,6 +62,6 @@ function read<T>(one: GenerationSummary, pick: (readable: Readable) => T): T | u
 
 function showState(one: GenerationSummary): Html {
   const held = one.hold && html` ${badge('plain', 'held')}`
-  if ('error' in one) return html`${badge('bad', 'damaged')} <small>${one.error}</small>${held}`
+  if ('error' in one) return html`${showFailure(readFailureOf(one.code))} <small>${one.error}</small>${held}`
   return html`${badge(one.complete ? 'good' : 'warn', one.complete ? 'complete' : 'incomplete')}${held}`
 }

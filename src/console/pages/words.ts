@@ -1,3 +1,4 @@
+import type { ReadFailure } from '../../archive/read-failure.ts'
 import { formatUtc } from '../../lib/clock.ts'
 import { formatCount } from '../../lib/units.ts'
 import { type Html, html } from '../html.ts'
@@ -34,6 +35,11 @@ export function plural(count: number | bigint, noun: string): string {
 /** A short word with a color that repeats what it says. */
 export function badge(kind: 'good' | 'warn' | 'bad' | 'plain', text: string): Html {
   return html`<span class="badge ${kind}">${text}</span>`
+}
+
+/** Why a backup or a generation could not be read. A missing key is no fault. */
+export function showFailure(failure: ReadFailure): Html {
+  return badge(failure === 'encrypted, no key' ? 'warn' : 'bad', failure)
 }
 
 /** Names and values, each in a line. Values that are undefined are left out. */
