@@ -2,13 +2,33 @@ import type { NamedObject } from '../manifest.ts'
 import type { Commit } from './documents.ts'
 import { commitKey } from './keys.ts'
 import { MAX_LOST_CHECKPOINTS } from './open-generation.ts'
-import { firstCommitOf } from './read-commit.ts'
+import { firstCommitOf, hashesOf, type ReadCommit } from './read-commit.ts'
 
 /** A commit that can be read, as far as other generations depend on it. */
 export interface KnownCommit extends Pick<Commit, 'previous' | 'checkpoint' | 'rollups' | 'parts'> {
   key: string
   /** Its own, and those of the commits whose place it takes. */
   hashes: readonly string[]
+}
+
+/**
+ * Holds what commits name once. Each names its checkpoint and a dozen roll-ups again, and a log without retention has hundreds of thousands
+ * of commits.
+ */
+export class SharedNames {
+  readonly #known = new Map<string, unknown>()
+
+  known({ commit, ref }: ReadCommit): KnownCommit {
+    const { previous, parts } = commit
+    const [checkpoint, rollups] = [this.#share(commit.checkpoint), commit.rollups.map(one => this.#share(one))]
+    return { previous, checkpoint, rollups, parts, key: ref.key, hashes: hashesOf({ commit, ref }) }
+  }
+
+  #share<T>(named: T): T {
+    const text = JSON.stringify(named)
+    if (!this.#known.has(text)) this.#known.set(text, named)
+    return this.#known.get(text) as T
+  }
 }
 
 /** What was read of a log. */

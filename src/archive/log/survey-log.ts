@@ -6,9 +6,9 @@ import type { NamedObject } from '../manifest.ts'
 import { problemOfAvoided, problemOfReplaced } from './avoided-damage.ts'
 import { readDocument } from './document.ts'
 import { type Commit, changePartSchema } from './documents.ts'
-import { documentsOf, isIntact, judgeAll, type KnownCommit } from './judge-opening.ts'
+import { documentsOf, isIntact, judgeAll, type KnownCommit, SharedNames } from './judge-opening.ts'
 import { commitKey } from './keys.ts'
-import { firstCommitOf, hashesOf, readCheckpoint, readCommit } from './read-commit.ts'
+import { firstCommitOf, readCheckpoint, readCommit } from './read-commit.ts'
 import { readPage } from './segment-lists.ts'
 
 const CONCURRENCY = 8
@@ -53,15 +53,14 @@ export async function surveyLog(
 ): Promise<LogSurvey> {
   const bad = new Map<string, string>()
   const commits = new Map<number, KnownCommit>()
+  const names = new SharedNames()
   const kept = new Map<number, { key: string; damage: KafkaBackupError; by: string }>()
   await runPool(generations, CONCURRENCY, async generation => {
     const key = commitKey(backupId, generation)
     await noteDamage(key, bad, async () => {
       const { commit, ref, damage } = await readCommit(storage, backupId, generation, signal)
       if (damage) kept.set(generation, { key, damage, by: ref.key })
-      const { previous, checkpoint, rollups, parts } = commit
-      const hashes = hashesOf({ commit, ref })
-      commits.set(generation, { previous, checkpoint, rollups, parts, key: ref.key, hashes })
+      commits.set(generation, names.known({ commit, ref }))
     })
   })
   removeExchanged(generations, commits, bad)
