@@ -171,7 +171,7 @@ export async function note(
   stage: Pick<StreamProgress, 'isFilled' | 'isDone' | 'isFilledByShard'> = { isFilled: false, isDone: false },
 ): Promise<void> {
   const notes: StreamProgress[] = streams.map(({ progress }) => ({ ...progress, ...stage }))
-  await writeProgress(cluster, restoreId, { ...mark, streams: notes }, signal, runs =>
-    assertNotTakenOver(restoreId, mark, runs),
+  await writeProgress(cluster, restoreId, { ...mark, streams: notes }, signal, noted =>
+    assertNotTakenOver(restoreId, mark, noted, notes),
   )
 }

@@ -150,13 +150,13 @@ export function decodeNotes(offsets: readonly GroupOffset[]): ProgressNote[] {
   })
 }
 
-/** Before every try `confirm` gets the runs that have noted something of these partitions, and throws where it must not be replaced. */
+/** Before every try `confirm` gets what is noted of these partitions by then, and throws where it must not be replaced. */
 export async function writeProgress(
   cluster: Cluster,
   restoreId: string,
   { streams, run, ...mark }: RestoreMark & { run: string; streams: readonly StreamProgress[] },
   signal: AbortSignal,
-  confirm: (runs: ReadonlySet<string>) => void,
+  confirm: (noted: readonly ProgressNote[]) => void,
 ): Promise<void> {
   const offsets = streams.map(({ topic, partition, targetOffset, ...rest }) => ({
     topic,
@@ -165,9 +165,7 @@ export async function writeProgress(
     leaderEpoch: -1,
     metadata: encodeNote(mark, run, rest),
   }))
-  await commitGroupOffsets(cluster, restoreGroup(restoreId), offsets, signal, current =>
-    confirm(new Set(current.flatMap(({ metadata }) => decodeNote(metadata)?.r ?? []))),
-  )
+  await commitGroupOffsets(cluster, restoreGroup(restoreId), offsets, signal, current => confirm(decodeNotes(current)))
 }
 
 interface Note {

@@ -1,7 +1,7 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type ProgressNote, type RestoreMark, readNotes, streamKey } from './progress.ts'
+import { type ProgressNote, type RestoreMark, readNotes, type StreamProgress, streamKey } from './progress.ts'
 import type { Stream } from './stream.ts'
 
 /** The mark of a run that takes over from others. */
@@ -24,11 +24,28 @@ export function continuesEarlier({ run, identity }: RunMark): boolean {
 
 /**
  * Of two runs of one restore at the same time the one that started later continues, and the earlier one ends when it finds a
- * note of the other. Both write the same batches with the same sequences, so that brokers keep one of each.
+ * note of the other. Both write the same batches with the same sequences, so that brokers keep one of each. Where the earlier one has come to
+ * its end after the later one read its notes, the later one ends: the topics may be in use by now.
  */
-export function assertNotTakenOver(restoreId: string, { run, earlier }: RunMark, runs: ReadonlySet<string>): void {
-  if ([...runs].every(one => one === run || earlier.has(one))) return
-  throw takenOver(restoreId)
+export function assertNotTakenOver(
+  restoreId: string,
+  { run, earlier }: RunMark,
+  noted: readonly ProgressNote[],
+  streams: readonly StreamProgress[],
+): void {
+  const own = new Map(streams.map(one => [streamKey(one), one]))
+  const isBehind = ({ run: other, stream }: ProgressNote) => {
+    const mine = own.get(streamKey(stream))
+    return other === run || (earlier.has(other) && !(mine && hasEnded(stream, mine)))
+  }
+  if (!noted.every(isBehind)) throw takenOver(restoreId)
+}
+
+/** Pure. Whether what is noted of a partition would be lost with this note. Of a topic that was created again nothing would. */
+function hasEnded(noted: StreamProgress, own: StreamProgress): boolean {
+  if (noted.topicId === undefined || noted.topicId !== own.topicId) return false
+  const stages = ['isFilledByShard', 'isFilled', 'isDone'] as const
+  return stages.some(stage => noted[stage] && !own[stage]) || !(own.given ?? '').startsWith(noted.given ?? '')
 }
 
 export function takenOver(restoreId: string): KafkaBackupError {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { StoredGroup } from '../../src/archive/groups-section.ts'
 import type { RegistrySnapshot } from '../../src/archive/registry-model.ts'
 import { runBackup } from '../../src/backup/run-backup.ts'
@@ -52,6 +53,8 @@ export interface FakeTarget {
     signal?: AbortSignal,
   ): Promise<RestoreShardReport>
   finish(changes?: Partial<RestoreOptions>, version?: string): Promise<BackupRestoreReport>
+  /** Names of the topics that it has created: one that was deleted and is created again has another ID. */
+  created: Set<string>
   /** Producer IDs that were given, which name the runs. */
   producers: number
   topic(name: string): FakeTopic | undefined
@@ -101,6 +104,7 @@ export async function withFakeTarget(
       }),
     finish: (changes, version = '1') =>
       begin(changes, (request, parts) => finishRestore(request, { ...parts, version }, never)),
+    created: new Set(),
     producers: 0,
   }
   const begin = async <T>(
@@ -199,7 +203,11 @@ function create(target: FakeTarget, body: Reader): Writer {
   const one = ({ name, partitions, configs }: (typeof asked)[number]) => {
     const errorCode = Object.entries(configs).some(one => isRefused(target, one)) ? 40 : target.topic(name) ? 36 : 0
     const logs = Array.from({ length: partitions }, () => [])
-    if (errorCode === 0 && !isTrial) target.fake.state.topics.push(fakeTopic(name, logs, { configs }))
+    if (errorCode === 0 && !isTrial) {
+      const again = target.created.has(name) ? { id: randomUUID().replaceAll('-', '') } : {}
+      target.created.add(name)
+      target.fake.state.topics.push(fakeTopic(name, logs, { configs, ...again }))
+    }
     writer.string(name).uuid('0'.repeat(32)).int16(errorCode).string(null).int32(-1).int16(-1)
     writer.array([], () => undefined).noTags()
   }

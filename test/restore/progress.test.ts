@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { addMarks } from '../../src/restore/group-marks.ts'
 import { noCounts } from '../../src/restore/id-counts.ts'
-import { readProgress, type StreamProgress, writeProgress } from '../../src/restore/progress.ts'
+import { type ProgressNote, readProgress, type StreamProgress, writeProgress } from '../../src/restore/progress.ts'
 import { type FakeCluster, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { type Committed, keepNotes } from './fake-group.ts'
 import { identity } from './samples.ts'
@@ -57,8 +57,9 @@ describe('the notes of a restore', () => {
         { ...noted(7, true, true), given: addMarks('', [{ group: 'g', source: 'h' }]) },
       ]
       const confirmed: string[][] = []
-      await writeProgress(cluster, 'r1', { ...mark, run: '5', streams }, never, runs => confirmed.push([...runs]))
-      await writeProgress(cluster, 'r1', { ...mark, run: '5', streams }, never, runs => confirmed.push([...runs]))
+      const runsOf = (some: readonly ProgressNote[]) => [...new Set(some.map(one => one.run))]
+      await writeProgress(cluster, 'r1', { ...mark, run: '5', streams }, never, some => confirmed.push(runsOf(some)))
+      await writeProgress(cluster, 'r1', { ...mark, run: '5', streams }, never, some => confirmed.push(runsOf(some)))
       assert.deepEqual(confirmed, [[], ['5']])
       for (const { metadata } of committed) assert.ok(metadata.length < 1024, 'a broker takes 4096')
       const found = await readProgress(cluster, 'r1', new Set(['a']), never)
