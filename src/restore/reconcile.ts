@@ -159,8 +159,8 @@ export async function confirmFilled(
   { cluster, isShared }: { cluster: Cluster; isShared: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  if (!isShared) await reconcileAll(streams, { cluster, isShared, mayBeBehind: false }, signal)
   await confirmTopics(streams, { cluster, isShared }, signal)
+  if (!isShared) await reconcileAll(streams, { cluster, isShared, mayBeBehind: false }, signal)
 }
 
 async function confirmTopics(

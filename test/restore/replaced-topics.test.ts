@@ -103,19 +103,21 @@ describe('a restore, a topic of which has another ID and as many records', () =>
       assert.match(advice, /^topic audit was deleted and created again/)
     }))
 
-  test('ends where a topic is deleted when its records are written, and says so', () =>
-    withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 3)]])], async target => {
-      const changes = { existingTopics: 'append' } as const
-      target.before = ({ key }) => {
-        if (key === API.metadata && target.log('orders').length > 0) target.fake.state.topics = []
-        return undefined
-      }
-      const advice = await adviceOf(target.restore(changes), 'RESTORE_CONFLICT')
-      assert.match(
-        advice,
-        /^topic orders was deleted after this restore had begun to fill it: .* restore.topic_mapping/,
-      )
-    }))
+  for (const [existingTopics, remedy] of [
+    ['append', 'restore.topic_mapping'],
+    ['fail', 'run the same command again'],
+  ] as const) {
+    test(`ends where a topic is deleted when its records are written, and says so (existing_topics: ${existingTopics})`, () =>
+      withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 3)]])], async target => {
+        target.before = ({ key }) => {
+          if (key === API.metadata && target.log('orders').length > 0) target.fake.state.topics = []
+          return undefined
+        }
+        const advice = await adviceOf(target.restore({ existingTopics }), 'RESTORE_CONFLICT')
+        assert.match(advice, /^topic orders was deleted after this restore had begun to fill it: /)
+        assert.ok(advice.includes(remedy), advice)
+      }))
+  }
 
   test('continues with notes that have no ID, also where brokers give none, and notes an ID when it learns one', () =>
     withFakeTarget(two(), async target => {
