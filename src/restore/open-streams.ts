@@ -65,7 +65,8 @@ export async function openStreams(
     }
     const parts = { topic: topic.name, topicId, partition, identity, open, countFrom, isShared, program }
     const shard = pins?.get(key) ?? known.shard
-    return new Stream(parts, { ...known, isDone: false, ...(shard && { shard }) })
+    // What a shard has filled has all its records, also where this program would select others.
+    return new Stream(parts, { ...known, isDone: known.isFilledByShard === true, ...(shard && { shard }) })
   })
   // Of topics that are created, one run creates each. A run that finds them before they are noted is a conflict, or appends.
   const isCommon = isShared || [...ready.keys()].some(name => preflight.existing.has(name) || unclear.has(name))

@@ -86,6 +86,18 @@ describe('a restore that changes records, continued by another version', () => {
       assert.equal((await target.restore(changes, { version: '2' })).wasComplete, true)
     }))
 
+  test('leaves partitions as they are that shards of the earlier one have filled', () =>
+    withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 4)], [encodeRun(0n, 7)]])], async target => {
+      await target.prepare(1, changes, '1')
+      await target.shard('0/1', changes)
+      // As if it had not selected the last records, which the newer one does.
+      for (const note of target.notes.values()) {
+        note.metadata = JSON.stringify({ ...JSON.parse(note.metadata), o: '2' })
+      }
+      assert.equal((await target.restore(changes, { version: '2' })).isDone, true)
+      assert.deepEqual(logs(target), whole)
+    }))
+
   test('continues with notes that have no version', () =>
     withFakeTarget(source(), async target => {
       await stopAfter(1, target)
