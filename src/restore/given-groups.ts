@@ -1,5 +1,5 @@
 import type { Cluster } from '../kafka/cluster.ts'
-import { commitGroupOffsets, fetchGroupOffsets } from '../kafka/group-offsets.ts'
+import { commitGroupOffsets, fetchGroupOffsets, type GroupOffset } from '../kafka/group-offsets.ts'
 import { partitionKey } from '../kafka/offsets.ts'
 import type { GivenOffset, IsGiven } from '../offsets/given-offsets.ts'
 import { addMarks, markOf, splitMarks } from './group-marks.ts'
@@ -22,6 +22,17 @@ export async function noteGiven(
   offsets: readonly GivenOffset[],
   signal: AbortSignal,
 ): Promise<void> {
+  // Another run of a complete restore may note groups at the same time.
+  for (let hasChanged = true; hasChanged; ) hasChanged = !(await addGiven(cluster, restoreId, offsets, signal))
+}
+
+/** False where other groups were noted meanwhile. */
+async function addGiven(
+  cluster: Cluster,
+  restoreId: string,
+  offsets: readonly GivenOffset[],
+  signal: AbortSignal,
+): Promise<boolean> {
   const group = restoreGroup(restoreId)
   const byPlace = Map.groupBy(offsets, partitionKey)
   const places = [...byPlace.values()].flatMap(([first]) => first ?? [])
@@ -34,7 +45,23 @@ export async function noteGiven(
     return [{ ...one, metadata: JSON.stringify({ ...note, x }) }]
   })
   const known = new Set([...notes, ...changed].map(({ metadata }) => metadata))
-  await commitGroupOffsets(cluster, group, changed, signal, current => {
-    if (current.some(({ metadata }) => !known.has(metadata))) throw takenOver(restoreId)
-  })
+  const knownRest = new Set(notes.map(withoutMarks))
+  const otherMarks = new Error('other groups were noted meanwhile')
+  try {
+    await commitGroupOffsets(cluster, group, changed, signal, current => {
+      const others = current.filter(({ metadata }) => !known.has(metadata))
+      const isSame = (one: GroupOffset) => decodeNotes([one]).length > 0 && knownRest.has(withoutMarks(one))
+      if (!others.every(isSame)) throw takenOver(restoreId)
+      if (others.length > 0) throw otherMarks
+    })
+    return true
+  } catch (error) {
+    if (error !== otherMarks) throw error
+    return false
+  }
+}
+
+function withoutMarks(one: GroupOffset): string {
+  const { x: _, ...rest } = JSON.parse(one.metadata)
+  return JSON.stringify([partitionKey(one), `${one.offset}`, rest])
 }

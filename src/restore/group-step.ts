@@ -10,6 +10,7 @@ import { EarlyGroups } from './early-groups.ts'
 import { givenIn, noteGiven } from './given-groups.ts'
 import { locateSurveyed } from './locate-restore.ts'
 import { openStreamMaps } from './offset-map.ts'
+import { readProgress } from './progress.ts'
 import type { RecordsSurvey } from './survey-records.ts'
 
 interface GroupParts {
@@ -42,14 +43,21 @@ export async function restoreGroups(
     if (left.groups.length === 0) return skippedGroups(plan.reason)
     const onProgress = early?.onProgressOfLeft ?? parts.onProgress
     const note: NoteGiven = (offsets, scoped) => noteGiven(cluster, records.restoreId, offsets, scoped)
-    const carrying = { cluster, onProgress, isGiven: isGivenIn(records), noteGiven: note }
-    return carryGroups(left, await mapOffsets(records, parts, signal), carrying, signal)
+    const maps = await mapOffsets(records, parts, signal)
+    // This run may have noted some since its survey, and so may another one that finishes the same restore.
+    const progress = await readProgress(cluster, records.restoreId, topicsOf(records), signal)
+    const carrying = { cluster, onProgress, isGiven: isGivenIn({ progress }), noteGiven: note }
+    return carryGroups(left, maps, carrying, signal)
   }
   const carried = await carry()
   return early?.join(carried) ?? carried
 }
 
-function isGivenIn({ progress }: RecordsSurvey): IsGiven {
+function topicsOf({ plan }: RecordsSurvey): ReadonlySet<string> {
+  return new Set(plan.topics.map(({ name }) => name))
+}
+
+function isGivenIn({ progress }: Pick<RecordsSurvey, 'progress'>): IsGiven {
   return progress ? givenIn(progress) : () => false
 }
 

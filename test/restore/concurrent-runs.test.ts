@@ -68,3 +68,19 @@ describe('a run of a restore that began while an earlier one completed it', () =
       }))
   }
 })
+
+test('a run does not take offsets for those of something else that another one gave since its survey', () =>
+  withGroup(async target => {
+    const { carry } = target
+    target.carry = { ...carry, include: [] }
+    await target.restore()
+    target.carry = carry
+    // Its survey is over by the time it compares records.
+    const held = holdUp(target, ({ key }) => key === API.fetch)
+    const later = target.restore({ verify: true })
+    await held.reached
+    assert.equal((await target.restore()).consumerGroups.totals.committed, 1)
+    readOn(target)
+    held.release()
+    assert.deepEqual((await later).consumerGroups.totals, { groups: 1, committed: 0, kept: 1, failed: 0 })
+  }))

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { Cluster } from '../../src/kafka/cluster.ts'
 import type { GivenOffset } from '../../src/offsets/given-offsets.ts'
 import { givenIn, noteGiven } from '../../src/restore/given-groups.ts'
-import { MAX_MARKED } from '../../src/restore/group-marks.ts'
+import { addMarks, MAX_MARKED } from '../../src/restore/group-marks.ts'
 import { noCounts } from '../../src/restore/id-counts.ts'
 import { readProgress, type StreamProgress, writeProgress } from '../../src/restore/progress.ts'
 import { startFakeCluster } from '../fakes/fake-cluster.ts'
@@ -84,6 +84,20 @@ describe('the groups in the notes of a restore', () => {
       assert.ok(note && note.metadata.length < 4096 - 512)
     })
   })
+
+  test('are added to those that another run notes at the same time', () =>
+    withNotes([filled(0)], async (cluster, committed) => {
+      const [note] = committed
+      assert.ok(note)
+      const marked = note.metadata.replace(/}$/, `,"x":"${addMarks('', [offsetOf('h')])}"}`)
+      // Read once for the change, and once before it is written.
+      let reads = 0
+      const stored = note.metadata
+      Object.defineProperty(note, 'metadata', { get: () => (reads++ === 0 ? stored : marked) })
+      await noteGiven(cluster, 'r1', [offsetOf('g')], never)
+      const { isGiven } = await read(cluster)
+      assert.deepEqual([isGiven(offsetOf('g')), isGiven(offsetOf('h'))], [true, true])
+    }))
 
   test('are not noted where there is no progress, and not where another run has noted something meanwhile', () =>
     withNotes([filled(0)], async (cluster, committed) => {
