@@ -75,8 +75,8 @@ export function judgeContent(
   const schemas: StatusFinding = {
     level: 'notice',
     kind: 'old_schemas',
-    message: `its schemas are of ${old_schemas_at}: the last run did not read the schema registry`,
-    action: 'if records still use it, add it to the job of the backup',
+    message: `its schemas were read at ${old_schemas_at}: the last run did not read the schema registry`,
+    action: 'if records still use the registry, add it to the job of the backup',
   }
   return [
     ...damaged,

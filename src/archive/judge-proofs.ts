@@ -61,8 +61,9 @@ function judgeDrills(
   const { last_proven_drill: proven, last_failed_drill: open } = summary
   const failed = failedDrillOf(summary)
   if (failed) {
-    const which = failed === summary.last_drill ? 'the last drill' : 'a drill whose part no later one has proven'
-    const message = `${which}, ${formatAgo(failed.finished_at, nowMs)}, did not prove the backup (${failed.scope})`
+    const isLast = failed === summary.last_drill
+    const later = isLast ? '' : ', and no later drill has proven this part'
+    const message = `${isLast ? 'the last' : 'a'} drill, ${formatAgo(failed.finished_at, nowMs)}, did not prove the backup (${failed.scope})${later}`
     const action = `${command('describe')} shows it; read the report in its evidence`
     return [{ level: 'critical', kind: 'drill_failed', message, action }]
   }

@@ -55,8 +55,8 @@ async function explainNone(
 ): Promise<string | undefined> {
   const earlier = await readShards(storage, { backupId, generation }, signal)
   if (earlier.length === 0) return undefined
-  const made = `Shards have written for generation ${generation}, which was committed at ${created_at}.`
-  return `${made} If an earlier \`backup --commit\` that was cut off has made it, nothing is left to do. Otherwise run all shards, then \`backup --commit\` again.`
+  const written = `Shards wrote for generation ${generation}, which was committed at ${created_at}.`
+  return `${written} If an interrupted \`backup --commit\` committed it, nothing is left to do. Otherwise run all shards, then \`backup --commit\` again.`
 }
 
 function selectionOf({ topics }: BackupOptions): Shard['selection'] {

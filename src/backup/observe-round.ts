@@ -37,7 +37,7 @@ export function leaderlessIn({ topics }: Pick<ObservedSource, 'topics'>): string
 }
 
 export function leaderlessError(names: readonly string[]): KafkaBackupError {
-  return new KafkaBackupError('KAFKA_NOT_READY', `without a leader, and so not copied: ${listFirst(names)}`)
+  return new KafkaBackupError('KAFKA_NOT_READY', `partitions without a leader are not copied: ${listFirst(names)}`)
 }
 
 /** Pure. The first names, and how many more there are. */

@@ -79,7 +79,7 @@ export function gatherShards(found: readonly Shard[], backupId: string, generati
   if (whole.length > 1) {
     const counts = whole.map(({ count }) => count).join(' and of ')
     const remedy = `remove the documents of all but one set from ${shardsPrefix(backupId, generation)} and commit again`
-    throw incomplete(`there are whole sets of shards of ${counts} ${where}; ${remedy}`)
+    throw incomplete(`there are complete sets of shards of ${counts} ${where}; ${remedy}`)
   }
   const parts = sets.map(({ count, missing }) => `${missing.map(describeMissing).join(', ')} of ${count}`)
   throw incomplete(`shards are missing ${where}: ${parts.join('; ')}`)

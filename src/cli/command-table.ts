@@ -74,7 +74,7 @@ const acls: OptionSpec = {
 
 const storage: OptionSpec = {
   name: 'storage',
-  description: 'check only the storage: read it, and write to it; the job needs no cluster and none is contacted',
+  description: 'check only whether the storage can be read and written; the job needs no cluster and none is contacted',
 }
 
 const nothingChanged = { onInterrupt: NOTHING_CHANGED, stopsAtOnce: true } as const
@@ -86,7 +86,7 @@ export const commandTable: readonly CommandSpec[] = [
     name: 'check',
     summary: 'check connectivity and permissions without copying anything',
     description:
-      'Connect to the cluster and the storage of a job, and list its permissions and what is missing. For a backup job, it writes nothing to a folder, and only a small probe object to a bucket. For a restore job, it runs the checks of `restore --dry-run` and writes nothing. With `--acls`, print the permissions that the job needs instead.',
+      'Connect to the cluster and the storage of a job, and list its permissions and what is missing. For a backup job, it tries to write: it creates and removes an empty folder, or leaves a small probe object in a bucket. For a restore job, it runs the checks of `restore --dry-run` and writes nothing. With `--acls`, print the permissions that the job needs instead.',
     operands: [jobFileOperand],
     options: [{ ...config, isRequired: true }, set, storage, acls],
     examples: [

@@ -17,7 +17,7 @@ export const kubectlCommand: CommandSpec = {
     {
       label: 'name',
       option: 'resource',
-      description: 'NAME or TYPE/NAME, with the type backup, restore, offsetreset or offsetrollback',
+      description: 'NAME or TYPE/NAME, with the type backup, restore, offsetreset, offsetrollback or storage',
       isRepeatable: true,
     },
   ],

@@ -43,7 +43,17 @@ export function withOperands(
     }
     all[field] = value
   }
+  for (const id of [all.backupId, all.againstBackupId].flat()) if (typeof id === 'string') assertBackupId(id, command)
   return all
+}
+
+/** A backup is one folder: another ID would only be refused later, as a key of the store that the user did not name. */
+function assertBackupId(id: string, command: string): void {
+  if (id !== '' && id !== '.' && id !== '..' && !id.includes('/')) return
+  const message =
+    id === '' ? 'the backup ID is empty' : `${JSON.stringify(id)} is not a backup ID: an ID is the name of one folder`
+  const help = `\`kafka-backup list\` shows the IDs of the backups at a location. See \`kafka-backup ${command} --help\`.`
+  throw new KafkaBackupError('USAGE', message, { help })
 }
 
 /** The values of the options with the defaults that environment variables have. A job file names its own location. */

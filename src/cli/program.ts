@@ -45,11 +45,11 @@ function buildProgram(io: Io, version: string, onChosen: OnChosen): Command {
 }
 
 const firstSteps = [
-  ['init', 'write a job file, step by step'],
+  ['init', 'write a job file'],
   ['backup --config job.yaml', 'copy new records'],
   ['verify --config job.yaml --deep', 'check every byte'],
   ['restore --config restore.yaml', 'restore the backup'],
-  ['compare --config restore.yaml', 'compare the restored records with the backup'],
+  ['compare --config restore.yaml', 'compare it with the backup'],
 ].map(([args = '', meaning]) => `  kafka-backup ${args.padEnd(33)} # ${meaning}`)
 
 const exitCodes =
@@ -60,7 +60,7 @@ function buildCommand(spec: CommandSpec, style: OutputStyle, onChosen: OnChosen)
   if (spec.argument)
     command.addArgument(
       command
-        .createArgument(formatArgument(spec.argument), spec.argument.description)
+        .createArgument(formatArgument(spec.argument), withoutMarks(spec.argument.description))
         .choices([...spec.argument.choices])
         .default(spec.argument.fallback),
     )
@@ -68,12 +68,12 @@ function buildCommand(spec: CommandSpec, style: OutputStyle, onChosen: OnChosen)
   for (const one of operands) command.argument(formatOperand(one), withoutMarks(one.description))
   const isArgument = ({ name }: OptionSpec) => operands.some(({ option }) => option === name)
   for (const option of [...spec.options, ...commonOptions]) {
-    if (option !== help) command.addOption(buildOption(option, isArgument(option)))
+    if (option !== help) command.addOption(buildOption(forService(spec, option), isArgument(option)))
   }
   if (spec.options.some(({ name }) => name === 'print')) takePrintFormats(command)
   const examples = spec.examples.flatMap(example => [
     '',
-    `  ${style.dim(`# ${example.meaning}`)}`,
+    `  ${style.dim(`# ${withoutMarks(example.meaning)}`)}`,
     `  ${example.command}`,
   ])
   const exits =
@@ -102,7 +102,7 @@ function wrap(text: string, style: OutputStyle, indent = ''): string {
 }
 
 function helpWidth(columns: number | undefined): number {
-  return Math.min(columns ?? 100, 100)
+  return Math.min(columns ?? 80, 100)
 }
 
 /** Commander knows only of the option where there is also an argument for it. */
@@ -121,10 +121,13 @@ function assertRequired({ name, options, operands = [] }: CommandSpec, values: R
 }
 
 /** Services log JSON by default, because programs read their logs. */
+function forService({ isService }: CommandSpec, option: OptionSpec): OptionSpec {
+  return isService && option.name === 'log-format' ? { ...option, fallback: 'json' } : option
+}
+
 function asService(command: Command): Record<string, unknown> {
-  const { verbose = 0, logFormat, ...rest } = command.opts()
-  const isAsked = command.getOptionValueSource('logFormat') === 'cli'
-  return { ...rest, verbose: Number(verbose) + 1, logFormat: isAsked ? logFormat : 'json' }
+  const { verbose = 0, ...rest } = command.opts()
+  return { ...rest, verbose: Number(verbose) + 1 }
 }
 
 function buildOption(spec: OptionSpec, isArgument: boolean): Option {

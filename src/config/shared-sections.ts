@@ -23,11 +23,7 @@ const filesystemSchema = fields({
   }).exactOptional(),
 })
 
-const storageSchema = kinds(
-  'backend',
-  [filesystemSchema, s3Schema, azureSchema, gcsSchema],
-  'is not available in this version',
-).meta({
+const storageSchema = kinds('backend', [filesystemSchema, s3Schema, azureSchema, gcsSchema], 'is not known').meta({
   description: 'Where backups are kept.',
 })
 

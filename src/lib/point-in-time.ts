@@ -20,8 +20,8 @@ export function parseTime(value: unknown): bigint | { wrong: string } {
 
 function parseEpoch(ms: number): bigint | { wrong: string } {
   if (!Number.isInteger(ms)) return { wrong: 'is not a whole number of milliseconds' }
-  if (ms < EARLIEST_MS) return { wrong: 'is before March 1973 in milliseconds since 1970: does it count seconds?' }
-  if (ms > LATEST_MS) return { wrong: 'is after the year 9999 in milliseconds since 1970: does it count microseconds?' }
+  if (ms < EARLIEST_MS) return { wrong: 'is before March 1973 as milliseconds since 1970 (are these seconds?)' }
+  if (ms > LATEST_MS) return { wrong: 'is after the year 9999 as milliseconds since 1970 (are these microseconds?)' }
   return BigInt(ms)
 }
 

@@ -50,7 +50,7 @@ export function findCrowded(groups: readonly CarriedGroup[], maxNoted: number): 
   const places = crowded.length === 1 ? '1 partition' : `${crowded.length} partitions`
   const problem =
     `more than ${maxNoted} groups get offsets on ${places}, such as ${first[1]} on ${first[0]}, and the progress of the restore ` +
-    `names ${maxNoted} of them. When it runs again, a group that is not named fails if it has read on`
+    `has room for ${maxNoted}. If the restore runs again after consumers of the other groups have started, these groups fail`
   return [{ severity: 'warning', subject: 'consumer groups', problem, remedy: `then ${LEAVE_OUT}` }]
 }
 
@@ -75,8 +75,8 @@ export function assertOwn(
   const more = others === 0 ? '' : ` and of ${others} more ${others === 1 ? 'partition' : 'partitions'}`
   throw new KafkaBackupError(
     'GROUP_ACTIVE',
-    `the ${kind} ${first.offset} of group ${target} on ${partitionKey(first)}${more} is not from this restore, as far as its ` +
-      `progress tells: a consumer may have started too early. ${remedyFor(target)}`,
+    `the ${kind} ${first.offset} of group ${target} on ${partitionKey(first)}${more} is not one that this restore wrote, ` +
+      `by its progress: a consumer may have started too early. ${remedyFor(target)}`,
     { details: { group: target, topic: first.topic, partition: first.partition } },
   )
 }

@@ -75,11 +75,13 @@ function translate(positions: readonly OriginPosition[], runs: readonly MappingR
 }
 
 function withoutRuns(topic: string, isKnown: boolean, spread: ReadonlySet<string>): Pick<DesiredOffset, 'to' | 'note'> {
-  if (!isKnown) return { to: { problem: 'the mapping says nothing of the topic' } }
+  if (!isKnown) return { to: { problem: 'the mapping does not contain the topic' } }
   const note = 'nothing of this partition was restored'
   if (!spread.has(topic)) return { to: 'earliest', note }
   return {
-    to: { problem: `${note}, and the restore did not keep the partitions of ${topic}, so its offset has no place` },
+    to: {
+      problem: `${note}, and the restore did not keep the partitions of ${topic}, so no offset here corresponds to it`,
+    },
   }
 }
 

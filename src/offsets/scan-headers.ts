@@ -151,7 +151,7 @@ class GroupSearch {
       return { problem: `the next unread record was not found: it is ${where}. Use from_mapping instead` }
     }
     if (this.unread !== undefined || !isHidden) return this.#answer
-    const problem = `all records before ${this.#behindLast} are read, and an open transaction hides those behind it`
+    const problem = `all records before ${this.#behindLast} are read, and an open transaction hides those after it`
     return { problem: `${problem}. Wait until it ends, or abort it with kafka-transactions.sh` }
   }
 }

@@ -173,8 +173,8 @@ function judgeGroup(
   if (unnoted.length === 0) return tellType(one, state)
   const problem = `it already has committed offsets on ${unnoted.length} of the partitions`
   if (!isGiven) return [groupError(one.target, problem, `delete them, ${OTHER_WAYS}`)]
-  const foreign = `${problem}, which this restore has not noted as its own. It fails if they are not those that it would get`
-  return [groupWarning(one, foreign, `if they are of something else, delete them, or ${LEAVE_OUT}`)]
+  const foreign = `${problem}, which this restore has not noted as its own. Where the restore would write others, the group fails`
+  return [groupWarning(one, foreign, `if another program wrote them, delete them, or ${LEAVE_OUT}`)]
 }
 
 async function judgePermission(

@@ -50,7 +50,7 @@ function doubtClock({ storeMs, machineMs, unsetMs = machineMs, newestMs }: Clock
   const clock = `the clock of this machine says ${formatUtc(machineMs)}`
   if (isFar(machineMs - storeMs)) return `${clock}, and that of the store ${formatUtc(storeMs)}`
   if (isFar(machineMs - unsetMs))
-    return `${clock}, and would say ${formatUtc(unsetMs)} if it was not set since this run began`
+    return `${clock}, but by the time that has passed since this run began it is ${formatUtc(unsetMs)}`
   if (newestMs - machineMs > MAX_DIFFERENCE_MS)
     return `${clock}, and the newest generation is from ${formatUtc(newestMs)}`
   return undefined

@@ -104,7 +104,7 @@ describe('partitions without a leader', () => {
       const parts = { cluster: await fake.open(), storage: openMemoryStorage(), clock: new JumpingClock() }
       const { leaderless, totals, warnings } = await dryRunBackup(options, parts, never)
       assert.deepEqual([leaderless, totals.partitions], [['orders/1', 'orders/2'], 1])
-      assert.deepEqual(warnings, ['without a leader, and so not copied: orders/1, orders/2'])
+      assert.deepEqual(warnings, ['partitions without a leader are not copied: orders/1, orders/2'])
     } finally {
       await fake.close()
     }

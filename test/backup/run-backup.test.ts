@@ -326,7 +326,7 @@ describe('a backup that cannot go on', () => {
         await assert.rejects(backUp(storage, 'r2'), {
           code: 'BACKUP_PARTIAL',
           exitCode: 4,
-          message: /without a leader, and so not copied: orders\/1; .* kept as generation 2/,
+          message: /partitions without a leader are not copied: orders\/1; .* kept as generation 2/,
         })
         const partial = await verify(storage)
         assert.deepEqual([partial.problems, partial.records, partial.complete], [[], 80, false])

@@ -319,7 +319,7 @@ payments-eu          12  9,007,199,254,740,993         ?  new
   })
 
   test('--dry-run names partitions without a leader, and exits as the run would', async () => {
-    const warnings = ['without a leader, and so not copied: orders/1']
+    const warnings = ['partitions without a leader are not copied: orders/1']
     const dryRunJob = async () => ({ ...dryRun, leaderless: ['orders/1'], warnings })
     const { code, out } = await run(['backup', ...config, '--dry-run'], { dryRunJob })
     assert.equal(code, 4)

@@ -24,7 +24,13 @@ describe('help and version', () => {
     const { code, out, err } = await run(['--help'])
     assert.equal(code, 0)
     assert.equal(err, '')
-    for (const { name, summary } of commandTable) assert.match(out, new RegExp(`^ +${name} .*${summary}`, 'm'))
+    for (const { name, summary } of commandTable) {
+      assert.match(out, new RegExp(`^ +${name} .*${summary.replaceAll(' ', '\\s+')}`, 'm'))
+    }
+    assert.deepEqual(
+      out.split('\n').filter(line => line.length > 80),
+      [],
+    )
   })
 
   test('the help of every command has its options and at least one example', async () => {

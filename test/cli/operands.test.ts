@@ -37,6 +37,24 @@ describe('arguments that are short for options', () => {
     assert.match(many.err, /too many arguments/)
   })
 
+  test('and --backup-id are refused where they cannot be the ID of a backup', async () => {
+    const empty = await run(['describe', '', '-p', '/backups'])
+    assert.equal(empty.code, 2)
+    assert.match(
+      empty.err,
+      /error: the backup ID is empty\nhelp: `kafka-backup list` shows .* `kafka-backup describe --help`/,
+    )
+    for (const argv of [
+      ['hold', '../orders', '-p', '/backups'],
+      ['copy', '--from', '/a', '--to', '/b', '-b', 'orders', '-b', '../orders'],
+      ['schemas', 'diff', '-p', '/a', '-b', 'orders', '--against-backup-id', '../orders'],
+    ]) {
+      const { code, err } = await run(argv)
+      assert.equal(code, 2)
+      assert.match(err, /"\.\.\/orders" is not a backup ID: an ID is the name of one folder/)
+    }
+  })
+
   test('or their options are required where they were', async () => {
     const { code, err } = await run(['backup'])
     assert.equal(code, 2)

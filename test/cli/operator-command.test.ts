@@ -137,6 +137,9 @@ test('operator logs one JSON object per line, and exits 0 when it is stopped', a
   const text = new FakeIo()
   await main(['operator', '--job-image', 'i', '--log-format', 'text'], text, actions)
   assert.match(text.stderr.text, /^\S+Z info: it works$/m)
+  const help = new FakeIo()
+  assert.equal(await main(['operator', '--help'], help, actions), 0)
+  assert.match(help.stdout.text, /--log-format <format> [\s\S]*?\(choices: "text",\s+"json",\s+default:\s+"json"\)/)
 })
 
 test('operator without credentials for an API server names what it needs', async () => {

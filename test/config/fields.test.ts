@@ -92,7 +92,7 @@ const refused: Record<string, [set: string, message: string]> = {
   'a choice without a value': ['backup.on_gap=null', 'backup.on_gap: has no value; allowed: warn, fail'],
   'another backend': [
     'storage.backend=tape',
-    'storage.backend: "tape" is not available in this version; allowed: filesystem, s3, azure, gcs',
+    'storage.backend: "tape" is not known; allowed: filesystem, s3, azure, gcs',
   ],
   'storage as a location': ['storage=/backups', 'storage: is a single value; allowed: a map of backend, ...'],
   'a folder of the shell': ['storage.path=~/b', 'begins with ~, which only a shell expands'],

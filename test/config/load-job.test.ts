@@ -162,7 +162,7 @@ backup:
   source.bootstrap_servers.0: "kafka-1" has no port; allowed: host:port, such as kafka-1:9092 or [::1]:9092 [line 5]
   source.topics.include: is required; allowed: at least one topic name or pattern with * and ? [line 6]
   source.topics.inclde: is not a known key; allowed: include, exclude (did you mean \`include\`?) [line 7]
-  storage.backend: "tape" is not available in this version; allowed: filesystem, s3, azure, gcs [line 9]
+  storage.backend: "tape" is not known; allowed: filesystem, s3, azure, gcs [line 9]
   backup.compression: "zst" is not known; allowed: auto, none, zstd (did you mean \`zstd\`?) [line 12]`,
     )
     assert.equal(error.exitCode, 2)

@@ -155,7 +155,10 @@ describe('carrying groups over', () => {
       for (const kept of [0, 2]) {
         const { totals, groups } = await run(cluster, plan)
         assert.deepEqual(totals, { groups: 3, committed: 2 - kept, kept, failed: 1 })
-        assert.match(groups[1]?.error ?? '', /committed offset 8 of group g1 on a-2\/1 is not from this restore/)
+        assert.match(
+          groups[1]?.error ?? '',
+          /committed offset 8 of group g1 on a-2\/1 is not one that this restore wrote/,
+        )
         assert.match(groups[1]?.error ?? '', /delete the offsets .* or .*restore\.consumer_groups\.exclude/)
         assert.deepEqual([...(all.get('g1')?.offsets ?? [])].length, 1, 'nothing was committed for it')
       }
@@ -170,7 +173,7 @@ describe('carrying groups over', () => {
         return openMaps(isWanted)
       }
       const { groups } = await run(cluster, planOf(['g']), maps)
-      assert.match(groups[0]?.error ?? '', /committed offset 9 of group g on a-2\/0 is not from this restore/)
+      assert.match(groups[0]?.error ?? '', /committed offset 9 of group g on a-2\/0 is not one that this restore wrote/)
       assert.equal(all.get('g')?.offsets.get('a-2/0')?.offset, 9n)
     }))
 

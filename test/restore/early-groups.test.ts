@@ -155,7 +155,7 @@ describe('groups that are released before the end', () => {
         await release('b-2')
         const { groups, totals } = early.join(await finish(early.left))
         assert.deepEqual(totals, { groups: 3, committed: 2, kept: 0, failed: 1 })
-        assert.match(groups[1]?.error ?? '', /offset 9 of group first-2 on a-2\/0 is not from this restore/)
+        assert.match(groups[1]?.error ?? '', /offset 9 of group first-2 on a-2\/0 is not one that this restore wrote/)
       },
       { 'first-2': fakeGroup({ 'a-2/0': 9n }) },
     ))

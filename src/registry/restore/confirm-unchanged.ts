@@ -29,7 +29,7 @@ export async function confirmUnchanged(
   const more = added.length > 1 ? ` and ${added.length - 1} more` : ''
   const message =
     `the target registry has changed since it was read: it has version ${first.version} of subject ${first.subject} ` +
-    `(ID ${first.id})${more} now, which restore.force_ids could replace or need the ID of; nothing is registered`
+    `(ID ${first.id})${more} now, and with restore.force_ids the restore could replace it or need its ID; nothing was registered`
   throw new KafkaBackupError('RESTORE_REFUSED', message, {
     help: 'Stop what registers schemas there, then run the command again: it reports what conflicts before it writes.',
   })

@@ -103,12 +103,12 @@ export class IdsIgnored extends KafkaBackupError {
 export function otherId(step: RegisterStep, answered: number): KafkaBackupError {
   const message = `the target registry does not register it: ${describeOtherId(step, answered)}`
   return new KafkaBackupError('REGISTRY_REFUSED', message, {
-    help: 'Look what the registry has under both IDs, or set enterprise.schema_registry.restore.force_ids to false.',
+    help: 'Compare the schemas of both IDs in the registry, or set enterprise.schema_registry.restore.force_ids to false.',
   })
 }
 
 function describeOtherId({ subject, version, id }: RegisterStep, answered: number): string {
-  return `version ${version} of subject ${subject} was to be ${id} and is ${answered}`
+  return `version ${version} of subject ${subject} should have ID ${id} and has ${answered}`
 }
 
 /** A registry may be configured to refuse changes of modes, which no read shows. */

@@ -89,7 +89,7 @@ describe('a version that is registered between the plan and the restore', () => 
         ? { kind: 'answer', status: 200, json: { id: 900 } }
         : { kind: 'pass' },
     )
-    await assert.rejects(stage.restore(forced), /version 1 of subject b was to be 6 and is 900/)
+    await assert.rejects(stage.restore(forced), /version 1 of subject b should have ID 6 and has 900/)
     assert.deepEqual(brief(await stage.snapshot()), ['a@1 #5'])
     assert.ok(!stage.calls.some(({ method, target }) => method === 'POST' && target.startsWith('/subjects/c/')))
   })
