@@ -25,7 +25,10 @@ interface StreamParts {
 
 type SurveyedStreams = Pick<RecordsSurvey, 'plan' | 'progress' | 'earlierRuns' | 'preflight' | 'segments'>
 
-/** Creates missing topics, and opens a stream for each partition that is to be filled, with the shard that fills it. */
+/**
+ * Creates missing topics, and opens a stream for each partition that is to be filled, with the shard that fills it. What a shard has filled has
+ * all its records, also where this program would select others.
+ */
 export async function openStreams(
   options: RestoreOptions,
   { plan, progress, earlierRuns, preflight, segments }: SurveyedStreams,
@@ -65,7 +68,6 @@ export async function openStreams(
     }
     const parts = { topic: topic.name, topicId, partition, identity, open, countFrom, isShared, program }
     const shard = pins?.get(key) ?? known.shard
-    // What a shard has filled has all its records, also where this program would select others.
     return new Stream(parts, { ...known, isDone: known.isFilledByShard === true, ...(shard && { shard }) })
   })
   // Of topics that are created, one run creates each. A run that finds them before they are noted is a conflict, or appends.
