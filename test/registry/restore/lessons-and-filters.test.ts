@@ -173,4 +173,30 @@ describe('a part of a backup that is restored with its IDs', () => {
       assert.deepEqual(stage.takeWrites(), [])
     })
   }
+
+  for (const vendor of [undefined, 'confluent', 'axonops'] as const) {
+    test(`frees the ID behind those of the rest for a later schema, in ${vendor ?? 'the registry of this program'}`, async t => {
+      const part = { filter: { subjects: ['a'], exclude: [] } }
+      const first = await openStage(t, await backUp(snapshotOf(both)), { ...(vendor && { vendor }) })
+      await first.restore({ ...forced, ...part })
+      const later = [
+        versionOf('a', 2, 13, { schema: '"long"' }),
+        versionOf('b', 2, 14, { schemaType: 'JSON', schema: '1' }),
+      ]
+      for (const [count, rest] of [
+        [1, []],
+        [2, ['-kafka-backup.reserved-ids@2 #15']],
+      ] as const) {
+        const backup = await backUp(snapshotOf([...both, ...later.slice(0, count)]))
+        const start = await first.snapshot()
+        const next = await openStage(t, backup, { start, ...(vendor && { vendor }) })
+        const { report } = await next.restore({ ...forced, ...part }, { journalIn: first.storage })
+        assert.deepEqual(brief(await next.snapshot()), ['a@1 #11', 'a@2 #13', ...rest])
+        assert.deepEqual(
+          report.notes.filter(({ kind }) => kind !== 'hint'),
+          [],
+        )
+      }
+    })
+  }
 })

@@ -136,6 +136,19 @@ function checkContexts(contexts: ReadonlyMap<string, ReadonlySet<string>>): Conf
     })
 }
 
+/** Pure. Versions that kept an ID from being given, by an earlier run, where the source has given it to a schema since. */
+export function listFreed(
+  all: readonly Decision[],
+  { versions }: RegistrySnapshot,
+  { forceIds }: Pick<RegistryRestoreOptions, 'forceIds'>,
+): SchemaVersion[] {
+  if (!forceIds) return []
+  const needed = new Set(all.filter(isMade).map(({ wanted }) => mappedId(wanted.subject, wanted.source.id)))
+  return versions.filter(
+    ({ subject, id }) => splitSubject(subject).name === RESERVE_SUBJECT && needed.has(mappedId(subject, id)),
+  )
+}
+
 /** Pure. What keeps the target from having the IDs of the source: other schemas under them, and a registry in use. */
 export function checkForcedIds(
   all: readonly Decision[],

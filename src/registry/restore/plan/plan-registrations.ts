@@ -136,8 +136,8 @@ export function planReserves(
   }
   for (const { subject, id } of target.versions) raise(subject, id)
   for (const { wanted } of all) raise(wanted.subject, wanted.source.id)
-  // The ID of a schema that this run leaves out stays free for it: the one after is taken.
-  const leftOut = new Set([...leftOutIds, ...backup.versions.map(({ id }) => id)])
+  // The ID of a schema that this run, or the backup, leaves out stays free for it: the one after is taken.
+  const leftOut = new Set([...leftOutIds, ...[...backup.versions, ...(backup.leftOut ?? [])].map(({ id }) => id)])
   return followContexts(all, backup.maxIds)
     .filter(([context, id]) => id > (highest.get(context) ?? 0))
     .map(([context, id]) => {

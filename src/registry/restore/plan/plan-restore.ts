@@ -11,7 +11,7 @@ import {
 } from './check-target.ts'
 import { type Decision, type Decisions, decideVersions, isMade } from './decide-versions.ts'
 import { describeCircular, listNotRestored, orderWanted } from './order-versions.ts'
-import { checkForcedIds, knownId, planIds } from './plan-ids.ts'
+import { checkForcedIds, knownId, listFreed, planIds } from './plan-ids.ts'
 import { levelDuring } from './plan-settings.ts'
 import { planSteps } from './plan-steps.ts'
 import { PlannedSettings } from './planned-settings.ts'
@@ -44,12 +44,13 @@ export function planRegistryRestore(
   const notRestored = listNotRestored(backup, circular, options)
   const decisions = decideVersions(order, twins, index, { ...options, canFill, notRestored })
   const ids = planIds(decisions.all, target, options)
-  const [inUse, others] = partitionConflicts(checkWrites(decisions, target, options))
+  const removing = { ...decisions, deleted: [...decisions.deleted, ...listFreed(decisions.all, target, options)] }
+  const [inUse, others] = partitionConflicts(checkWrites(removing, target, options))
   const conflicts = [...inUse, ...decisions.conflicts, ...ids.conflicts, ...others]
   const planned =
     options.strategy === 'lookup'
       ? { steps: [], conflicts: [], notes: [] }
-      : planSteps({ backup, target, decisions, index, book }, options)
+      : planSteps({ backup, target, decisions: removing, index, book }, options)
   const all = dropIfIdle([...conflicts, ...planned.conflicts], planned.steps)
   return {
     conflicts: all,

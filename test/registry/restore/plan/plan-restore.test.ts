@@ -90,6 +90,13 @@ describe('IDs', () => {
     assert.deepEqual(restore(backup, undefined).versions, ['a@1 1'])
   })
 
+  test('of versions that the backup leaves out do not become those of another schema', () => {
+    const leftOut = [{ subject: 'a', version: 2, id: 17 }]
+    const backup = snapshotOf([versionOf('a', 1, 3)], { maxIds: new Map([['.', 17]]), leftOut })
+    const { after } = restore(backup, undefined, forced)
+    assert.deepEqual(listVersions(after.versions), ['a@1 3', '-kafka-backup.reserved-ids@1 18'])
+  })
+
   test('of two contexts are kept apart (edge 33)', () => {
     const backup = snapshotOf(
       [
