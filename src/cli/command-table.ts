@@ -74,7 +74,8 @@ const acls: OptionSpec = {
 
 const storage: OptionSpec = {
   name: 'storage',
-  description: 'check only whether the storage can be read and written; the job needs no cluster and none is contacted',
+  description:
+    'check only whether the storage can be read and, for a backup job, written to; the job needs no cluster and none is contacted',
 }
 
 const nothingChanged = { onInterrupt: NOTHING_CHANGED, stopsAtOnce: true } as const

@@ -34,11 +34,17 @@ function checkBackupJob(job: BackupJob, signal: AbortSignal): Promise<CheckRepor
   })
 }
 
-/** Reads and writes the location of a job, and connects to nothing else. A folder keeps nothing, a bucket the probe object. */
-export async function checkJobStorage({ storage: options }: ClusterlessJob, signal: AbortSignal): Promise<CheckReport> {
+/**
+ * Reads the location of a job, and writes to it for backups; connects to nothing else. A folder keeps nothing, a bucket the
+ * probe object.
+ */
+export async function checkJobStorage(
+  { mode, storage: options }: ClusterlessJob,
+  signal: AbortSignal,
+): Promise<CheckReport> {
   const storage = openStorage(options)
   try {
-    const found = await checkLocation({ options, storage }, signal)
+    const found = await checkLocation({ options, storage }, signal, mode === 'restore')
     const checks = found.map(one => ({ subject: `storage ${storage.location}`, ...one }))
     return { ok: checks.every(({ allowed }) => allowed), clusterId: null, brokers: 0, checks, warnings: [] }
   } finally {
@@ -98,7 +104,7 @@ async function checkEncryption(job: Job, signal: AbortSignal): Promise<Check[]> 
     const storage = openStorage(job.storage)
     try {
       const file = await readKeysFile(storage, backupId, signal)
-      if (!file) return `the backup ${backupId} has no keys yet; they are made by its first run`
+      if (!file) return `the backup ${backupId} has no keys yet; its first run creates them`
       const { section } = await openKeys(file, { credentials, mayAskKms: false }, signal)
       return `the data key ${section.data_key} opens`
     } finally {

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { access, lstat, mkdtemp, rmdir, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { formatUtc } from '../lib/clock.ts'
 import type { StorageOptions } from './location.ts'
@@ -20,10 +20,15 @@ export interface OpenedLocation {
 
 /**
  * Checks by trying what the process may do at the location: in a folder by creating and removing an empty folder, in a
- * bucket by creating the probe object.
+ * bucket by creating the probe object. With `isReadOnly`, nothing is created, and a folder has to exist.
  */
-export function checkLocation({ options, storage }: OpenedLocation, signal: AbortSignal): Promise<LocationCheck[]> {
-  return options.backend !== 'filesystem' ? checkBucket(storage, signal) : checkFolder(rootOf(options))
+export function checkLocation(
+  { options, storage }: OpenedLocation,
+  signal: AbortSignal,
+  isReadOnly = false,
+): Promise<LocationCheck[]> {
+  if (options.backend !== 'filesystem') return checkBucket(storage, isReadOnly, signal)
+  return checkFolder(resolve(rootOf(options)), isReadOnly)
 }
 
 /** A location that is only listed. */
@@ -63,7 +68,7 @@ export async function findProtection(
   return `${why}: ${effect}. A longer backup.commit_interval writes fewer of them`
 }
 
-async function checkBucket(storage: Storage, signal: AbortSignal): Promise<LocationCheck[]> {
+async function checkBucket(storage: Storage, isReadOnly: boolean, signal: AbortSignal): Promise<LocationCheck[]> {
   const attempt = async (action: LocationCheck['action'], work: () => Promise<string>): Promise<LocationCheck> => {
     try {
       return { action, allowed: true, detail: await work() }
@@ -77,7 +82,7 @@ async function checkBucket(storage: Storage, signal: AbortSignal): Promise<Locat
     for await (const _ of storage.list('', signal)) return 'the bucket can be listed'
     return 'the bucket can be listed and is empty'
   })
-  if (!read.allowed) return [read]
+  if (isReadOnly || !read.allowed) return [read]
   const write = await attempt('write', async () => {
     await assertWriteOnce(storage, signal)
     return 'existing objects are not replaced'
@@ -86,22 +91,24 @@ async function checkBucket(storage: Storage, signal: AbortSignal): Promise<Locat
 }
 
 /** Creates and removes an empty folder, because permission bits are not reliable on every file system. */
-async function checkFolder(root: string): Promise<LocationCheck[]> {
+async function checkFolder(root: string, isReadOnly: boolean): Promise<LocationCheck[]> {
   const existing = await nearestExisting(root)
   const fault = await findFolderFault(existing)
   if (fault !== undefined) {
     const detail = `${fault}. Choose another folder as the location, or create it`
     return [{ action: 'read', allowed: false, detail }]
   }
+  if (isReadOnly && existing !== root) {
+    return [{ action: 'read', allowed: false, detail: `there is nothing at ${root}. Correct the location` }]
+  }
   const canRead = await may(existing, constants.R_OK | constants.X_OK)
+  const read = { action: 'read', allowed: canRead, detail: canRead ? existing : `${existing} cannot be read` } as const
+  if (isReadOnly) return [read]
   const fix = existing === root ? 'Make it' : `Create ${root} and make it`
   const advice = `${fix} writable for the user of this process, or choose another location`
   const writeFault = await findWriteFault(existing, advice)
   const created = existing === root ? '' : ` (${root} will be created in it)`
-  return [
-    { action: 'read', allowed: canRead, detail: canRead ? existing : `${existing} cannot be read` },
-    { action: 'write', allowed: writeFault === undefined, detail: writeFault ?? `${existing}${created}` },
-  ]
+  return [read, { action: 'write', allowed: writeFault === undefined, detail: writeFault ?? `${existing}${created}` }]
 }
 
 async function findFolderFault(path: string): Promise<string | undefined> {

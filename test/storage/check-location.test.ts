@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { checkLocation } from '../../src/storage/check-location.ts'
 import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
@@ -19,8 +19,10 @@ describe('checking a folder', () => {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
-  const check = (path: string) =>
-    checkLocation({ options: { backend: 'filesystem', path }, storage: openFilesystemStorage({ path }) }, never)
+  const check = (path: string, isReadOnly = false) => {
+    const opened = { options: { backend: 'filesystem' as const, path }, storage: openFilesystemStorage({ path }) }
+    return checkLocation(opened, never, isReadOnly)
+  }
   const create = (path: string) => openFilesystemStorage({ path }).create('a/b', Buffer.from('x'), never)
 
   for (const [name, path, why] of [
@@ -44,6 +46,19 @@ describe('checking a folder', () => {
       [['write', 'no folder can be created in /proc: its file system does not allow it']],
     )
     await assert.rejects(create('/proc/backups/all'), { code: 'LOCATION_INVALID', message: /file system of \/proc/ })
+  })
+
+  test('only reads for a restore, whose folder has to exist', async () => {
+    const path = join(folder, 'real')
+    assert.deepEqual(await check(path, true), [{ action: 'read', allowed: true, detail: path }])
+    const missing = join(folder, 'real', 'typo')
+    const detail = `there is nothing at ${missing}. Correct the location`
+    assert.deepEqual(await check(missing, true), [{ action: 'read', allowed: false, detail }])
+  })
+
+  test('shows the absolute path of a relative location', async () => {
+    const [read] = await check(relative(process.cwd(), join(folder, 'real')))
+    assert.equal(read?.detail, join(folder, 'real'))
   })
 
   test('passes for a folder, a link to one and one that is yet to be created, and leaves nothing behind', async () => {
