@@ -1,3 +1,5 @@
+import { uptime } from 'node:os'
+
 /** The only place that reads the time or waits. Everything else is handed a Clock, so tests decide how time passes. */
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -39,4 +41,13 @@ export function ifStillRunning(ms: number, callback: () => void): void {
 
 export function formatUtc(ms: number): string {
   return new Date(ms).toISOString()
+}
+
+const machine = { sinceBootMs: () => uptime() * 1000, monotonic: () => performance.now() }
+
+/** A time by the monotonic clock, which does not count while the machine is suspended, with what it has missed since this call. */
+export function withSuspensions(now: () => number, clocks: typeof machine = machine): () => number {
+  const difference = () => clocks.sinceBootMs() - clocks.monotonic()
+  const before = difference()
+  return () => now() + Math.max(0, difference() - before)
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { withLease } from '../../src/archive/writer-lease.ts'
 import { hasCode } from '../../src/errors.ts'
+import { withSuspensions } from '../../src/lib/clock.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import type { RetentionPolicy } from '../../src/retention/policy.ts'
 import { runPrune } from '../../src/retention/prune.ts'
@@ -146,6 +147,17 @@ describe('a prune removes nothing, and says why, if', () => {
     const world = await grown()
     const ownLease = { storeNow: () => world.clock.now() - 40 * DAY }
     await refused(world, /, but by the time that has passed since this run began it is .*Z$/, { ownLease })
+  })
+
+  test('but not if the machine was suspended since the run began', async () => {
+    const world = await grown()
+    const began = world.clock.now()
+    let sinceBootMs = 5000
+    const storeNow = withSuspensions(() => began, { sinceBootMs: () => sinceBootMs, monotonic: () => 1000 })
+    sinceBootMs += 3 * HOUR
+    world.clock.pass(3 * HOUR)
+    const { report, outcome } = await prune(world, { ownLease: { storeNow } })
+    assert.deepEqual([report.clockDoubt, outcome.generationsRemoved], [undefined, 2])
   })
 
   test('unless it is told to trust the clock: then goes what is old by both', async () => {
