@@ -102,7 +102,7 @@ function stateOf(one: GenerationSummary): string {
   return one.complete ? 'complete' : 'incomplete'
 }
 
-/** In capitals, except for a missing key, which is no fault. */
+/** In capitals, except for a missing key, which is not a fault. */
 export function formatFailure({ code }: { code: ErrorCode }): string {
   const failure = readFailureOf(code)
   return failure === 'encrypted, no key' ? failure : failure.toUpperCase()

@@ -37,7 +37,7 @@ export function badge(kind: 'good' | 'warn' | 'bad' | 'plain', text: string): Ht
   return html`<span class="badge ${kind}">${text}</span>`
 }
 
-/** Why a backup or a generation could not be read. A missing key is no fault. */
+/** Why a backup or a generation could not be read. A missing key is not a fault. */
 export function showFailure(failure: ReadFailure): Html {
   return badge(failure === 'encrypted, no key' ? 'warn' : 'bad', failure)
 }
