@@ -35,6 +35,8 @@ export interface Situation {
   isNamespaceTerminating?: boolean
   /** Of the reset that `spec.resetRef` names: undefined where it names none, null where there is no snapshot yet. */
   referredSnapshotId: string | null | undefined
+  /** Why there is none yet; `unchanged` where the reset has ended without one. */
+  referredReset?: 'missing' | 'new' | 'active' | 'unchanged'
   /** Of a reset: a rollback that refers to it and sets the same offsets now. */
   activeRollback?: string | undefined
   /** The KafkaBackupStorage of `spec.storageRef` and the cluster of `spec.clusterRef`, where it names them. */

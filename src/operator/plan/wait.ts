@@ -13,7 +13,15 @@ export interface Wait {
 
 /** What the resource itself lacks. */
 export function blockerOf(facts: Facts): Wait | undefined {
-  const { problem, earlierJob, missingSecrets, referredSnapshotId, activeRollback, resource } = facts
+  const {
+    problem,
+    earlierJob,
+    missingSecrets,
+    referredSnapshotId,
+    referredReset = 'active',
+    activeRollback,
+    resource,
+  } = facts
   if (problem) return problemWait(problem)
   if (earlierJob !== undefined) return pending('EarlierJob', earlierMessage(earlierJob), true)
   const unavailable = referenceWait(facts)
@@ -24,9 +32,16 @@ export function blockerOf(facts: Facts): Wait | undefined {
     return pending('WaitingForRollback', message, true)
   }
   if (referredSnapshotId !== null) return undefined
-  const name = resource.spec?.resetRef?.name ?? ''
-  const why = `The KafkaOffsetReset ${name} is running or has no snapshot yet: the run starts when it has ended with one.`
+  const why = `The KafkaOffsetReset ${resource.spec?.resetRef?.name ?? ''} ${resetLacks[referredReset]}`
   return pending('WaitingForReset', why, true)
+}
+
+const resetLacks = {
+  missing: 'does not exist. The run starts when there is one with a snapshot.',
+  new: 'has not run yet. The run starts when it has ended with a snapshot.',
+  active: 'is running. The run starts when it has ended with a snapshot.',
+  unchanged:
+    'has ended without a snapshot, so it changed no committed offset, and there is nothing to roll back. The run starts when another run of it has ended with a snapshot.',
 }
 
 function earlierMessage(job: string): string {

@@ -42,7 +42,7 @@ export function observeResource(stored: Resource, memory: ResourceMemory, parts:
     drillProblem: refusalAt(resource, memory.drillRefusal, nowMs) ?? drillSpecProblem(resource, referred, parts),
     progress: memory.shown?.run === newestRun(memory) ? memory.shown?.progress : undefined,
     lastRoundMs: memory.lastRoundMs,
-    referredSnapshotId: referredSnapshot(resource, view, apiGroup),
+    ...referredSnapshot(resource, view, apiGroup),
     activeRollback: controller === 'offset_reset' ? activeRollback(resource, view) : undefined,
     ...referred,
     ...(memory.isNamespaceTerminating && { isNamespaceTerminating: true }),
@@ -104,11 +104,14 @@ function referredSnapshot(
   { metadata, spec }: Resource,
   { resources }: ClusterView,
   apiGroup: string,
-): string | null | undefined {
-  if (spec.resetRef === undefined) return undefined
+): Pick<Situation, 'referredSnapshotId' | 'referredReset'> {
+  if (spec.resetRef === undefined) return { referredSnapshotId: undefined }
   const reset = resources.offset_reset.get(formatKey({ namespace: metadata.namespace, name: spec.resetRef.name }))
-  if (reset === undefined || isAtWork(reset, apiGroup)) return null
-  return reset.status?.snapshotId ?? null
+  if (reset === undefined) return { referredSnapshotId: null, referredReset: 'missing' }
+  if (isAtWork(reset, apiGroup)) return { referredSnapshotId: null, referredReset: 'active' }
+  const { snapshotId, history = [] } = reset.status ?? {}
+  if (snapshotId !== undefined) return { referredSnapshotId: snapshotId }
+  return { referredSnapshotId: null, referredReset: history.length > 0 ? 'unchanged' : 'new' }
 }
 
 /** Not one that was only triggered: it waits for the reset, and each would wait for the other. */

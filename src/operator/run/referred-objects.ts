@@ -78,7 +78,8 @@ function judge(name: string, { metadata, status }: Resource): Pick<ReferenceStat
     const message = `KafkaBackupStorage ${name} is not available: ${found.message}`
     return { status: 'False', reason: 'StorageUnavailable', message }
   }
-  const message = `KafkaBackupStorage ${name} has not been validated yet. The run starts when it is available.`
+  const why = isCurrent ? `is not available yet: ${found.message}` : 'has not been validated yet.'
+  const message = `KafkaBackupStorage ${name} ${why} The run starts when it is available.`
   return { status: 'Unknown', reason: 'StorageNotValidated', message }
 }
 

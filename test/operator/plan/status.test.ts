@@ -230,6 +230,9 @@ test('a rollback waits for the snapshot of the reset that it names', () => {
     [waits.actions, phaseOf(waits), reasons(waits)],
     [[], ['Pending', 'WaitingForReset'], ['WaitingForReset']],
   )
+  assert.match(waits.status.message ?? '', /KafkaOffsetReset go-back is running/)
+  const nothing = story.plan(startMs, [], { referredSnapshotId: null, referredReset: 'unchanged' })
+  assert.match(nothing.status.message ?? '', /go-back has ended without a snapshot, so it changed no committed offset/)
   const [start] = story.plan(startMs + 1000, [], { referredSnapshotId: 'snap-1' }).actions
   assert.ok(start?.type === 'start')
   assert.equal(start.step.snapshotId, 'snap-1')

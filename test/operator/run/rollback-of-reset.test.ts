@@ -7,10 +7,16 @@ import { newMemory } from '../../../src/operator/run/resource-memory.ts'
 import { kinds, namespace } from './operator-model.ts'
 import { plainPlanner } from './plain-planner.ts'
 
-function snapshotFor(
-  status: ResourceStatus | undefined,
-  more: { annotations?: Record<string, string>; suspend?: boolean } = {},
-): string | null | undefined {
+interface ResetChanges {
+  annotations?: Record<string, string>
+  suspend?: boolean
+}
+
+function snapshotFor(status: ResourceStatus | undefined, more: ResetChanges = {}): string | null | undefined {
+  return observeRollback(status, more).referredSnapshotId
+}
+
+function observeRollback(status: ResourceStatus | undefined, more: ResetChanges = {}) {
   const of = (controller: 'offset_reset' | 'offset_rollback', spec: Resource['spec']): Resource => {
     const { apiVersion, kind } = kinds[controller]
     return { apiVersion, kind, metadata: { name: 'go-back', namespace, uid: controller }, spec }
@@ -22,8 +28,7 @@ function snapshotFor(
   const view = { kinds, jobs: empty, pods: empty, resources: { offset_reset: { get: () => reset } } }
   const parts = { apiGroup: 'kafka-backup.dev', view: view as never, planner: plainPlanner, nowMs: 0 }
   const rollback = of('offset_rollback', { resetRef: { name: 'go-back' } })
-  const situation = observeResource(rollback, newMemory('offset_rollback'), { ...parts, controller: 'offset_rollback' })
-  return situation.referredSnapshotId
+  return observeResource(rollback, newMemory('offset_rollback'), { ...parts, controller: 'offset_rollback' })
 }
 
 test('a rollback has the snapshot of a reset that is not running', () => {
@@ -34,6 +39,17 @@ test('a rollback has the snapshot of a reset that is not running', () => {
   assert.equal(snapshotFor({ active }), null)
   assert.equal(snapshotFor({ snapshotId: 's-1' }), 's-1')
   assert.equal(snapshotFor({ snapshotId: 's-1', active }), null, 'it runs again')
+})
+
+test('a rollback without a snapshot knows what the reset lacks', () => {
+  const lacks = (status: ResourceStatus | undefined) => observeRollback(status).referredReset
+  const run = { run: 'once', purpose: 'main' as const, job: 'go-back-1', startTime: '2026-11-16T02:00:00Z' }
+  const ended = { ...run, phase: 'Completed' as const, completionTime: '2026-11-16T02:01:00Z' }
+  assert.equal(lacks(undefined), 'missing')
+  assert.equal(lacks({}), 'new')
+  assert.equal(lacks({ active: [run] }), 'active')
+  assert.equal(lacks({ history: [ended] }), 'unchanged')
+  assert.equal(lacks({ history: [ended], snapshotId: 's-1' }), undefined)
 })
 
 test('a rollback waits for pods of a reset whose Job was removed', () => {
