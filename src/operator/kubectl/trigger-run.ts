@@ -80,7 +80,7 @@ function startedRun({ status = {} }: Resource, run: string, value: string): stri
 }
 
 function isBlocked(reason: string): boolean {
-  const own = ['SecretMissing', 'InvalidSpec', 'JobRefused', 'EarlierJob']
+  const own = ['SecretMissing', 'InvalidSpec', 'JobRefused', 'EarlierJob', 'StorageNotValidated']
   const runs = ['WaitingForVerify', 'Stopping', 'WaitingForReset', 'WaitingForRollback']
   return [...own, ...runs, ...referenceReasons].includes(reason)
 }

@@ -75,6 +75,8 @@ test('a resource whose storage cannot be read is reconciled again soon, because 
   const plan = story.plan(startMs, [], { storage: unknown })
   assert.deepEqual([plan.status.reason, plan.recheckAtMs], ['StorageUnknown', startMs + 15_000])
   assert.deepEqual(reasons(plan), ['StorageUnknown'])
+  const cluster = { ...unknown, reason: 'ClusterUnknown' }
+  assert.deepEqual(reasons(new Story(resourceOf()).plan(startMs, [], { cluster })), ['ClusterUnknown'])
 })
 
 test('a Job that can never succeed ends the run, then is stopped, and its log is kept', () => {
