@@ -53,7 +53,9 @@ export async function* readRunLog(
       continue
     }
     const isOver = isEnded(current, wanted)
-    if (shown.size === 0 && (!follow || isOver)) throw noPod(current, wanted, next)
+    // A run that is not known would be waited for without end.
+    const isExpected = follow && (next !== undefined || wanted === undefined || isActive(current, wanted))
+    if (shown.size === 0 && (!isExpected || isOver)) throw noPod(current, wanted, next)
     if (isOver) return
     await clock.sleep(POLL_MS, signal)
   }
@@ -63,6 +65,10 @@ export async function* readRunLog(
 function hasStarted({ pod }: RunPod): boolean {
   const state = pod.status?.containerStatuses?.find(({ name }) => name === containerName)?.state
   return state?.running !== undefined || state?.terminated !== undefined
+}
+
+function isActive({ resource }: FoundResource, run: string): boolean {
+  return resource.status?.active?.some(one => one.run === run) ?? false
 }
 
 function isEnded({ resource }: FoundResource, run: string | undefined): boolean {

@@ -64,7 +64,7 @@ function worldOf(steps: object[][]) {
     read: async () => ({ controller: 'backup' as const, resource: resourceOf(isOver()) }),
     onPod: (name: string) => void shown.push(name),
   }
-  const read = async (request: { follow: boolean }, resource = resourceOf(false)) => {
+  const read = async (request: { follow: boolean; run?: string }, resource = resourceOf(false)) => {
     const found = { controller: 'backup' as const, resource }
     let text = ''
     for await (const chunk of readRunLog(found, { run: undefined, tailLines: undefined, ...request }, parts, open)) {
@@ -79,6 +79,11 @@ test('prints the log of the newest pod of the newest run', async () => {
   const { read, shown } = worldOf([[podOf('a', 1), podOf('b', 3), podOf('c', 2)]])
   assert.equal(await read({ follow: false }), 'log of b\n')
   assert.deepEqual(shown, ['b'])
+})
+
+test('does not wait for a run that the resource does not have', async () => {
+  const { read } = worldOf([[podOf('a', 1)], []])
+  await assert.rejects(read({ follow: true, run: 'onec' }), /run onec of KafkaBackup orders has no pod/)
 })
 
 test('waits for the container, and follows the pods that replace the first one until the run has ended', async () => {
