@@ -5,7 +5,9 @@ import type { StoragePlace } from '../../jobs/encryption.ts'
 import { largest } from '../../lib/largest.ts'
 import { parseLocation } from '../../storage/location.ts'
 import type { CommandOptions } from '../option-specs.ts'
+import type { Facts } from '../result/result-builder.ts'
 import type { Session } from '../session.ts'
+import { plural } from '../text.ts'
 import { type CopyRow, formatCopies } from './copy-report.ts'
 
 const DAMAGE_FOUND = 3
@@ -29,11 +31,21 @@ export async function run(session: Session): Promise<number> {
     for (const id of ids) rows.push(await copyOne(session, copies, id, generation, ids.length > 1))
     return { from: copies.from, to: copies.to, rows }
   })
+  const exit = largest(rows.rows.map(exitCodeOf))
+  const cause = rows.rows.find(row => exit > 0 && exitCodeOf(row) === exit)
+  if (cause) session.outcome.note({ problem: problemOf(cause, rows.rows) })
   session.print(
     () => formatCopies(rows, session.style),
     () => ({ from: rows.from, to: rows.to, backups: rows.rows }),
   )
-  return largest(rows.rows.map(exitCodeOf))
+  return exit
+}
+
+function problemOf(cause: CopyRow, rows: readonly CopyRow[]): Facts['problem'] {
+  const failed = `${plural(rows.filter(row => exitCodeOf(row) !== 0).length, 'backup')} not copied, or damaged`
+  if ('error' in cause) return { code: cause.code, message: `${failed}; ${cause.backup_id}: ${cause.error}` }
+  const [first] = cause.problems
+  return { code: 'ARCHIVE_DAMAGED', message: `${failed}; ${cause.backup_id}: ${first?.key}: ${first?.problem}` }
 }
 
 /** A wrong location looks like this: a second copy that is empty must not be called a success. */

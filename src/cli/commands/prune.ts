@@ -98,7 +98,9 @@ function show(session: Session, report: PruneReport): number {
     () => formatPrune(report, session.style),
     () => pruneDocument(report),
   )
-  return report.clockDoubt === undefined ? 0 : NOT_ALL_DONE
+  if (report.clockDoubt === undefined) return 0
+  session.outcome.note({ problem: { message: `nothing is removed, because ${report.clockDoubt}` } })
+  return NOT_ALL_DONE
 }
 
 /** There is nothing to remove, so no confirmation is needed. */

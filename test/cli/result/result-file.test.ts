@@ -4,16 +4,19 @@ import type { Actions } from '../../../src/cli/actions.ts'
 import { main } from '../../../src/cli/main.ts'
 import { KeyRefusal } from '../../../src/encryption/open-keys.ts'
 import { KafkaBackupError } from '../../../src/errors.ts'
+import type { Copies } from '../../../src/jobs/copy.ts'
 import type { OffsetsSession } from '../../../src/jobs/offsets.ts'
 import { RestoreRefusal } from '../../../src/restore/refusal.ts'
 import {
   backupReport,
   checkReport,
   compareReport,
+  copyReport,
   dryRun,
   fakeActions,
   gap,
   job,
+  pruneReport,
   verifyReport,
 } from '../fake-actions.ts'
 import { FakeIo } from '../fake-io.ts'
@@ -190,6 +193,31 @@ describe('the result file', () => {
       runRestoreJob: async () => ({ ...restoreReport, access: { totals } }),
     })
     assert.deepEqual([result.exit, result.message], [4, '2 access rules could not be restored; the report names each'])
+  })
+
+  test('of a copy names the backup that its exit code is about', async () => {
+    const copy = async (backupId: string) => {
+      if (backupId === 'orders') return { ...copyReport, ok: false, problems: [{ key: 'orders/a', problem: 'short' }] }
+      throw new KafkaBackupError('WRITER_CONFLICT', 'it is being written')
+    }
+    const copied = (...ids: string[]) =>
+      run(['copy', '--from', '/a', '--to', '/b', ...ids.flatMap(id => ['--backup-id', id])], {
+        withCopies: (_places, _hooks, _signal, work) =>
+          work({ from: '/a', to: '/b', listIds: async () => [], copy: copy as Copies['copy'] }),
+      })
+    const { result } = await copied('orders', 'payments')
+    assert.deepEqual([result.exit, result.code], [5, 'WRITER_CONFLICT'])
+    assert.equal(result.message, '2 backups not copied, or damaged; payments: it is being written')
+    const damaged = (await copied('orders')).result
+    assert.deepEqual([damaged.exit, damaged.code], [3, 'ARCHIVE_DAMAGED'])
+    assert.equal(damaged.message, '1 backup not copied, or damaged; orders: orders/a: short')
+  })
+
+  test('of a prune says why nothing is removed', async () => {
+    const { result } = await run(['prune', '--path', '/b', '--older-than', '1d', '--yes'], {
+      pruneAt: async () => ({ ...pruneReport, clockDoubt: 'the clocks differ' }),
+    })
+    assert.deepEqual([result.exit, result.message], [4, 'nothing is removed, because the clocks differ'])
   })
 
   test('contains the snapshot of an interrupted reset', async () => {
