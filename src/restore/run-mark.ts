@@ -33,12 +33,16 @@ export function assertNotTakenOver(
   noted: readonly ProgressNote[],
   streams: readonly StreamProgress[],
 ): void {
+  const others = noted.filter(one => one.run !== run)
+  if (!others.every(one => earlier.has(one.run))) throw takenOver(restoreId)
   const own = new Map(streams.map(one => [streamKey(one), one]))
-  const isBehind = ({ run: other, stream }: ProgressNote) => {
+  const hasEndedBy = ({ stream }: ProgressNote) => {
     const mine = own.get(streamKey(stream))
-    return other === run || (earlier.has(other) && !(mine && hasEnded(stream, mine)))
+    return mine !== undefined && hasEnded(stream, mine)
   }
-  if (!noted.every(isBehind)) throw takenOver(restoreId)
+  if (!others.some(hasEndedBy)) return
+  const message = `an earlier run of the restore ${restoreId} has come to its end since this one read its progress`
+  throw new KafkaBackupError('KAFKA_NOT_READY', message, { help: 'Run the same command again.' })
 }
 
 /** Pure. Whether what is noted of a partition would be lost with this note. Of a topic that was created again nothing would. */
