@@ -163,7 +163,8 @@ export async function confirmFilled(
   if (!isShared) await reconcileAll(streams, { cluster, isShared, mayBeBehind: false }, signal)
 }
 
-async function confirmTopics(
+/** Throws where the target has no such topic any more, or another one under the name. */
+export async function confirmTopics(
   streams: readonly Stream[],
   { cluster, isShared }: { cluster: Cluster; isShared: boolean },
   signal: AbortSignal,

@@ -13,7 +13,7 @@ import { CopiedSum } from './copied-sum.ts'
 import { FORGOTTEN_REMEDY } from './forgotten-producer.ts'
 import { LogEnds } from './log-ends.ts'
 import type { Outgoing } from './outgoing-batch.ts'
-import { MAX_STALL_MS, reconcileAgain } from './reconcile.ts'
+import { confirmTopics, MAX_STALL_MS, reconcileAgain } from './reconcile.ts'
 import type { Stream } from './stream.ts'
 
 interface ReplayParts {
@@ -113,7 +113,10 @@ export class Replay {
       while (trouble) {
         copied.report()
         failedSince ??= clock.monotonic()
-        if (clock.monotonic() - failedSince > MAX_STALL_MS) throw trouble
+        if (clock.monotonic() - failedSince > MAX_STALL_MS) {
+          await confirmTopics([stream], this.#parts, signal)
+          throw trouble
+        }
         const delayMs = backoffMs(++failures, BACKOFF, 0.5)
         this.#parts.onProgress({ type: 'retry', what: trouble.message, delayMs })
         await clock.sleep(delayMs, signal)

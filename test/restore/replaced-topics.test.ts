@@ -32,7 +32,7 @@ async function adviceOf(run: Promise<unknown>, code: 'RESTORE_REFUSED' | 'RESTOR
     () => undefined,
     (reason: unknown) => reason,
   )
-  assert.ok(hasCode(error, code))
+  assert.ok(hasCode(error, code), String(error))
   return `${error.message} ${error.help}`
 }
 
@@ -118,6 +118,17 @@ describe('a restore, a topic of which has another ID and as many records', () =>
         assert.ok(advice.includes(remedy), advice)
       }))
   }
+
+  test('ends where a topic is deleted while its records are written, and says so', () =>
+    withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 3)]])], async target => {
+      target.before = ({ key }) => {
+        if (key !== API.produce) return undefined
+        target.fake.state.topics = []
+        return 'hang-up'
+      }
+      const advice = await adviceOf(target.restore(), 'RESTORE_CONFLICT')
+      assert.match(advice, /^topic orders was deleted after this restore had begun to fill it: /)
+    }))
 
   test('continues with notes that have no ID, also where brokers give none, and notes an ID when it learns one', () =>
     withFakeTarget(two(), async target => {
