@@ -34,7 +34,7 @@ export const errorTable = {
     exitCode: 1,
     help: 'The store protects the object by its own retention rule; it can be removed when that has expired.',
   },
-  STORAGE_REFUSED: { retryable: false, exitCode: 1, help: 'The store does not take the request; see docs/storage.md.' },
+  STORAGE_REFUSED: { retryable: false, exitCode: 1, help: 'The store refused the request; see docs/storage.md.' },
   STORAGE_PROTOCOL: { retryable: true, exitCode: 1, help: 'A proxy or captive portal answered: check the endpoint.' },
   STORAGE_UNAVAILABLE: { retryable: true, exitCode: 1, help: 'The location did not answer; run the command again.' },
 
@@ -229,7 +229,7 @@ export const errorTable = {
   REGISTRY_CHANGING: {
     retryable: true,
     exitCode: 1,
-    help: 'Schemas were registered or deleted all the while; run the command again when it is quieter.',
+    help: 'Schemas were registered or deleted while the registry was read; run the command again when there are fewer changes.',
   },
 
   // Only the operator meets these.
@@ -241,7 +241,7 @@ export const errorTable = {
   KUBE_UNREACHABLE: {
     retryable: true,
     exitCode: 1,
-    help: 'The API server did not answer or was too busy; it is asked again.',
+    help: 'The API server did not answer or was too busy; the request is repeated.',
   },
   KUBE_TLS: {
     retryable: false,
@@ -258,15 +258,19 @@ export const errorTable = {
     exitCode: 1,
     help: 'Grant the account what the message names by a role, or change the policy or quota that it names.',
   },
-  KUBE_NOT_FOUND: { retryable: false, exitCode: 1, help: 'The object is not there, or not any more.' },
-  KUBE_EXISTS: { retryable: false, exitCode: 1, help: 'The name is taken; what is there is used or left alone.' },
+  KUBE_NOT_FOUND: { retryable: false, exitCode: 1, help: 'The object does not exist, or no longer exists.' },
+  KUBE_EXISTS: {
+    retryable: false,
+    exitCode: 1,
+    help: 'An object with this name exists; it is used or left unchanged.',
+  },
   KUBE_CONFLICT: {
     retryable: true,
     exitCode: 1,
-    help: 'Another client changed the object meanwhile; it is read again, and the change is decided again.',
+    help: 'Another client changed the object meanwhile; it is read again, and the change is repeated if it is still needed.',
   },
   KUBE_INVALID: { retryable: false, exitCode: 1, help: 'Correct the fields named in the message.' },
-  KUBE_GONE: { retryable: true, exitCode: 1, help: 'The version asked for is too old; the objects are listed again.' },
+  KUBE_GONE: { retryable: true, exitCode: 1, help: 'The requested version is too old; the objects are listed again.' },
   KUBE_PROTOCOL: {
     retryable: false,
     exitCode: 1,

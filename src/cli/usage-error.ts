@@ -9,7 +9,7 @@ const MAX_SHOWN = 4
 
 /** What Commander found, with the help of the command that was called. */
 export function usageError(error: CommanderError, argv: readonly string[]): KafkaBackupError {
-  const message = withoutLabel(oneLine(error.message, Number.POSITIVE_INFINITY))
+  const message = inPlainWords(oneLine(error.message, Number.POSITIVE_INFINITY))
   const name = commandIn(argv)
   const help = `See \`kafka-backup ${name === undefined ? '' : `${name} `}--help\`.`
   const [unknown, option = ''] = /^unknown option '--([a-z-]+)/.exec(message) ?? []
@@ -31,9 +31,11 @@ function hasOption(command: string, option: string): boolean {
   return [...own, ...commonOptions].some(({ name }) => name === option)
 }
 
-/** Commander adds the label `error:` itself. */
-function withoutLabel(text: string): string {
-  return text.replace(/^error: /, '')
+/** Commander adds the label `error:` itself, and calls the value of an argument a command-argument value. */
+function inPlainWords(text: string): string {
+  return text
+    .replace(/^error: /, '')
+    .replace(/^command-argument value '(.*)' is invalid for argument '(.*?)'\./, "unknown $2 '$1'.")
 }
 
 /** Only the first word is the command, because an action may have the name of another command. */

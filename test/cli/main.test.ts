@@ -72,6 +72,12 @@ describe('a bad command line', () => {
     )
   })
 
+  test('names an unknown action and the known ones', async () => {
+    const { code, err } = await run(['key', 'create'])
+    assert.equal(code, 2)
+    assert.match(err, /^error: unknown action 'create'. Allowed choices are new, list, rewrap\.\nhelp: /)
+  })
+
   test('names the commands that have an option which this one lacks', async () => {
     const { code, err } = await run(['backup', 'job.yaml', '--deep'])
     const help = 'The commands with this option: verify, repair. See `kafka-backup backup --help`.'
