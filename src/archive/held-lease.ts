@@ -1,5 +1,5 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
-import { type Clock, formatUtc } from '../lib/clock.ts'
+import { type Clock, elapsedOf, formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 import { leaseKey } from './layout.ts'
@@ -100,7 +100,7 @@ export class HeldLease implements Lease {
   }
 
   storeNow(): number {
-    return this.#storeMs + (this.#parts.clock.monotonic() - this.#storedMs)
+    return this.#storeMs + (elapsedOf(this.#parts.clock) - this.#storedMs)
   }
 
   times(): Times {
@@ -201,7 +201,7 @@ export class HeldLease implements Lease {
   #assumeTime(): void {
     const { clock } = this.#parts
     this.#storeMs = clock.now()
-    this.#storedMs = clock.monotonic()
+    this.#storedMs = elapsedOf(clock)
   }
 
   /** Once: the times of later renewals would follow a clock that is corrected meanwhile. */

@@ -4,7 +4,7 @@ import type { GenerationChoice } from '../archive/select-generation.ts'
 import type { Lease } from '../archive/writer-lease.ts'
 import type { ClusterlessJob, Job } from '../config/load-job.ts'
 import { toKafkaBackupError } from '../errors.ts'
-import { systemClock, withSuspensions } from '../lib/clock.ts'
+import { systemClock } from '../lib/clock.ts'
 import type { DeleteReport } from '../retention/delete-backup.ts'
 import type { HoldReport } from '../retention/hold-generation.ts'
 import { type PruneReport, totalsOf } from '../retention/outcome.ts'
@@ -95,8 +95,7 @@ export function pruneAfterBackup(
 ): AfterBackup | undefined {
   if (job.mode !== 'backup' || !job.retention?.afterBackup) return undefined
   const ownRuns = new Set(lease ? [lease.run] : [])
-  const ownLease = lease && { storeNow: withSuspensions(() => lease.storeNow()) }
-  const own = { ownRuns, ownBackupId: job.backupId, ownLease, ...writerTermOf(job) }
+  const own = { ownRuns, ownBackupId: job.backupId, ownLease: lease, ...writerTermOf(job) }
   let nextMs = 0
   return async (newest, signal) => {
     if (systemClock.monotonic() < nextMs) return newest

@@ -6,6 +6,8 @@ export interface Clock {
   now(): number
   /** Milliseconds of a clock that never jumps. */
   monotonic(): number
+  /** For how long the machine was suspended since the process began: the monotonic clock does not count that. */
+  suspendedMs?(): number
   /** Resolves after the time has passed; rejects with the signal's reason when it is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** Calls back once after the time has passed; the function returned cancels it. */
@@ -15,6 +17,10 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
+  suspendedMs: measureSuspension(
+    () => uptime() * 1000,
+    () => performance.now(),
+  ),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)
@@ -43,11 +49,20 @@ export function formatUtc(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-const machine = { sinceBootMs: () => uptime() * 1000, monotonic: () => performance.now() }
+/** Differences below this are those of clocks that count whole seconds. */
+const LEAST_SUSPENSION_MS = 5000
 
-/** A time by the monotonic clock, which does not count while the machine is suspended, with what it has missed since this call. */
-export function withSuspensions(now: () => number, clocks: typeof machine = machine): () => number {
-  const difference = () => clocks.sinceBootMs() - clocks.monotonic()
+/** By a clock that counts while the machine is suspended, and one that does not. */
+export function measureSuspension(sinceBootMs: () => number, monotonic: () => number): () => number {
+  const difference = () => sinceBootMs() - monotonic()
   const before = difference()
-  return () => now() + Math.max(0, difference() - before)
+  return () => {
+    const ms = difference() - before
+    return ms < LEAST_SUSPENSION_MS ? 0 : ms
+  }
+}
+
+/** Milliseconds of a clock that never jumps, and counts while the machine is suspended. */
+export function elapsedOf(clock: Pick<Clock, 'monotonic' | 'suspendedMs'>): number {
+  return clock.monotonic() + (clock.suspendedMs?.() ?? 0)
 }

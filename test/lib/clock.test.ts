@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
-import { formatUtc, systemClock } from '../../src/lib/clock.ts'
+import { elapsedOf, formatUtc, measureSuspension, systemClock } from '../../src/lib/clock.ts'
 
 test('a sleep ends after its time, and leaves no listener on the signal', async () => {
   const { signal } = new AbortController()
@@ -32,4 +32,21 @@ test('a timer that was cancelled does not ring', async () => {
 test('times are written in UTC with milliseconds', () => {
   assert.equal(formatUtc(1_700_000_000_123), '2023-11-14T22:13:20.123Z')
   assert.ok(Math.abs(systemClock.now() - Date.now()) < 1000)
+})
+
+test('the time for which a machine was suspended is what the clock since its start has more than the monotonic one', () => {
+  let [sinceBootMs, monotonicMs] = [90_000, 1000]
+  const suspendedMs = measureSuspension(
+    () => sinceBootMs,
+    () => monotonicMs,
+  )
+  assert.equal(suspendedMs(), 0)
+  sinceBootMs += 60_999
+  monotonicMs += 60_000
+  assert.equal(suspendedMs(), 0, 'a clock of whole seconds')
+  sinceBootMs += 3_600_000
+  assert.equal(suspendedMs(), 3_600_999)
+  assert.equal(elapsedOf({ monotonic: () => monotonicMs, suspendedMs }), monotonicMs + 3_600_999)
+  assert.equal(elapsedOf({ monotonic: () => monotonicMs }), monotonicMs)
+  assert.equal(systemClock.suspendedMs?.(), 0)
 })

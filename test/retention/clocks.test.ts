@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { withLease } from '../../src/archive/writer-lease.ts'
 import { hasCode } from '../../src/errors.ts'
-import { withSuspensions } from '../../src/lib/clock.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import type { RetentionPolicy } from '../../src/retention/policy.ts'
 import { runPrune } from '../../src/retention/prune.ts'
@@ -149,15 +148,22 @@ describe('a prune removes nothing, and says why, if', () => {
     await refused(world, /, but by the time that has passed since this run began it is .*Z$/, { ownLease })
   })
 
-  test('but not if the machine was suspended since the run began', async () => {
+  test('but not if the machine was suspended since the run began, whose time of the store counts that', async () => {
     const world = await grown()
-    const began = world.clock.now()
-    let sinceBootMs = 5000
-    const storeNow = withSuspensions(() => began, { sinceBootMs: () => sinceBootMs, monotonic: () => 1000 })
-    sinceBootMs += 3 * HOUR
-    world.clock.pass(3 * HOUR)
-    const { report, outcome } = await prune(world, { ownLease: { storeNow } })
-    assert.deepEqual([report.clockDoubt, outcome.generationsRemoved], [undefined, 2])
+    let suspendedMs = 0
+    const monotonic = () => world.clock.monotonic() - suspendedMs
+    const clock = { ...world.clock, monotonic, suspendedMs: () => suspendedMs }
+    const claim = { backupId: 'a', role: 'writer', kind: 'backup' } as const
+    await withLease({ ...world.partsAt(), clock }, claim, never, async lease => {
+      assert.ok(lease)
+      const before = lease.storeNow()
+      suspendedMs = 3 * HOUR
+      world.clock.pass(3 * HOUR)
+      assert.equal(lease.storeNow() - before, 3 * HOUR)
+      const own = { ownLease: lease, ownRuns: new Set([lease.run]), ownBackupId: 'a' }
+      const { report, outcome } = await prune(world, own)
+      assert.deepEqual([report.clockDoubt, outcome.generationsRemoved], [undefined, 2])
+    })
   })
 
   test('unless it is told to trust the clock: then goes what is old by both', async () => {
