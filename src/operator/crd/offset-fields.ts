@@ -50,7 +50,7 @@ const time: FieldSchema = {
 
 const dryRun: FieldSchema = {
   type: 'boolean',
-  description: 'Only shows what would be set, and changes nothing.',
+  description: 'Only shows what would be set, and changes nothing. The run fails where the real one would.',
   default: false,
 }
 

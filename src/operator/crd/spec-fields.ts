@@ -85,7 +85,8 @@ const restoreFields: FieldGroup = {
       'Number of pods that share the records of the restore. With more than one, the first creates topics and schemas, and a last pod completes the restore: settings, committed offsets, access rules, comparison. A dry run has one pod.',
     ),
     dryRun: {
-      description: 'Only plans and checks the restore; changes nothing. The plan is in the log of the pod.',
+      description:
+        'Only plans and checks the restore; changes nothing. The plan is in the log of the pod. The run fails where the real one would be refused.',
       type: 'boolean',
       default: false,
     },
