@@ -27,7 +27,7 @@ export async function judgeCopy(
     // It is renewed now and then only.
     return warnings
   } else if (copy && !(await isCommitted(storage, backup_id, copied, copy, signal))) {
-    problems.push({ key, problem: 'it is the copy of no committed generation: it was changed' })
+    problems.push({ key, problem: 'it does not equal a committed generation: it was changed' })
   } else if (copied !== generation) {
     warnings.push(`${key} is not a copy of the newest generation; the next run renews it`)
   }

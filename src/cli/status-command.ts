@@ -37,7 +37,7 @@ export const statusCommand: CommandSpec = {
     },
   ],
   exits:
-    '1 also if a location or a backup cannot be read, because access is denied or the store does not answer; 3 if a backup is damaged or its last drill failed; 4 if a backup is stale, late, incomplete, dated in the future or has new gaps, if the last run could not read a part, if the backup of a job is missing, if the result of a verification or drill cannot be read, or if a location has no backups; with `--nagios`: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN',
+    '1 also if a location or a backup cannot be read, because access is denied, the store does not answer or a newer version wrote it; 3 if a backup is damaged or its last drill failed; 4 if a backup is stale, late, incomplete, dated in the future or has new gaps, if the last run could not read a part, if the backup of a job is missing, if the result of a verification or drill cannot be read, or if a location has no backups; with `--nagios`: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN',
   onInterrupt: 'Nothing was changed; run the same command again.',
   stopsAtOnce: true,
 }

@@ -64,7 +64,7 @@ export function noGeneration(
 ): KafkaBackupError {
   const message = `the backup \`${backupId}\` at ${location} has no generation ${requested}`
   const which = there.length === 1 ? `generation ${there[0]} only` : `generations from ${there[0]} to ${there.at(-1)}`
-  return new KafkaBackupError('BACKUP_NOT_FOUND', message, { help: `It has ${which}; correct \`--generation\`.` })
+  return new KafkaBackupError('GENERATION_NOT_FOUND', message, { help: `It has ${which}; correct \`--generation\`.` })
 }
 
 /**

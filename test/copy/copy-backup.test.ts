@@ -155,7 +155,10 @@ describe('a copy', () => {
     assert.ok(objects < source.objects.size - 4)
     const rest = await copy({ source, target })
     assert.deepEqual([rest.generations, rest.older_generations], [[], [1]])
-    await assert.rejects(copy({ source, target }, { generation: 7 }), /has no generation 7/)
+    await assert.rejects(copy({ source, target }, { generation: 7 }), {
+      code: 'GENERATION_NOT_FOUND',
+      message: /has no generation 7/,
+    })
   })
 
   test('that is only tried out says the same and writes nothing', async () => {
