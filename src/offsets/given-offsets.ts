@@ -12,23 +12,26 @@ export interface GivenOffset extends TopicPartition {
   source: string
 }
 
-/** Whether it is noted that this restore has written the offset; its consumers may have advanced since. */
-export type IsGiven = (offset: GivenOffset) => boolean
+/**
+ * Whether it is noted that this restore has written the offset; its consumers may have advanced since. Unknown where a complete restore had no
+ * room to note it: such an offset is kept.
+ */
+export type IsGiven = (offset: GivenOffset) => boolean | 'unknown'
 
 /** Notes offsets that were written and read back, before anything reports them. */
 export type NoteGiven = (offsets: readonly GivenOffset[], signal: AbortSignal) => Promise<void>
 
-/** Pure. The committed offsets on partitions of the restore that are not noted as written by it. */
+/** Pure. The committed offsets on partitions of the restore that are not noted as written by it; or those of which that is unknown. */
 export function unnotedOf(
   { group: source, target, streams }: Pick<CarriedGroup, 'group' | 'target' | 'streams'>,
   present: readonly GroupOffset[],
   isGiven: IsGiven,
+  answer: false | 'unknown' = false,
 ): GroupOffset[] {
   const wanted = new Set(streams.map(keyOf))
-  return present.filter(
-    one =>
-      wanted.has(partitionKey(one)) && !isGiven({ group: target, source, topic: one.topic, partition: one.partition }),
-  )
+  const isAnswer = ({ topic, partition }: GroupOffset) =>
+    isGiven({ group: target, source, topic, partition }) === answer
+  return present.filter(one => wanted.has(partitionKey(one)) && isAnswer(one))
 }
 
 /** Pure. The partitions of the target on which the group has no committed offset, of these. */
@@ -50,8 +53,8 @@ export function findCrowded(groups: readonly CarriedGroup[], maxNoted: number): 
   const places = crowded.length === 1 ? '1 partition' : `${crowded.length} partitions`
   const problem =
     `more than ${maxNoted} groups get offsets on ${places}, such as ${first[1]} on ${first[0]}, and the progress of the restore ` +
-    `has room for ${maxNoted}. If the restore runs again after consumers of the other groups have started, these groups fail`
-  return [{ severity: 'warning', subject: 'consumer groups', problem, remedy: `then ${LEAVE_OUT}` }]
+    `has room for ${maxNoted}. If the complete restore runs again, it keeps the offsets of the other groups, also those that it has not written`
+  return [{ severity: 'warning', subject: 'consumer groups', problem, remedy: '' }]
 }
 
 /**

@@ -164,7 +164,7 @@ function judgeGroup(
   }
   const missing = missingOf(one, present)
   const unnoted = unnotedOf(one, present, isGiven ?? (() => false))
-  if (missing.length === 0 && unnoted.length === 0) return []
+  if (missing.length === 0 && unnoted.length === 0) return isGiven ? judgeUncertain(one, present, isGiven) : []
   if (missing.length > 0 && state.members > 0) {
     const members = `it has ${state.members} active ${state.members === 1 ? 'member' : 'members'} on the target`
     if (isGiven) return [groupWarning(one, `${members}, and gets no offsets while it has any`, 'stop its consumers')]
@@ -175,6 +175,13 @@ function judgeGroup(
   if (!isGiven) return [groupError(one.target, problem, `delete them, ${OTHER_WAYS}`)]
   const foreign = `${problem}, which this restore has not noted as its own. Where the restore would write others, the group fails`
   return [groupWarning(one, foreign, `if another program wrote them, delete them, or ${LEAVE_OUT}`)]
+}
+
+function judgeUncertain(one: CarriedGroup, present: readonly GroupOffset[], isGiven: IsGiven): Finding[] {
+  const { length } = unnotedOf(one, present, isGiven, 'unknown')
+  if (length === 0) return []
+  const problem = `the progress of this restore has no room to name it: its committed offsets on ${length} of the partitions are kept, whether or not this restore has written them`
+  return [groupWarning(one, problem, '')]
 }
 
 async function judgePermission(

@@ -2,14 +2,18 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { commitGroupOffsets, fetchGroupOffsets, type GroupOffset } from '../kafka/group-offsets.ts'
 import { partitionKey } from '../kafka/offsets.ts'
 import type { GivenOffset, IsGiven } from '../offsets/given-offsets.ts'
-import { addMarks, markOf, splitMarks } from './group-marks.ts'
+import { addMarks, MAX_MARKED, markOf, splitMarks } from './group-marks.ts'
 import { decodeNotes, type RestoreProgress, restoreGroup, streamKey } from './progress.ts'
 import { takenOver } from './run-mark.ts'
 
-/** Pure. What the notes of earlier runs say. */
+/** Pure. What the notes of earlier runs say. Those of a complete restore may have had no room for more groups. */
 export function givenIn({ streams }: Pick<RestoreProgress, 'streams'>): IsGiven {
+  const isComplete = [...streams.values()].every(({ isDone }) => isDone)
   const marks = new Map([...streams].map(([key, { given = '' }]) => [key, new Set(splitMarks(given))]))
-  return one => marks.get(streamKey(one))?.has(markOf(one)) ?? false
+  return one => {
+    const noted = marks.get(streamKey(one)) ?? new Set()
+    return noted.has(markOf(one)) || (isComplete && noted.size >= MAX_MARKED && 'unknown')
+  }
 }
 
 /**

@@ -46,7 +46,7 @@ export async function restoreGroups(
     const maps = await mapOffsets(records, parts, signal)
     // This run may have noted some since its survey, and so may another one that finishes the same restore.
     const progress = await readProgress(cluster, records.restoreId, topicsOf(records), signal)
-    const carrying = { cluster, onProgress, isGiven: isGivenIn({ progress }), noteGiven: note }
+    const carrying = { cluster, onProgress, isGiven: isGivenIn({ ...records, progress }), noteGiven: note }
     return carryGroups(left, maps, carrying, signal)
   }
   const carried = await carry()
@@ -57,8 +57,10 @@ function topicsOf({ plan }: RecordsSurvey): ReadonlySet<string> {
   return new Set(plan.topics.map(({ name }) => name))
 }
 
-function isGivenIn({ progress }: Pick<RecordsSurvey, 'progress'>): IsGiven {
-  return progress ? givenIn(progress) : () => false
+/** The run that completes a restore knows what it has written. */
+function isGivenIn({ progress, isComplete }: Pick<RecordsSurvey, 'progress' | 'isComplete'>): IsGiven {
+  const isGiven: IsGiven = progress ? givenIn(progress) : () => false
+  return one => isGiven(one) === true || (isComplete && isGiven(one))
 }
 
 async function mapOffsets(

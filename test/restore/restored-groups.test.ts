@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { StoredGroup } from '../../src/archive/groups-section.ts'
+import { MAX_MARKED } from '../../src/restore/group-marks.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { fakeTopic } from '../fakes/fake-cluster.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
@@ -19,12 +20,12 @@ const groupOn = (group: string, places: Record<string, bigint>): StoredGroup => 
 })
 const groups = [groupOn('billing', { 'orders/0': 2n, 'orders/1': 5n }), groupOn('search', { 'orders/0': 4n })]
 
-async function withGroups(work: (target: FakeTarget) => Promise<void>): Promise<void> {
+async function withGroups(work: (target: FakeTarget) => Promise<void>, stored = groups): Promise<void> {
   const storage = openMemoryStorage()
   await withFakeTarget(
     source(),
     async target => {
-      await backUpTopics(storage, source(), undefined, groups)
+      await backUpTopics(storage, source(), undefined, stored)
       target.carry = { exclude: [], mapping: new Map() }
       await work(target)
     },
@@ -69,6 +70,21 @@ describe('consumer groups of a restore that runs several times', () => {
         assert.deepEqual((await run()).consumerGroups.totals, { groups: 2, committed: 0, kept: 2, failed: 0 })
       }))
   }
+
+  test('a group that its notes have no room for keeps its offsets, with a warning', () => {
+    const many = Array.from({ length: MAX_MARKED + 1 }, (_, i) => groupOn(`group-${i}`, { 'orders/0': 2n }))
+    return withGroups(async target => {
+      assert.equal((await target.restore()).consumerGroups.totals.committed, MAX_MARKED + 1)
+      target.warned = []
+      for (const { group } of many) commit(target, group, { 'orders/0': 6n })
+      const { totals } = (await target.restore()).consumerGroups
+      const last = `group-${MAX_MARKED}`
+      assert.deepEqual(totals, { groups: MAX_MARKED + 1, committed: 0, kept: MAX_MARKED + 1, failed: 0 })
+      const [, warning] = target.warned
+      assert.match(warning ?? '', new RegExp(`^group ${last}: the progress of this restore has no room to name it`))
+      assert.deepEqual(offsetsOf(target, last), { 'orders/0': 6n })
+    }, many)
+  })
 
   test('the offsets that a group has got from another group of the backup are not those of this one', () =>
     withGroups(async target => {
