@@ -25,10 +25,7 @@ export async function takeSnapshot(
   const patterns = wanted.length > 0 ? wanted.filter(isPattern) : ['*']
   const names = selectGroups(wanted.length > 0 ? wanted : patterns, listed)
   const unknown = names.find(name => !listed.includes(name))
-  if (unknown !== undefined)
-    throw new KafkaBackupError('GROUP_NOT_FOUND', `there is no consumer group ${unknown}`, {
-      details: { group: unknown },
-    })
+  if (unknown !== undefined) throw await notListed(unknown, all, port, signal)
   if (patterns.length > 0) await warnOfOthers(all, patterns, port, onWarning, signal)
   const groups = (await readGroups(port, names, signal)).map(snapshotGroup)
   const { topics } = await readFacts(
@@ -39,6 +36,27 @@ export async function takeSnapshot(
   )
   const content = { cluster_id: await port.clusterId(signal), groups, ...topicsOf(groups, topicIdsOf(topics)) }
   return book.write({ reason: 'snapshot', ...content }, signal)
+}
+
+/** Why a group that is named is not among those whose progress can be read. */
+async function notListed(
+  group: string,
+  all: readonly GroupListing[],
+  port: OffsetsPort,
+  signal: AbortSignal,
+): Promise<KafkaBackupError> {
+  const details = { group }
+  const other = all.find(one => one.group === group)
+  if (other) {
+    const message = `the brokers do not report the progress of group ${group}, which is of the type ${other.typeName}`
+    return new KafkaBackupError('KAFKA_UNSUPPORTED', message, { details })
+  }
+  const isHidden = !(await port.maySeeAllGroups(signal))
+  const help = isHidden && {
+    help: `Grant Describe on group ${group}: brokers leave out groups that a login may not describe.`,
+  }
+  const more = isHidden ? ', or this login may not describe it' : ''
+  return new KafkaBackupError('GROUP_NOT_FOUND', `there is no consumer group ${group}${more}`, { details, ...help })
 }
 
 /** What a pattern could mean and is not in the snapshot. */

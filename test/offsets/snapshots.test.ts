@@ -181,6 +181,25 @@ test('a group that a backup could not read has no positions to take', () => {
   assert.throws(() => originGroup(origin, 'c'), { code: 'GROUP_NOT_FOUND' })
 })
 
+test('a group that is named and not listed is missing, hidden from the login, or of a type that brokers do not report', async () => {
+  const fake = cluster()
+  const take = (group: string) => takeSnapshot([group], { port: fake, book: memoryBook().book }, never)
+  await assert.rejects(take('gone'), { code: 'GROUP_NOT_FOUND', message: 'there is no consumer group gone' })
+  fake.maySeeAllGroups = async () => false
+  await assert.rejects(take('gone'), {
+    code: 'GROUP_NOT_FOUND',
+    message: 'there is no consumer group gone, or this login may not describe it',
+    help: /^Grant Describe on group gone/,
+  })
+  const { listGroups } = fake
+  const other = { group: 'queue', type: 'other', typeName: 'future', state: 'Empty', protocolType: '' } as const
+  fake.listGroups = async signal => [...(await listGroups(signal)), other]
+  await assert.rejects(take('queue'), {
+    code: 'KAFKA_UNSUPPORTED',
+    message: /group queue, which is of the type future$/,
+  })
+})
+
 test('offsets of a backup that were read before its last records are set with a warning', async () => {
   const storage = openMemoryStorage()
   const [first] = await storeGenerations(storage, 1)
