@@ -3,7 +3,7 @@ import { partitionKey, type TopicPartition } from '../kafka/offsets.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OffsetsPort, TopicFacts } from './offsets-port.ts'
 import type { OriginPosition } from './origin.ts'
-import { type DesiredOffsets, perGroup } from './origin-offsets.ts'
+import { type DesiredOffsets, perGroup, withoutOffset } from './origin-offsets.ts'
 import { type DesiredOffset, NO_BOUNDS } from './plan-reset.ts'
 import type { HeaderRequest } from './reset-request.ts'
 import { noHeaders, scanHeaders } from './scan-headers.ts'
@@ -28,16 +28,45 @@ export async function desiredByHeaders(
   const places = [...topics].flatMap(([topic, { partitions: count }]) =>
     [...Array(count).keys()].map(partition => ({ topic, partition })),
   )
+  const wantedOn = (topic: string) => wantedAt(positions, one => targetOf(one.topic) === topic)
+  const { desiredOffsets, sources, restored } = await scanPlaces(places, wantedOn, { port, sinceMs }, signal)
+  return new Map(
+    [...positions].map(([group, own]): [string, DesiredOffset[] | KafkaBackupError] => {
+      if (!Array.isArray(own)) return [group, own]
+      const found = desiredOffsets.get(group) ?? []
+      const names = own.map(({ topic }) => targetOf(topic))
+      if (found.length === 0 && names.every(name => topics.has(name))) return [group, nothingFound(group)]
+      const rows = [...found, ...notFound(own, found, { targetOf, topics, sources })]
+      return [group, selection.partitions.length > 0 ? rows : [...rows, ...withoutOffset(names, restored, rows)]]
+    }),
+  )
+}
+
+interface ScannedPlaces {
+  /** By group. */
+  desiredOffsets: ReadonlyMap<string, DesiredOffset[]>
+  /** Partitions of the source whose records were found. */
+  sources: ReadonlySet<string>
+  /** Partitions with records of a restore. */
+  restored: readonly TopicPartition[]
+}
+
+async function scanPlaces(
+  places: readonly TopicPartition[],
+  wantedOn: (topic: string) => ReturnType<typeof wantedAt>,
+  { port, sinceMs }: { port: OffsetsPort; sinceMs: bigint | undefined },
+  signal: AbortSignal,
+): Promise<ScannedPlaces> {
   const bounds = await port.readBounds(places, signal)
   const desiredOffsets = new Map<string, DesiredOffset[]>()
   const add = (group: string, one: DesiredOffset) =>
     desiredOffsets.set(group, [...(desiredOffsets.get(group) ?? []), one])
   const sources = new Set<string>()
+  const restored: TopicPartition[] = []
   const bare: TopicPartition[] = []
-  const headed = new Set<string>()
   await runPool(places, PARTITIONS_AT_ONCE, async place => {
     const range = bounds.get(partitionKey(place))
-    const wanted = wantedAt(positions, one => targetOf(one.topic) === place.topic)
+    const wanted = wantedOn(place.topic)
     if (wanted.size === 0) return
     if (!range) {
       for (const group of wanted.keys()) add(group, { ...place, to: { problem: NO_BOUNDS } })
@@ -45,21 +74,13 @@ export async function desiredByHeaders(
     }
     const scanned = await scanHeaders(place, wanted, { port, bounds: range, sinceMs }, signal)
     for (const source of scanned.sources) sources.add(source)
+    if (scanned.sources.size > 0) restored.push(place)
     if (scanned.isBare) bare.push(place)
-    else if (scanned.sources.size > 0) headed.add(place.topic)
     for (const [group, to] of scanned.found) add(group, { ...place, to })
   })
-  const withoutAny = bare.find(({ topic }) => !headed.has(topic))
+  const withoutAny = bare.find(({ topic }) => !restored.some(one => one.topic === topic))
   if (withoutAny) throw withoutHeaders(withoutAny)
-  return new Map(
-    [...positions].map(([group, own]): [string, DesiredOffset[] | KafkaBackupError] => {
-      if (!Array.isArray(own)) return [group, own]
-      const found = desiredOffsets.get(group) ?? []
-      if (found.length === 0 && own.every(({ topic }) => topics.has(targetOf(topic))))
-        return [group, nothingFound(group)]
-      return [group, [...found, ...notFound(own, found, { targetOf, topics, sources })]]
-    }),
-  )
+  return { desiredOffsets, sources, restored }
 }
 
 /** By group, what it has read of the topics that are meant. */

@@ -3,7 +3,7 @@ import { partitionKey, type TopicPartition } from '../kafka/offsets.ts'
 import { isPattern } from '../lib/glob.ts'
 import { type MappingRun, type OffsetMapping, translateByRuns } from './mapping.ts'
 import { type Origin, type OriginPosition, originGroup } from './origin.ts'
-import type { DesiredOffset } from './plan-reset.ts'
+import { type DesiredOffset, NONE_COMMITTED } from './plan-reset.ts'
 import { compilePlaces, type PositionSelection } from './select-groups.ts'
 import { topicIdsIn } from './snapshot.ts'
 
@@ -33,8 +33,9 @@ export function desiredByMapping(
   if ('runs' in mapping) {
     if (!origin) throw needsOrigin('from_mapping with the output of `offset-map`')
     const ids = topicIdsIn({ topics: mapping.target_topics ?? [] })
+    const isWhole = selection.partitions.length === 0
     return perGroup(groups, origin, selection, positions =>
-      translate(positions, mapping.runs).map(one => ({ ...one, topicId: ids.get(one.topic) })),
+      translate(positions, mapping.runs, isWhole).map(one => ({ ...one, topicId: ids.get(one.topic) })),
     )
   }
   const isWanted = compilePlaces(selection)
@@ -59,7 +60,11 @@ export function desiredByMapping(
  * A partition of which nothing was restored has nothing that was read: it is begun where its namesake begins, if the restore
  * kept the partitions.
  */
-function translate(positions: readonly OriginPosition[], runs: readonly MappingRun[]): DesiredOffset[] {
+function translate(
+  positions: readonly OriginPosition[],
+  runs: readonly MappingRun[],
+  isWhole: boolean,
+): DesiredOffset[] {
   const desiredOffsets: DesiredOffset[] = translateByRuns(positions, runs)
   const covered = new Set(desiredOffsets.map(partitionKey))
   const names = new Map(runs.map(run => [run.topic, run.target_topic]))
@@ -71,7 +76,23 @@ function translate(positions: readonly OriginPosition[], runs: readonly MappingR
       known.has(partitionKey({ topic: source, partition })) || covered.has(partitionKey({ topic, partition }))
     if (!isMapped) desiredOffsets.push({ topic, partition, ...withoutRuns(source, names.has(source), spread) })
   }
-  return desiredOffsets
+  if (!isWhole) return desiredOffsets
+  const restored = runs.map(run => ({ topic: run.target_topic, partition: run.target_partition }))
+  const read = positions.flatMap(one => names.get(one.topic) ?? [])
+  return [...desiredOffsets, ...withoutOffset(read, restored, desiredOffsets)]
+}
+
+/** Restored partitions of the topics that a group has read, on which it gets nothing. */
+export function withoutOffset(
+  topics: readonly string[],
+  restored: readonly TopicPartition[],
+  rows: readonly TopicPartition[],
+): DesiredOffset[] {
+  const [read, known] = [new Set(topics), new Set(rows.map(partitionKey))]
+  const places = new Map(restored.map(place => [partitionKey(place), place]))
+  return [...places]
+    .filter(([key, { topic }]) => read.has(topic) && !known.has(key))
+    .map(([, { topic, partition }]) => ({ topic, partition, ...NONE_COMMITTED }))
 }
 
 function withoutRuns(topic: string, isKnown: boolean, spread: ReadonlySet<string>): Pick<DesiredOffset, 'to' | 'note'> {

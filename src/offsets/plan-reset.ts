@@ -9,7 +9,8 @@ import { RECREATED, type TopicIds } from './topic-ids.ts'
 export interface DesiredOffset {
   topic: string
   partition: number
-  to: bigint | 'earliest' | 'latest' | { problem: string }
+  /** `none` is a row that changes nothing. */
+  to: bigint | 'earliest' | 'latest' | 'none' | { problem: string }
   /** Of the topic for which the offset was committed, where it is known. */
   topicId?: string | undefined
   /** -1 and '' where they are not given. */
@@ -24,7 +25,7 @@ export interface PlannedPosition {
   partition: number
   /** Null where the group has none. */
   from: bigint | null
-  /** Null if it is deleted, or unknown. */
+  /** Null if it is deleted, unknown, or stays without one. */
   to: bigint | null
   leaderEpoch: number
   metadata: string
@@ -61,7 +62,9 @@ export interface ClusterFacts {
 export function planGroup(now: GroupNow, desiredOffsets: readonly DesiredOffset[], facts: ClusterFacts): PlannedGroup {
   if (now.error) return { now, positions: [], error: now.error }
   const present = new Map(now.positions.map(one => [partitionKey(one), one]))
-  const positions = sortPlaces(desiredOffsets).map(desired => {
+  const isNeeded = (one: DesiredOffset) =>
+    one.to !== 'none' || !(present.has(partitionKey(one)) || findUndecided(one, now) !== undefined)
+  const positions = sortPlaces(desiredOffsets.filter(isNeeded)).map(desired => {
     const have = present.get(partitionKey(desired))
     const from = have?.offset ?? null
     const open = findUndecided(desired, now)
@@ -83,6 +86,14 @@ export function planGroup(now: GroupNow, desiredOffsets: readonly DesiredOffset[
   return { now, positions }
 }
 
+/** Of a partition with restored records, of a topic that the group has read. A consumer commits nothing where it has processed nothing. */
+export const NONE_COMMITTED = {
+  to: 'none',
+  note:
+    'the group had no committed offset on this partition, and gets none: consumers begin where auto.offset.reset says, and with ' +
+    '`latest` they skip the restored records',
+} as const
+
 export const NO_BOUNDS = 'no broker reports where the partition begins and ends'
 export const NO_TIME = 'no broker reports the first record of that time'
 
@@ -99,6 +110,7 @@ function fit(desired: DesiredOffset, { topics, bounds }: ClusterFacts): Fitted {
   const isOther = id !== undefined && desired.topicId !== undefined && id !== desired.topicId
   if (isOther) return { to: null, problem: RECREATED }
   if (typeof desired.to === 'object') return { to: null, problem: desired.to.problem }
+  if (desired.to === 'none') return { to: null, note: desired.note }
   const range = bounds.get(partitionKey(desired))
   if (!range) return { to: null, problem: NO_BOUNDS }
   const { logStart, highWatermark } = range
@@ -148,7 +160,8 @@ export type OffsetsOutcome = 'done' | 'unchanged' | 'partly' | 'failed'
 export function expectedOutcome({ positions, error }: PlannedGroup): OffsetsOutcome {
   if (error) return 'failed'
   if (positions.some(({ problem }) => problem !== undefined)) {
-    return positions.some(({ problem }) => problem === undefined) ? 'partly' : 'failed'
+    const isSet = ({ problem, to, isChange }: PlannedPosition) => problem === undefined && (to !== null || isChange)
+    return positions.some(isSet) ? 'partly' : 'failed'
   }
   return positions.some(({ isChange }) => isChange) ? 'done' : 'unchanged'
 }

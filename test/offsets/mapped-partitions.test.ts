@@ -68,7 +68,10 @@ test('a partition without restored records has no namesake where the restore did
     /^nothing of this partition was restored, and .* no offset here corresponds to it$/,
   )
   const kept = await planned([run(0, 0, 0, 0, 4)], undefined, undefined, 5)
-  assert.deepEqual(kept.rows, [{ partition: 2, to: 0n, problem: undefined }])
+  assert.deepEqual(kept.rows, [
+    { partition: 0, to: null, problem: undefined },
+    { partition: 2, to: 0n, problem: undefined },
+  ])
 })
 
 test('records that a mapping does not have in their order are a problem', async () => {

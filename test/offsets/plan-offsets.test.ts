@@ -4,7 +4,7 @@ import { KafkaBackupError } from '../../src/errors.ts'
 import { parseMapping } from '../../src/offsets/mapping.ts'
 import type { Origin } from '../../src/offsets/origin.ts'
 import { planOffsets } from '../../src/offsets/plan-offsets.ts'
-import type { OffsetsPlan } from '../../src/offsets/plan-reset.ts'
+import { expectedOutcome, NONE_COMMITTED, type OffsetsPlan } from '../../src/offsets/plan-reset.ts'
 import type { ResetRequest } from '../../src/offsets/reset-request.ts'
 import type { PositionSelection } from '../../src/offsets/select-groups.ts'
 import { type FakeOffsets, fakeOffsets, plainLog, restoredLog } from './fake-offsets.ts'
@@ -21,6 +21,8 @@ const rows = (plan: OffsetsPlan) =>
     ]),
   )
 const plan = async (fake: FakeOffsets, request: ResetRequest) => rows(await planOffsets(request, fake, never))
+const planSet = async (fake: FakeOffsets, request: ResetRequest) =>
+  (await plan(fake, request)).filter(row => row[4] !== NONE_COMMITTED.note)
 
 function cluster(): FakeOffsets {
   const fake = fakeOffsets({ orders: [plainLog(10), plainLog(20, 5)], audit: [plainLog(3)] })
@@ -290,11 +292,40 @@ test('headers tell the first record that was not read, inside a gap, at the end 
     ['billing', 'copy/1', null, 4],
     ['billing', 'copy/2', null, 0],
   ])
-  assert.deepEqual(
-    await plan(restored(), byHeaders({ 'orders/1': 0 })),
-    [['billing', 'copy/1', null, 0]],
-    'a partition that the group had no position on gets none',
-  )
+})
+
+test('a restored partition on which the group had no offset gets none, with a note, unless the group has one there', async () => {
+  const fake = restored()
+  const own = ['billing', 'copy/1', null, 0]
+  const { note } = NONE_COMMITTED
+  assert.deepEqual(await plan(fake, byHeaders({ 'orders/1': 0 })), [['billing', 'copy/0', null, null, note], own])
+  const { groups } = await planOffsets(byHeaders({ 'orders/1': 0 }), fake, never)
+  const [group] = groups
+  assert.ok(group)
+  assert.deepEqual([group.positions[0]?.isChange, expectedOutcome(group)], [false, 'done'])
+  const one = { ...byHeaders({ 'orders/1': 0 }), selection: select(['billing'], { partitions: [1] }) }
+  assert.deepEqual(await plan(fake, one), [own], 'a reset of one partition says nothing of others')
+  fake.put('billing', { 'copy/0': 3 })
+  assert.deepEqual(await plan(fake, byHeaders({ 'orders/1': 0 })), [own])
+  fake.groups.delete('billing')
+  const lost = await planOffsets(byHeaders({ 'gone/0': 1, 'orders/9': 3 }), fake, never)
+  assert.deepEqual(lost.groups.map(expectedOutcome), ['failed'], 'nothing of the group is set')
+  const run = { partition: 0, offset: 0, target_partition: 0, target_offset: 0, count: 4 }
+  const runs = [0, 1].map(partition => ({
+    ...run,
+    topic: 'orders',
+    partition,
+    target_topic: 'copy',
+    target_partition: partition,
+  }))
+  const mapping = parseMapping(JSON.stringify({ runs }), 'm.json')
+  const request = {
+    strategy: 'from_mapping',
+    mapping,
+    origin: origin({ 'orders/1': 0 }),
+    selection: select(['billing']),
+  } as const
+  assert.deepEqual(await plan(fake, request), [['billing', 'copy/0', null, null, note], own])
 })
 
 test('headers of an older incarnation are not taken for those of the newest', async () => {
@@ -307,23 +338,23 @@ test('headers of an older incarnation are not taken for those of the newest', as
 })
 
 test('a time since when all unread records are is compared with the first one', async () => {
-  assert.deepEqual(await plan(restored(), byHeaders({ 'orders/0': 16 }, 14_000n)), [['billing', 'copy/0', null, 8]])
-  await assert.rejects(plan(restored(), byHeaders({ 'orders/0': 6 }, 14_000n)), {
+  assert.deepEqual(await planSet(restored(), byHeaders({ 'orders/0': 16 }, 14_000n)), [['billing', 'copy/0', null, 8]])
+  await assert.rejects(planSet(restored(), byHeaders({ 'orders/0': 6 }, 14_000n)), {
     code: 'OFFSETS_REFUSED',
     message: /--since is too late for group billing on copy\/0/,
   })
-  await assert.rejects(plan(restored(), byHeaders({ 'orders/0': 16 }, 99_000n)), { message: /--since is too late/ })
-  const late = await plan(restored(), byHeaders({ 'orders/0': 19 }, 99_000n))
+  await assert.rejects(planSet(restored(), byHeaders({ 'orders/0': 16 }, 99_000n)), { message: /--since is too late/ })
+  const late = await planSet(restored(), byHeaders({ 'orders/0': 19 }, 99_000n))
   assert.deepEqual(late, [['billing', 'copy/0', null, 10]], 'all is read')
 })
 
 test('records without headers are refused by name, and a topic that is missing is a problem of its row', async () => {
   const fake = fakeOffsets({ copy: [plainLog(5)] })
-  await assert.rejects(plan(fake, byHeaders({ 'orders/0': 2 })), {
+  await assert.rejects(planSet(fake, byHeaders({ 'orders/0': 2 })), {
     code: 'OFFSETS_REFUSED',
     message: /no record of copy\/0 .*x-original-/,
   })
-  assert.deepEqual(await plan(restored(), byHeaders({ 'orders/1': 2, 'gone/0': 1 })), [
+  assert.deepEqual(await planSet(restored(), byHeaders({ 'orders/1': 2, 'gone/0': 1 })), [
     ['billing', 'copy/1', null, 2],
     ['billing', 'gone/0', null, null, 'the topic does not exist on this cluster'],
   ])
@@ -332,16 +363,16 @@ test('records without headers are refused by name, and a topic that is missing i
 test('a partition to which only other producers wrote does not keep the others from being set', async () => {
   const log = restoredLog([...Array(5).keys()].map(i => ['orders', 0, i]))
   const fake = fakeOffsets({ copy: [log, plainLog(1)] })
-  const [first, ...more] = await plan(fake, byHeaders({ 'orders/0': 2, 'orders/1': 40 }))
+  const [first, ...more] = await planSet(fake, byHeaders({ 'orders/0': 2, 'orders/1': 40 }))
   assert.deepEqual(first, ['billing', 'copy/0', null, 2])
   assert.equal(more.length, 1)
   assert.deepEqual(more[0]?.slice(0, 4), ['billing', 'copy/1', null, null])
   assert.match(String(more[0]?.[4]), /^no record of copy\/1 shows where it came from/)
-  assert.deepEqual(await plan(fake, byHeaders({ 'orders/0': 2 })), [['billing', 'copy/0', null, 2]])
+  assert.deepEqual(await planSet(fake, byHeaders({ 'orders/0': 2 })), [['billing', 'copy/0', null, 2]])
 })
 
 test('a position of which no record is found is a problem of its row, and so is a partition without bounds', async () => {
-  assert.deepEqual(await plan(restored(), byHeaders({ 'orders/0': 7, 'orders/9': 3 })), [
+  assert.deepEqual(await planSet(restored(), byHeaders({ 'orders/0': 7, 'orders/9': 3 })), [
     ['billing', 'copy/0', null, 4],
     ['billing', 'copy/9', null, null, 'the topic has 3 partitions on this cluster'],
   ])
@@ -352,7 +383,7 @@ test('a position of which no record is found is a problem of its row, and so is 
     found.delete('copy/1')
     return found
   }
-  assert.deepEqual(await plan(fake, byHeaders({ 'orders/0': 7, 'orders/1': 3 })), [
+  assert.deepEqual(await planSet(fake, byHeaders({ 'orders/0': 7, 'orders/1': 3 })), [
     ['billing', 'copy/0', null, 4],
     ['billing', 'copy/1', null, null, 'no broker reports where the partition begins and ends'],
   ])

@@ -2,6 +2,7 @@ import { detailsField } from '../../errors.ts'
 import { formatCount } from '../../lib/units.ts'
 import {
   activeGroups,
+  expectedOutcome,
   type OffsetsOutcome,
   type OffsetsPlan,
   type PlannedGroup,
@@ -117,8 +118,9 @@ function formatErrors(
 ): string[] {
   const lines = groups.flatMap(({ planned, error }) => {
     if (error) return [`  ${printable(planned.now.group)}: ${printable(error.message)} (${error.code})`]
-    const isLost = planned.positions.length > 0 && planned.positions.every(({ problem }) => problem !== undefined)
-    return isLost ? [`  ${printable(planned.now.group)}: ${planned.positions[0]?.problem}`] : []
+    const isLost = expectedOutcome(planned) === 'failed'
+    const lost = isLost ? planned.positions.find(({ problem }) => problem !== undefined) : undefined
+    return lost ? [`  ${printable(planned.now.group)}: ${lost.problem}`] : []
   })
   return lines.length === 0 ? [] : ['', style.bad(title), ...lines]
 }
