@@ -84,9 +84,9 @@ function parseKey(text: string, where: string): Buffer {
   if (/^[A-Za-z0-9+/_-]{43}=?$/.test(digits)) return Buffer.from(digits, 'base64')
   throw new KafkaBackupError(
     'ENCRYPTION_KEY',
-    `${where} holds no key: a key is 32 bytes, as they are, in base64 or in hex`,
+    `${where} does not contain a key: a key has 32 bytes, in binary form, in base64 or in hex`,
     {
-      help: 'Make one with `kafka-backup key new --out <file>`.',
+      help: 'Create one with `kafka-backup key new --out <file>`.',
     },
   )
 }

@@ -61,7 +61,7 @@ export async function requireKeysFile(storage: Storage, backupId: string, signal
   if (file) return file
   const message = `there is no encrypted backup \`${backupId}\` at ${storage.location}`
   throw new KafkaBackupError('ENCRYPTION_MISMATCH', message, {
-    help: '`kafka-backup list` shows the backups there; one that is not encrypted stays so.',
+    help: '`kafka-backup list` shows the backups there. `key` needs an encrypted one.',
   })
 }
 

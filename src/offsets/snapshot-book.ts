@@ -147,7 +147,7 @@ export class SnapshotBook {
     const what = this.#parts.file ?? `offset snapshot ${snapshotId}`
     return new KafkaBackupError('STORAGE_NOT_FOUND', `there is no ${what} at ${this.location}`, {
       cause,
-      help: '`kafka-backup offsets snapshots` shows those that are there.',
+      help: '`kafka-backup offsets snapshots` lists the snapshots.',
     })
   }
 }

@@ -340,3 +340,8 @@ test('offsets snapshots lists snapshots of other keys, and does not fail because
   assert.equal(code, 0)
   assert.match(io.stdout.text, /s0 +- +no key +- +- +yes/)
 })
+
+test('offsets snapshots names the location that has none', async () => {
+  const { code, io } = await offsets(['snapshots', '--path', '/typo'], { listSnapshots: async () => [] })
+  assert.deepEqual([code, io.stdout.text], [0, 'There are no offset snapshots at /typo.\n'])
+})

@@ -18,8 +18,8 @@ export function formatTaken(snapshot: OffsetSnapshot, style: OutputStyle): strin
   ]
 }
 
-export function formatSnapshots(listed: readonly ListedSnapshot[], style: OutputStyle): string[] {
-  if (listed.length === 0) return ['There are no offset snapshots here.']
+export function formatSnapshots(listed: readonly ListedSnapshot[], location: string, style: OutputStyle): string[] {
+  if (listed.length === 0) return [`There are no offset snapshots at ${printable(location)}.`]
   const of = (pick: (snapshot: OffsetSnapshot) => string) => (one: ListedSnapshot) =>
     one.snapshot ? pick(one.snapshot) : '-'
   const errors = listed.flatMap(one => (one.error && !lacksKey(one) ? [`  ${printable(one.error.message)}`] : []))

@@ -95,9 +95,10 @@ const acts: Record<OffsetAction, Act> = {
     return snapshot.groups.some(({ error }) => error !== undefined) ? PARTLY_DONE : 0
   },
   snapshots: async (session, offsets) => {
+    const { path, config } = session.options
     const listed = await offsets.listSnapshots(session.signal)
     session.print(
-      () => formatSnapshots(listed, session.style),
+      () => formatSnapshots(listed, path ?? `the storage of ${config}`, session.style),
       () => snapshotsDocument(listed),
     )
     return listed.some(one => one.error && !lacksKey(one)) ? FAILED : 0
