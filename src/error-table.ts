@@ -259,11 +259,7 @@ export const errorTable = {
     help: 'Grant the account what the message names by a role, or change the policy or quota that it names.',
   },
   KUBE_NOT_FOUND: { retryable: false, exitCode: 1, help: 'The object does not exist, or no longer exists.' },
-  KUBE_EXISTS: {
-    retryable: false,
-    exitCode: 1,
-    help: 'An object with this name exists; it is used or left unchanged.',
-  },
+  KUBE_EXISTS: { retryable: false, exitCode: 1, help: 'The name exists; its object is used or left unchanged.' },
   KUBE_CONFLICT: {
     retryable: true,
     exitCode: 1,

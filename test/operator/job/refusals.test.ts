@@ -17,7 +17,7 @@ const refusals: [string, Controller, Record<string, unknown>, RegExp][] = [
     'an unknown backend',
     'backup',
     { storage: { ...pvc, backend: 'ftp' } },
-    /^spec\.storage\.backend: "ftp" is not available.*allowed: pvc, s3, azure, gcs/,
+    /^spec\.storage\.backend: "ftp" is not known.*allowed: pvc, s3, azure, gcs/,
   ],
   [
     'a field of another backend',
