@@ -6,6 +6,7 @@ import { waitForTopics } from '../kafka/topic-leaders.ts'
 import { runPool } from '../lib/pool.ts'
 import { findOverwritten } from './last-batch.ts'
 import { LogEnds } from './log-ends.ts'
+import { isUntouched } from './progress.ts'
 import { deletedError } from './replaced-topics.ts'
 import { conflict, nextSequence, type Stream } from './stream.ts'
 
@@ -39,7 +40,9 @@ async function reconcile(
     throw gone(stream, isShared, `it ends at offset ${bounds.highWatermark}, and was filled up to ${targetOffset}`)
   }
   if (bounds.highWatermark === targetOffset) return
-  if (bounds.logStart > targetOffset) {
+  // Where nothing is noted, records of others are gone, or those of this restore as well, and are sent again: brokers that know them refuse that.
+  const mayBegin = isShared && isUntouched(stream.progress)
+  if (bounds.logStart > targetOffset && !mayBegin) {
     throw gone(
       stream,
       isShared,
@@ -48,7 +51,8 @@ async function reconcile(
   }
   let count = 0
   let end = targetOffset
-  for await (const batch of readBatches(cluster, stream, { from: targetOffset, to: bounds.highWatermark }, signal)) {
+  const from = bounds.logStart > targetOffset ? bounds.logStart : targetOffset
+  for await (const batch of readBatches(cluster, stream, { from, to: bounds.highWatermark }, signal)) {
     const { producerId, baseOffset, lastOffset } = batch.header
     if (producerId !== stream.identity.producerId) {
       if (!isShared) throw conflict(stream, baseOffset, 'there is a batch of another producer')

@@ -82,6 +82,23 @@ describe('a restore into a topic that others write to, continued', () => {
       assert.match(await conflictOf(target.restore(changes)), /^orders\/5: .* and at offset 5 there is sequence 0/)
     }))
 
+  test('fills a partition in which retention has removed all that was there when its turn had not come', () =>
+    withInterrupted(async target => {
+      replaceLog(target, PARTITIONS - 1, others(4, 5n))
+      assert.equal((await target.restore(changes)).isDone, true)
+      assert.equal(target.log('orders', PARTITIONS - 1).length, 2)
+      assert.equal((await target.restore({ ...changes, verify: true })).verification?.ok, true)
+    }))
+
+  test('ends where retention has removed what came behind its last noted record', () =>
+    withInterrupted(async target => {
+      replaceLog(target, 5, others(4, 12n))
+      assert.match(
+        await conflictOf(target.restore(changes)),
+        /^orders\/5: .* it starts at offset 12, and what came after 10 is/,
+      )
+    }))
+
   test('continues where retention or compaction has removed the last record', () =>
     withInterrupted(async target => {
       Object.assign(logOf(target, 5), { batches: [], logStart: 10n, highWatermark: 10n, lastStable: 10n })
