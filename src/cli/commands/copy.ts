@@ -41,7 +41,7 @@ export async function run(session: Session): Promise<number> {
   return exit
 }
 
-function problemOf(cause: CopyRow, rows: readonly CopyRow[]): Facts['problem'] {
+function problemOf(cause: CopyRow, rows: readonly CopyRow[]): NonNullable<Facts['problem']> {
   const failed = `${plural(rows.filter(row => exitCodeOf(row) !== 0).length, 'backup')} not copied, or damaged`
   if ('error' in cause) return { code: cause.code, message: `${failed}; ${cause.backup_id}: ${cause.error}` }
   const [first] = cause.problems
