@@ -36,8 +36,11 @@ async function findOtherRestores(
   { shown, restoreId }: EarlierRestore,
   signal: AbortSignal,
 ): Promise<Finding[]> {
+  // One without a leader blocks this restore anyway.
   const partitions = new Set(
-    shown.flatMap(({ name, partitions }) => partitions.map(({ partition }) => streamKey({ topic: name, partition }))),
+    shown.flatMap(({ name, partitions }) =>
+      partitions.filter(({ leader }) => leader >= 0).map(({ partition }) => streamKey({ topic: name, partition })),
+    ),
   )
   const planned = topics.flatMap(({ name, streams }) =>
     streams.map(({ partition }) => streamKey({ topic: name, partition })).filter(key => partitions.has(key)),

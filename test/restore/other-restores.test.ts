@@ -54,6 +54,12 @@ async function refusalOf(run: Promise<unknown>): Promise<string> {
 }
 
 describe('a job that appends and was changed', () => {
+  test('is refused with all partitions that have no leader', () =>
+    withAppended(async target => {
+      Object.assign(target.topic('orders')?.partitions[1] ?? {}, { leader: -1 })
+      assert.match(await refusalOf(target.restore(changed)), /^topic orders: partitions have no leader \(orders\/1\)/)
+    }))
+
   test('is another restore', () => {
     assert.notEqual(first.restoreId, changed.restoreId)
     assert.equal(append({ batchBytes: 1 }).restoreId, first.restoreId)
