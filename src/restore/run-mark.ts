@@ -41,7 +41,7 @@ export function assertNotTakenOver(
     return mine !== undefined && hasEnded(stream, mine)
   }
   if (!others.some(hasEndedBy)) return
-  const message = `an earlier run of the restore ${restoreId} has come to its end since this one read its progress`
+  const message = `an earlier run of the restore ${restoreId} ended after this run had read its progress`
   throw new KafkaBackupError('KAFKA_NOT_READY', message, { help: 'Run the same command again.' })
 }
 
