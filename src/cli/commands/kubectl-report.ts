@@ -33,8 +33,8 @@ export function formatSummaries(all: readonly ResourceSummary[], nowMs: number, 
   return [...formatTable(columns, rows, style), ...(notes.length > 0 ? [''] : []), ...notes]
 }
 
-function isWell({ ready, recoveryPoint = 'True' }: ResourceSummary): boolean {
-  return ready === 'True' && recoveryPoint === 'True'
+function isWell({ ready, recoveryPoint = 'True', reason }: ResourceSummary): boolean {
+  return ready === 'True' && recoveryPoint === 'True' && reason === ''
 }
 
 function paintReady(row: ResourceSummary, style: OutputStyle): (text: string) => string {

@@ -10,7 +10,7 @@ export interface ResourceSummary {
   phase: string
   /** `True`, `False` or `Unknown`. */
   ready: string
-  /** Why it is not ready, or why there is nothing recent to restore; empty if all is well. */
+  /** Why it is not ready, why there is nothing recent to restore, or what a verification or a drill found; empty if all is well. */
   reason: string
   message: string
   /** Of a backup. */
@@ -35,7 +35,10 @@ export function summarize(
 ): ResourceSummary {
   const ready = conditionOf(status.conditions, 'Ready')
   const point = conditionOf(status.conditions, 'RecoveryPoint')
-  const trouble = [ready, point].find(one => one !== undefined && one.status !== 'True')
+  const proofs = [conditionOf(status.conditions, 'Verified'), conditionOf(status.conditions, 'Drilled')]
+  const trouble =
+    [ready, point].find(one => one !== undefined && one.status !== 'True') ??
+    proofs.find(one => one?.status === 'False')
   const isUnseen = status.observedGeneration !== metadata.generation
   const unseen = {
     reason: 'NotObserved',
