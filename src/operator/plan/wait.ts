@@ -39,7 +39,7 @@ export function blockerOf(facts: Facts): Wait | undefined {
 const resetLacks = {
   missing: 'does not exist. The run starts when there is one with a snapshot.',
   new: 'has not run yet. The run starts when it has ended with a snapshot.',
-  active: 'is running. The run starts when it has ended with a snapshot.',
+  active: 'is running, or was triggered and has not started yet. The run starts when it has ended with a snapshot.',
   unchanged:
     'has ended without a snapshot, so it changed no committed offset, and there is nothing to roll back. The run starts when another run of it has ended with a snapshot.',
 }
