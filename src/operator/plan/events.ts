@@ -123,7 +123,14 @@ const deletionWarnings = ['DeleteFailed', 'StorageMoved', 'StorageAddressChanged
 /** Why a run waits for what the resource refers to. */
 export const referenceReasons = [
   ...['StorageMissing', 'StorageUnavailable', 'StorageUnknown'],
-  ...['ClusterMissing', 'ListenerMissing', 'ListenerUnsupported', 'ClusterNotReady', 'ClusterUnknown', 'StrimziDisabled'],
+  ...[
+    'ClusterMissing',
+    'ListenerMissing',
+    'ListenerUnsupported',
+    'ClusterNotReady',
+    'ClusterUnknown',
+    'StrimziDisabled',
+  ],
 ]
 
 function conditionOf({ conditions }: ResourceStatus, type: ConditionType): Condition | undefined {
