@@ -169,6 +169,14 @@ describe('status --nagios', () => {
     const unread = await run(['/gone', '--nagios'], { openLocation })
     assert.equal(unread.code, 3)
     assert.match(unread.out, /^KAFKA_BACKUP UNKNOWN - 0 backups; \/gone: there is {3}nothing\n$/)
+    const openOther = async (path: string) =>
+      path === '/gone' ? Promise.reject(error) : ({ location: path, close: async () => undefined } as never)
+    const hidden = async (found: BackupStatus) => {
+      const { code, out } = await run(['/gone', '/b', '--nagios'], { openLocation: openOther, ...returning(found) })
+      return [code, out.split(' ')[1]]
+    }
+    assert.deepEqual(await hidden(damaged), [2, 'CRITICAL'], 'what is known to be critical counts more')
+    assert.deepEqual(await hidden({ ...orders, level: 'warning' }), [3, 'UNKNOWN'])
     const loadClusterlessJob = async () => Promise.reject(new KafkaBackupError('CONFIG_UNREADABLE', 'no such job file'))
     const noJob = await run(['-c', 'x.yaml', '--nagios'], { loadClusterlessJob })
     assert.deepEqual([noJob.code, noJob.out], [3, 'KAFKA_BACKUP UNKNOWN - no such job file\n'])

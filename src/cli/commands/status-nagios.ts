@@ -7,6 +7,12 @@ import type { LocationStatus } from './location-status.ts'
 export const nagiosCodes: Record<StatusLevel, number> = { ok: 0, warning: 1, critical: 2 }
 export const NAGIOS_UNKNOWN = 3
 
+/** Pure. Undefined for UNKNOWN: a location cannot be read. It must not hide what is critical at another one. */
+export function nagiosStateOf(found: readonly LocationStatus[]): StatusLevel | undefined {
+  const known = worst(found.flatMap(one => ('error' in one ? [] : [one.level])))
+  return known === 'critical' || found.every(one => !('error' in one)) ? known : undefined
+}
+
 /** Pure. One line: `KAFKA_BACKUP WARNING - 2 backups: orders: … | orders_age=120s;…`. */
 export function formatNagios(found: readonly LocationStatus[]): string {
   const all = found.flatMap(one =>
@@ -24,7 +30,7 @@ export function formatNagios(found: readonly LocationStatus[]): string {
   const troubles = backups.flatMap(({ name, findings }) =>
     findings.filter(({ level }) => level !== 'notice').map(({ message }) => `${name}: ${message}`),
   )
-  const state = unread.length > 0 ? 'UNKNOWN' : worst(found.map(({ level }) => level)).toUpperCase()
+  const state = (nagiosStateOf(found) ?? 'unknown').toUpperCase()
   const text = [plural(backups.length, 'backup'), ...unread, ...empty, ...troubles].map(inOneLine).join('; ')
   const data = backups.flatMap(({ name, age_seconds, stored_bytes, gaps }) => {
     const label = labelOf(name)

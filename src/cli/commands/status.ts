@@ -10,7 +10,7 @@ import { parseDurationMs } from '../../lib/units.ts'
 import type { Session } from '../session.ts'
 import { withOpen } from './backups-at.ts'
 import type { LocationStatus } from './location-status.ts'
-import { formatNagios, formatUnknown, NAGIOS_UNKNOWN, nagiosCodes } from './status-nagios.ts'
+import { formatNagios, formatUnknown, NAGIOS_UNKNOWN, nagiosCodes, nagiosStateOf } from './status-nagios.ts'
 import { formatStatus } from './status-table.ts'
 
 const [UNREAD, DAMAGED, ATTENTION] = [1, 3, 4]
@@ -44,7 +44,8 @@ async function runNagios(session: Session): Promise<number> {
       () => [formatNagios(found)],
       () => ({}),
     )
-    return found.some(one => 'error' in one) ? NAGIOS_UNKNOWN : nagiosCodes[worst(found.map(({ level }) => level))]
+    const state = nagiosStateOf(found)
+    return state === undefined ? NAGIOS_UNKNOWN : nagiosCodes[state]
   } catch (error) {
     session.signal.throwIfAborted()
     if (!(error instanceof KafkaBackupError)) throw error
