@@ -8,6 +8,10 @@ export interface Overridden {
   problems: Problem[]
 }
 
+/** A key such as orders/0 is part of the value. */
+const UNUSUAL_PATH =
+  "has another character than A-Z a-z 0-9 _ - . in its path; set the map instead, such as 'restore.offset_ranges={orders/0: {end: 5}}'"
+
 /**
  * Applies `--set path=value` arguments in their order; the tree handed in stays as it is. Scalars stay the text that
  * was written and are typed by their field: `--set backup_id=20240131` gives a text, `--set backup.segment_bytes=…` a
@@ -20,9 +24,10 @@ export function applyOverrides(tree: unknown, settings: readonly string[]): Over
     const path = written.trim().split('.')
     const parsed = parseFragment(value)
     if (!path.every(segment => /^[A-Za-z0-9_-]+$/.test(segment)) || path.includes('__proto__')) {
-      result.problems.push(
-        refuse([`--set (argument ${index + 1})`], 'needs the form path=value, such as backup.compression=none'),
-      )
+      const wrong = /[^\w.\s-]/.test(written)
+        ? UNUSUAL_PATH
+        : 'needs the form path=value, such as backup.compression=none'
+      result.problems.push(refuse([`--set (argument ${index + 1})`], wrong))
       continue
     }
     result.paths.push(path)

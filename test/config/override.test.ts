@@ -47,6 +47,10 @@ describe('--set', () => {
       /is a list of 1; after it comes an index from 0 to 1/,
     ],
     'needs an equals sign': ['backup_id', /^--set \(argument 1\): needs the form path=value/],
+    'has no key with other characters in its path': [
+      'restore.offset_ranges.orders/0.end=5',
+      /^--set \(argument 1\): has another character than .* set the map instead/,
+    ],
     'needs a path': ['=x', /^--set \(argument 1\): needs the form path=value/],
     'needs a name between dots': ['a..b=x', /^--set \(argument 1\): needs the form path=value/],
     'does not reach into what all objects share': ['__proto__.x=1', /^--set \(argument 1\): needs the form path=value/],
