@@ -62,7 +62,10 @@ describe('a run of a restore that began while an earlier one completed it', () =
         target.append('orders', encodeRun(0n, 2))
         readOn(target)
         second.release()
-        await assert.rejects(later, { code: 'KAFKA_NOT_READY', message: /an earlier run .* ended after this run had read its progress/ })
+        await assert.rejects(later, {
+          code: 'KAFKA_NOT_READY',
+          message: /an earlier run .* ended after this run had read its progress/,
+        })
         const { wasComplete, consumerGroups } = await target.restore()
         assert.deepEqual([wasComplete, consumerGroups.totals.kept], [true, 1])
       }))
