@@ -9,7 +9,7 @@ import { type StreamProgress, writeProgress } from './progress.ts'
 import { confirmFilled, reconcileAll } from './reconcile.ts'
 import { Replay } from './replay.ts'
 import type { RestoreOptions } from './restore-options.ts'
-import { assertNotTakenOver, confirmClaim, continuesEarlier, type RunMark } from './run-mark.ts'
+import { assertNotTakenOver, confirmClaim, continuesEarlier, failNote, type RunMark } from './run-mark.ts'
 import type { Stream } from './stream.ts'
 import { countActive } from './stream-memory.ts'
 import { type OnTopic, TopicFinisher } from './topic-finisher.ts'
@@ -173,5 +173,5 @@ export async function note(
   const notes: StreamProgress[] = streams.map(({ progress }) => ({ ...progress, ...stage }))
   await writeProgress(cluster, restoreId, { ...mark, streams: notes }, signal, noted =>
     assertNotTakenOver(restoreId, mark, noted, notes),
-  )
+  ).catch(failNote)
 }

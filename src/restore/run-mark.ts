@@ -40,9 +40,20 @@ export function assertNotTakenOver(
     const mine = own.get(streamKey(stream))
     return mine !== undefined && hasEnded(stream, mine)
   }
-  if (!others.some(hasEndedBy)) return
-  const message = `an earlier run of the restore ${restoreId} ended after this run had read its progress`
-  throw new KafkaBackupError('KAFKA_NOT_READY', message, { help: 'Run the same command again.' })
+  if (others.some(hasEndedBy)) throw new EndedMeanwhile(restoreId)
+}
+
+/** Not a retryable error, because trying to write the same note again cannot help: the progress has to be read again. */
+class EndedMeanwhile extends Error {
+  constructor(restoreId: string) {
+    super(`an earlier run of the restore ${restoreId} ended after this run had read its progress`)
+  }
+}
+
+/** Throws what a write of notes has failed with. A Job repeats a run whose earlier run ended meanwhile. */
+export function failNote(error: unknown): never {
+  if (!(error instanceof EndedMeanwhile)) throw error
+  throw new KafkaBackupError('KAFKA_NOT_READY', error.message, { help: 'Run the same command again.' })
 }
 
 /** Pure. Whether what is noted of a partition would be lost with this note. Of a topic that was created again nothing would. */

@@ -100,6 +100,11 @@ export function startRestore({ config }: Target, ...options: string[]): Running 
   return startProcess(process.execPath, [cli, 'restore', '--config', config, ...options])
 }
 
+/** Of two runs of one restore the one that read the progress before the other one ended, and would have replaced it. */
+export function hasMissedTheEnd({ code, stderr }: Ended): boolean {
+  return code === 1 && stderr.includes('ended after this run had read its progress')
+}
+
 /** The same command line in the process of the test. */
 export function runRestore({ config }: Target, ...options: string[]): Promise<Ended> {
   return runHere(['restore', '--config', config, ...options])

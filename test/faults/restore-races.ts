@@ -7,6 +7,7 @@ import type { Lab } from './lab.ts'
 import {
   compareTarget,
   dropTarget,
+  hasMissedTheEnd,
   makeTarget,
   type RestoreSubject,
   restoreSubject,
@@ -96,8 +97,10 @@ async function judge({ lab, subject, target }: Trial, reporters: readonly Target
 }
 
 /** One that finds the topics of the other in its way before it has written anything is refused. */
-function isExpected({ code, stderr }: Ended): boolean {
-  const isFine = code === 0 || code === CONFLICT || (code === 1 && stderr.includes('RESTORE_REFUSED'))
+function isExpected(ended: Ended): boolean {
+  const { code, stderr } = ended
+  const isRefused = code === 1 && stderr.includes('RESTORE_REFUSED')
+  const isFine = code === 0 || code === CONFLICT || isRefused || hasMissedTheEnd(ended)
   if (!isFine) process.stderr.write(stderr)
   return isFine
 }

@@ -61,11 +61,18 @@ describe('a run of a restore that began while an earlier one completed it', () =
         assert.equal((await earlier).consumerGroups.totals.committed, 1)
         target.append('orders', encodeRun(0n, 2))
         readOn(target)
+        const { before } = target
+        let reads = 0
+        target.before = request => {
+          if (request.key === API.offsetFetch) reads++
+          return before(request)
+        }
         second.release()
         await assert.rejects(later, {
           code: 'KAFKA_NOT_READY',
           message: /an earlier run .* ended after this run had read its progress/,
         })
+        assert.equal(reads, 1, 'what it notes stays the same, so it does not try again')
         const { wasComplete, consumerGroups } = await target.restore()
         assert.deepEqual([wasComplete, consumerGroups.totals.kept], [true, 1])
       }))
