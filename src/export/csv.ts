@@ -32,7 +32,7 @@ function fieldsOf(part: ShownPart): string[] {
 }
 
 /** A spreadsheet takes what begins like this for a formula, which may run programs. */
-const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/
+const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 const NUMBER = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/
 
 /** A text that a spreadsheet would run gets an apostrophe before it, and its encoding says so. */

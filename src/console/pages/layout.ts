@@ -30,7 +30,7 @@ export function showPage({ title, body, trail, backup, tab, more, isList }: Page
   const steps = trailTo(backup, trail)
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} – kafka-backup console</title>
+<title>${title} &ndash; kafka-backup console</title>
 <link rel="stylesheet" href="/assets/console.css"><link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
 <script src="/assets/console.js" defer></script></head>
 <body><a class="skip" href="#main">Skip to content</a>
@@ -40,7 +40,7 @@ ${backup ? showTabs(backup, tab) : nothing}
 <main id="main" tabindex="-1"${backup ? liveMarks(backup) : nothing}${more !== undefined && html` data-more="${more}"`}${isList && html` data-list`}>${backup ? showState(backup) : nothing}
 ${body}</main>
 <div id="news" role="status" aria-live="polite"></div>
-<footer>kafka-backup ${version} · read-only · times are UTC</footer></body></html>`
+<footer>kafka-backup ${version} &middot; read-only &middot; times are UTC</footer></body></html>`
 }
 
 function trailTo(backup: OpenedBackup | undefined, trail: readonly Step[] | undefined): Step[] {
@@ -94,6 +94,6 @@ export function showProblem({
     title,
     trail: [],
     body: html`<h1>${title}</h1><p class="notice bad">${message}</p>${help === undefined ? nothing : html`<p>${help}</p>`}
-<p><a href="${homeLink}">All backups</a> · <time datetime="${formatUtc(atMs)}">${formatUtc(atMs)}</time></p>`,
+<p><a href="${homeLink}">All backups</a> &middot; <time datetime="${formatUtc(atMs)}">${formatUtc(atMs)}</time></p>`,
   })
 }

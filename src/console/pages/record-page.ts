@@ -34,7 +34,7 @@ ${facts([
   ...showContexts(backup, place, contexts),
   ['Sizes', `key ${formatSize(bytes.key)}, value ${formatSize(bytes.value)}`],
 ])}
-<p><a href="${around}">Records around it</a> · <a href="${recordLink(backup.place, place)}">Permanent link</a></p>
+<p><a href="${around}">Records around it</a> &middot; <a href="${recordLink(backup.place, place)}">Permanent link</a></p>
 ${(['key', 'value'] as const).map(part => showPart(backup, place, part, view[part], bytes[part]))}
 <h2>Headers</h2>
 ${showTable({ ...request, name: 'headers', caption: 'Headers', rows: headers, columns: headerColumns, empty: 'This record has no headers.' })}

@@ -95,7 +95,7 @@ function showPager<R>(spec: TableSpec<R>, { page, pages, from, rows, total }: Pa
       : html`<a href="${linkTo(spec, { page: to })}" rel="${rel}">${text}</a>`
   return html`<nav class="pager" aria-label="Pages of ${spec.caption}">
 ${link(1, 'First', 'first')} ${link(page - 1, 'Previous', 'prev')}
-<span>${formatCount(from + 1)}–${formatCount(from + rows.length)} of ${formatCount(total)}</span>
+<span>${formatCount(from + 1)}&ndash;${formatCount(from + rows.length)} of ${formatCount(total)}</span>
 ${link(page + 1, 'Next', 'next')} ${link(pages, 'Last', 'last')}</nav>`
 }
 

@@ -126,5 +126,5 @@ function foreign(text: string | undefined): string {
 /** Joins texts to sentences. */
 export function sentences(...parts: readonly string[]): string {
   const said = parts.filter(part => part !== '')
-  return said.map((part, at) => (at === said.length - 1 || /[.!?…:]$/.test(part) ? part : `${part}.`)).join(' ')
+  return said.map((part, at) => (at === said.length - 1 || /[.!?\u2026:]$/.test(part) ? part : `${part}.`)).join(' ')
 }
