@@ -28,7 +28,7 @@ type OnWatchFailure = KindWatchOptions<Resource>['onFailure']
 export type OnReadable = (namespace: string | undefined, isReadable: boolean) => void
 
 interface Serving {
-  /** It is, without its storages. */
+  /** It is, without its storages or clusters of Strimzi. */
   isServed: boolean
 }
 
@@ -108,13 +108,13 @@ export class ClusterView {
   }
 
   /**
-   * Whether resources, Jobs and pods of the namespace are all known: without one of them no plan can be made. Storages are waited
-   * for, but if they cannot be read, only resources that refer to one are blocked.
+   * Whether resources, Jobs and pods of the namespace are all known: without one of them no plan can be made. Storages and clusters
+   * of Strimzi are waited for, but if they cannot be read, only resources that refer to one are blocked.
    */
   isServed(namespace: string | undefined): boolean {
     const watched = this.namespaces.includes(namespace) ? namespace : undefined
-    const { storage } = this.resources
-    const isDecided = storage.isSynced(watched) || this.#serving.get(watched)?.isServed || storage.isUnreadable(watched)
+    const isKnown = this.#optionalWatches().every(watch => watch.isSynced(watched) || watch.isUnreadable(watched))
+    const isDecided = isKnown || this.#serving.get(watched)?.isServed === true
     return isDecided && this.#watches().every(watch => watch.isSynced(watched))
   }
 
@@ -136,9 +136,9 @@ export class ClusterView {
     for (const [namespace, state] of this.#serving) this.#serve(namespace, state)
   }
 
-  /** Everything is reconciled when the namespace can be served, and again if its storages become readable later. */
+  /** Everything is reconciled when the namespace can be served, and again if its storages and clusters become readable later. */
   #serve(namespace: string | undefined, state: Serving): void {
-    const isComplete = this.resources.storage.isSynced(namespace)
+    const isComplete = this.#optionalWatches().every(watch => watch.isSynced(namespace))
     if (!this.isServed(namespace) || (state.isServed && !isComplete)) return
     state.isServed = true
     if (isComplete) this.#serving.delete(namespace)

@@ -189,26 +189,56 @@ test('a cluster of Strimzi that cannot be read is reported with what to check', 
   assert.match(cluster?.message ?? '', /could not find the resource\. If this lasts, check .*strimzi\.apiVersion\.$/)
 })
 
+const strimziKind = strimziKafkaKind('v1beta2')
+const strimziCluster = {
+  apiVersion: strimziKind.apiVersion,
+  kind: 'Kafka',
+  metadata: { name: 'prod', namespace },
+  spec: { kafka: { listeners: [{ name: 'plain', tls: false }] } },
+  status: {
+    conditions: [{ type: 'Ready', status: 'True' }],
+    listeners: [{ name: 'plain', bootstrapServers: 'prod-kafka-bootstrap:9092' }],
+  },
+}
+
+test('a new leader lists the clusters of Strimzi before it judges the resources that refer to them', async () => {
+  const model = new OperatorModel()
+  const storage = { backend: 'pvc', pvc: { claimName: 'backups' } }
+  const { kafkaCluster: _, ...rest } = nightly
+  model.put('backup', 'nightly', { ...rest, storage, clusterRef: { name: 'prod', listener: 'plain' } } as never)
+  model.kube.put(strimziKind, strimziCluster as never)
+  const first = model.start({ planner, strimziApi: 'v1beta2' })
+  await model.time.pass(1000)
+  const before = model.get('nightly')
+  assert.match(conditionsOf(before).Ready ?? '', /^True Accepted/)
+  await first.stop()
+  const second = model.start({
+    planner,
+    strimziApi: 'v1beta2',
+    around: async (verb, act, signal, { kind }) => {
+      if (verb === 'list' && kind === 'Kafka') await model.time.clock().sleep(3000, signal)
+      return act()
+    },
+  })
+  await model.time.pass(20_000)
+  assert.deepEqual(
+    model.log.filter(({ message }) => message.includes('cannot be read')),
+    [],
+  )
+  assert.equal(model.get('nightly').metadata.resourceVersion, before.metadata.resourceVersion)
+  await second.stop()
+})
+
 test('a cluster of Strimzi that appears wakes the resources that refer to it, and is read where it is allowed', async () => {
   const model = new OperatorModel()
   const operator = model.start({ planner, strimziApi: 'v1beta2' })
-  const kind = strimziKafkaKind('v1beta2')
   const { kafkaCluster: _, ...rest } = restore
   const storage = { backend: 'pvc', pvc: { claimName: 'backups' } }
   const spec = { ...rest, storageRef: undefined, storage, clusterRef: { name: 'prod', listener: 'plain' } }
   model.put('restore', 'drill', spec as never)
   await model.time.pass(1000)
   assert.match(conditionsOf(model.get('drill', 'restore')).Ready ?? '', /^False ClusterMissing/)
-  model.kube.put(kind, {
-    apiVersion: kind.apiVersion,
-    kind: 'Kafka',
-    metadata: { name: 'prod', namespace },
-    spec: { kafka: { listeners: [{ name: 'plain', tls: false }] } },
-    status: {
-      conditions: [{ type: 'Ready', status: 'True' }],
-      listeners: [{ name: 'plain', bootstrapServers: 'prod-kafka-bootstrap:9092' }],
-    },
-  } as never)
+  model.kube.put(strimziKind, strimziCluster as never)
   await model.time.pass(1000)
   assert.match(conditionsOf(model.get('drill', 'restore')).ClusterFound ?? '', /^True ClusterFound/)
   assert.equal(model.jobs.length, 1)
