@@ -85,9 +85,10 @@ export function recordVerification(
 ): Promise<string | undefined> {
   const { backup_id: backupId, deep, started_at } = facts
   const key = verificationKey(backupId, { deep, startedAt: started_at, run })
-  // Retention may have removed the generation, and a user a damaged manifest.
-  const isMoot = async ({ generation }: VerificationFacts) =>
+  // Retention may have removed the generation, and a user a damaged manifest. Later ones may still name the objects of one that was the newest.
+  const isMoot = async ({ generation, latest }: VerificationFacts) =>
     generation !== null &&
+    (latest === false || facts.latest !== false) &&
     (await storage.stat(manifestKey(backupId, generation), signal)) === undefined &&
     !(await hasCommit(storage, backupId, generation, signal))
   return storeRecord(storage, verifications, { backupId, key, body: sealJson(facts), isMoot }, signal)

@@ -286,6 +286,19 @@ describe('damage that a verification found is shown', () => {
     }
   })
 
+  test('of the newest generation of its time although that is gone, until the newest one was read', async () => {
+    const world = await oneBackup()
+    const repair = damageSegment(world)
+    assert.equal((await verify(world, { deep: true })).ok, false)
+    await world.commit('a')
+    world.storage.objects.delete('a/manifests/00000002.json')
+    repair()
+    assert.equal((await verify(world, { deep: true, generation: 1 })).ok, true)
+    assert.ok(await isRed(world), 'the newest generation may name what is damaged')
+    assert.equal((await verify(world, { deep: true })).ok, true)
+    assert.equal(await isRed(world), false)
+  })
+
   test('of a newest generation that cannot be opened, with its number', async () => {
     const world = await oneBackup()
     world.storage.objects.set('a/manifests/00000002.json', Buffer.from('{}'))
