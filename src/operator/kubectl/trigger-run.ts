@@ -1,10 +1,11 @@
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { type Clock, formatUtc } from '../../lib/clock.ts'
 import { type Resource, type ResourceKinds, triggerAnnotation } from '../crd/resource.ts'
-import type { EndedRun } from '../crd/status.ts'
+import type { ActiveRun, EndedRun } from '../crd/status.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import { referenceReasons } from '../plan/events.ts'
 import { deleteAgainKey, triggerKey } from '../plan/run-key.ts'
+import { isNamespaceTerminating } from '../run/namespace.ts'
 import type { FoundResource } from './find-resources.ts'
 
 export interface TriggerParts {
@@ -109,18 +110,41 @@ export async function waitForEnd(
   signal: AbortSignal,
 ): Promise<EndedRun> {
   const { name, namespace } = resource.metadata
-  for (;;) {
+  const kind = kinds[controller]
+  for (let last = resource; ; await clock.sleep(POLL_MS * 2, signal)) {
+    let current: Resource
     try {
-      const current = await api.get(kinds[controller], { namespace, name }, signal)
+      current = await api.get(kind, { namespace, name }, signal)
       assertSame(resource, current, run)
-      const ended = current.status?.history?.find(one => one.run === run)
-      if (ended) return ended
-      onProgress(current)
     } catch (error) {
-      if (!hasCode(error, 'KUBE_UNREACHABLE')) throw error
+      if (hasCode(error, 'KUBE_UNREACHABLE')) continue
+      const deletion = activeRun(last, run)
+      const isDeleted = hasCode(error, 'KUBE_NOT_FOUND') && deletion?.purpose === 'delete' && wantsDeletion(last)
+      if (!isDeleted || (await isNamespaceTerminating(api, kind, last, signal))) throw error
+      return { ...deletion, phase: 'Completed', completionTime: formatUtc(clock.now()) }
     }
-    await clock.sleep(POLL_MS * 2, signal)
+    const ended = current.status?.history?.find(one => one.run === run)
+    if (ended) return ended
+    if (activeRun(last, run) && !activeRun(current, run)) throw forgotten(current, run)
+    last = current
+    onProgress(current)
   }
+}
+
+function activeRun({ status }: Resource, run: string): ActiveRun | undefined {
+  return status?.active?.find(one => one.run === run)
+}
+
+/** Then the operator removes the finalizer, and with it the resource, only when the backup is deleted, or the namespace is being deleted too. */
+function wantsDeletion({ metadata, spec }: Resource): boolean {
+  return metadata.deletionTimestamp !== undefined && spec.deletionPolicy === 'Delete'
+}
+
+/** A computer that was suspended may ask again only after many later runs. */
+function forgotten({ kind = '', metadata }: Resource, run: string): KafkaBackupError {
+  return new KafkaBackupError('KUBE_NOT_FOUND', `the status of ${kind} ${metadata.name} no longer has run ${run}`, {
+    help: 'It has ended, and status.history has only the runs after it. The Events of the resource may still report how it ended.',
+  })
 }
 
 /** The status of a resource that was created again never shows the run. */
