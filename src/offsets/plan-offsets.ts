@@ -6,7 +6,7 @@ import { readGroups } from './group-now.ts'
 import { planForType } from './group-type.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 import { assertOriginIsHere } from './origin.ts'
-import { type OffsetsPlan, planGroup } from './plan-reset.ts'
+import { type DesiredOffset, type OffsetsPlan, planGroup } from './plan-reset.ts'
 import type { ResetRequest } from './reset-request.ts'
 import { isOwnGroup, selectGroups } from './select-groups.ts'
 import { topicIdsOf } from './topic-ids.ts'
@@ -21,7 +21,7 @@ export async function planOffsets(request: ResetRequest, port: OffsetsPort, sign
   const desiredOffsets = await desiredOf(request, groups, port, signal)
   const places = [...desiredOffsets.values()].flatMap(own => (Array.isArray(own) ? own : []))
   const held = groups.flatMap(({ positions }) => positions)
-  const facts = await readFacts(port, places, signal, held)
+  const facts = await readFacts(port, places.filter(mayBeSet), signal, [...places, ...held])
   return {
     clusterId,
     topicIds: topicIdsOf(facts.topics),
@@ -32,6 +32,11 @@ export async function planOffsets(request: ResetRequest, port: OffsetsPort, sign
       return planForType(planGroup(now, own, facts), originTypeOf(request, now.group))
     }),
   }
+}
+
+/** The bounds of other partitions do not matter: one without a leader must not fail the reset of the others. */
+function mayBeSet({ to }: DesiredOffset): boolean {
+  return to !== 'none' && typeof to !== 'object'
 }
 
 function originTypeOf(request: ResetRequest, group: string): { type: string | undefined; name: string } | undefined {

@@ -86,3 +86,31 @@ test('a map of one partition is refused, because it does not show what is mixed 
     message: /m\.json maps partition 1 alone/,
   })
 })
+
+test('a partition that gets no offset may be without a leader', async () => {
+  const fake = fakeOffsets({ copy: [plainLog(30), plainLog(30), plainLog(30)] })
+  const { readBounds } = fake
+  fake.readBounds = async (places, signal) => {
+    assert.deepEqual(
+      places.map(({ partition }) => partition),
+      [1],
+    )
+    return readBounds(places, signal)
+  }
+  const runs = [run(0, 0, 0, 0, 4), run(1, 0, 0, 4, 4), run(1, 4, 1, 0, 6), run(2, 0, 2, 0, 5)]
+  const request = {
+    strategy: 'from_mapping',
+    mapping: parseMapping(JSON.stringify({ runs }), 'm.json'),
+    origin: origin(2, 6),
+    selection: { groups: ['billing'], topics: [], partitions: [] },
+  } as const
+  const { groups } = await planOffsets(request, fake, never)
+  assert.deepEqual(
+    groups[0]?.positions.map(({ partition, to }) => [partition, to]),
+    [
+      [0, null],
+      [1, 2n],
+      [2, null],
+    ],
+  )
+})
