@@ -40,9 +40,11 @@ export async function scanHeaders(
     sources: log.sources,
     found: new Map([...groups.keys()].map(group => [group, { problem }])),
   })
+  const isHidden = bounds.lastStable < bounds.highWatermark
   if (ends === 'empty' || ends === 'none') {
     const namesakes = [...groups].filter(([, readUpTo]) => hasPartition(readUpTo, place.partition))
-    const to = ends === 'empty' ? bounds.logStart : { problem: `${noHeaders(place)}. Use from_mapping instead` }
+    const ofEmpty = isHidden ? { problem: `an open transaction hides all records. ${WAIT_FOR_END}` } : bounds.logStart
+    const to = ends === 'empty' ? ofEmpty : { problem: `${noHeaders(place)}. Use from_mapping instead` }
     const bare = ends === 'none' && ({ isBare: true } as const)
     return { sources: log.sources, found: new Map(namesakes.map(([group]) => [group, to])), ...bare }
   }
@@ -52,9 +54,10 @@ export async function scanHeaders(
   const problem = log.findProblem()
   if (problem !== undefined) return forAll(problem)
   await refuseTooLate(place, searches, { port, bounds, sinceMs }, signal)
-  const isHidden = bounds.lastStable < bounds.highWatermark
   return { sources: log.sources, found: new Map([...searches].map(([group, one]) => [group, one.result(isHidden)])) }
 }
+
+const WAIT_FOR_END = 'Wait until it ends, or abort it with kafka-transactions.sh'
 
 type FoundEnds = Extract<Ends, { first: unknown }>
 
@@ -152,7 +155,7 @@ class GroupSearch {
     }
     if (this.unread !== undefined || !isHidden) return this.#answer
     const problem = `all records before ${this.#behindLast} are read, and an open transaction hides those after it`
-    return { problem: `${problem}. Wait until it ends, or abort it with kafka-transactions.sh` }
+    return { problem: `${problem}. ${WAIT_FOR_END}` }
   }
 }
 

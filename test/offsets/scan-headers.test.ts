@@ -169,3 +169,9 @@ test('where all visible records are read, those behind an open transaction are a
   assert.match((await scan(log, { g: { 'orders/0': 10 } }, 5)).problem, /an open transaction hides those after it/)
   assert.equal((await scan(log, { g: { 'orders/0': 10 } })).to, 10)
 })
+
+test('a partition whose records are all behind an open transaction is a problem instead of a reset to its beginning', async () => {
+  const empty = sequence(0, i => i)
+  assert.equal((await scan(empty, { g: { 'orders/0': 7 } })).to, 0)
+  assert.match((await scan(empty, { g: { 'orders/0': 7 } }, 5)).problem, /^an open transaction hides all records/)
+})
