@@ -154,26 +154,30 @@ describe('the chain of credentials', () => {
     await assert.rejects(failing(), { code: 'CREDENTIALS_UNREACHABLE' })
   })
 
-  test('credentials that expired by the clock of the store are renewed once', async () => {
-    const issued: string[] = []
-    const asked: string[] = []
-    const server = await startHttpScript(({ method, path, headers }) => {
-      if (method === 'POST' && path === '/') return { text: roleOf(issued.push(`key${issued.length}`)), headers: xml }
-      const key = /Credential=(\w+)/.exec(String(headers.authorization))?.[1] ?? ''
-      asked.push(key)
-      if (key === 'key1') return { headers: { etag: '"e"' } }
-      return { status: 400, text: '<Error><Code>ExpiredToken</Code><Message>expired</Message></Error>', headers: xml }
-    })
-    setEnvironment(server.url)
-    const retryPolicy = { attempts: 1, baseDelayMs: 0, maxDelayMs: 0 }
-    const storage = openS3Storage({ bucket: 'bkt', endpoint: server.url }, { retryPolicy })
-    try {
-      await storage.create('a', Buffer.from('x'), never)
-      await storage.create('b', Buffer.from('x'), never)
-      assert.deepEqual({ issued: issued.length, asked }, { issued: 2, asked: ['key0', 'key1', 'key1'] })
-    } finally {
-      await storage.close()
-      await server.close()
+  test('credentials that expired by the clock of the store are renewed once, although an answer to HEAD does not say so', async () => {
+    for (const call of ['create', 'stat'] as const) {
+      const issued: string[] = []
+      const asked: string[] = []
+      const server = await startHttpScript(({ method, path, headers }) => {
+        if (method === 'POST' && path === '/') return { text: roleOf(issued.push(`key${issued.length}`)), headers: xml }
+        const key = /Credential=(\w+)/.exec(String(headers.authorization))?.[1] ?? ''
+        asked.push(key)
+        if (key === 'key1') return { headers: { etag: '"e"', 'content-length': '0' } }
+        return { status: 400, text: '<Error><Code>ExpiredToken</Code><Message>expired</Message></Error>', headers: xml }
+      })
+      setEnvironment(server.url)
+      const retryPolicy = { attempts: 1, baseDelayMs: 0, maxDelayMs: 0 }
+      const storage = openS3Storage({ bucket: 'bkt', endpoint: server.url }, { retryPolicy })
+      try {
+        for (const name of ['a', 'b']) {
+          if (call === 'create') await storage.create(name, Buffer.from('x'), never)
+          else assert.ok(await storage.stat(name, never))
+        }
+        assert.deepEqual({ issued: issued.length, asked }, { issued: 2, asked: ['key0', 'key1', 'key1'] }, call)
+      } finally {
+        await storage.close()
+        await server.close()
+      }
     }
   })
 })

@@ -223,22 +223,29 @@ class SdkApi implements MultipartApi {
     send: (abort: { abortSignal: AbortSignal }) => Promise<T>,
   ): Promise<T> {
     return sendUntilAborted(
-      abort => this.#renewing(() => send(abort)),
+      abort => this.#renewing(action, () => send(abort)),
       error => mapS3Error(error, { action, key, bucket: this.#bucket, location: this.#location }),
       signal,
     )
   }
 
   /** Credentials of a service may expire by the clock of the store before they do here. Sends once more with new ones. */
-  async #renewing<T>(send: () => Promise<T>): Promise<T> {
+  async #renewing<T>(action: string, send: () => Promise<T>): Promise<T> {
     try {
       return await send()
     } catch (error) {
-      if (!this.#isIssued || !(error instanceof Error) || error.name !== 'ExpiredToken') throw error
+      if (!this.#isIssued || !mayBeExpired(error, action)) throw error
       await this.#client.config.credentials({ forceRefresh: true })
       return send()
     }
   }
+}
+
+/** A response to HEAD has no error code: S3 rejects expired credentials with the status alone. */
+function mayBeExpired(error: unknown, action: string): boolean {
+  if (!(error instanceof Error)) return false
+  const { name, $metadata } = error as Error & { $metadata?: { httpStatusCode?: number } }
+  return name === 'ExpiredToken' || (action === 'stat' && $metadata?.httpStatusCode === 400)
 }
 
 function encryptionFields({ sse = 'none', sseKmsKeyId, sseBucketKey }: S3Options): {
