@@ -8,6 +8,8 @@ import type { OwnedSeries } from './owned-series.ts'
 /** A run that ended this shortly before counting began may not have been counted by any process. */
 const RECENT_MS = 10 * 60_000
 
+const unknown = { records: Number.MAX_SAFE_INTEGER, gaps: Number.MAX_SAFE_INTEGER }
+
 /** Counts the runs of one resource. */
 export class RunCounts {
   readonly #controller: Controller
@@ -36,12 +38,13 @@ export class RunCounts {
       if (Math.abs(nowMs - Date.parse(run.completionTime)) < RECENT_MS) this.#countRun(resource, run)
       this.#counted.set(run.run, Number.POSITIVE_INFINITY)
     }
-    if (!progress) return
     // It is that of the first one that reports any. What others have done is unknown here, and was counted.
     const [first, ...others] = active.filter(({ purpose }) => purpose !== 'drill')
-    if (first?.purpose === 'main') this.#resume(first.run, { gaps: 0, ...progress })
-    const unknown = { records: Number.MAX_SAFE_INTEGER, gaps: Number.MAX_SAFE_INTEGER }
-    for (const { run, purpose } of others) if (purpose === 'main') this.#resume(run, unknown)
+    const older = others.filter(({ purpose }) => purpose === 'main')
+    if (progress && first?.purpose === 'main') this.#resume(first.run, { gaps: 0, ...progress })
+    if (progress) for (const { run } of older) this.#resume(run, unknown)
+    // The pod of the first one may not run yet. Where pods report none at all, nothing was counted.
+    else for (const { run } of older) this.#resumed.add(run)
   }
 
   #resume(run: string, { records, gaps }: { records: number; gaps: number }): void {
@@ -66,7 +69,7 @@ export class RunCounts {
     this.#countGaps(resource, run, gaps)
     // A pod that does other work by now, such as comparing, also reports none.
     if (records === 0) return
-    if (this.#resumed.delete(run)) this.#counted.set(run, Math.min(records, this.#counted.get(run) ?? 0))
+    if (this.#resumed.delete(run)) this.#counted.set(run, Math.min(records, this.#counted.get(run) ?? records))
     const active = resource.status?.active?.find(each => each.run === run)
     if (active === undefined || active.purpose === 'main') this.#countRecords(resource, run, records, 'success')
   }
@@ -115,7 +118,8 @@ export class RunCounts {
   /** A continuous run may never end, so its gaps count as its pods find them. */
   #countGaps(resource: Resource, run: string, gaps: number): void {
     if (this.#controller !== 'backup' || this.#counted.get(run) === Number.POSITIVE_INFINITY) return
-    const { counted, isResumed } = this.#gaps.get(run) ?? { counted: 0, isResumed: false }
+    const isResuming = this.#resumed.has(run)
+    const { counted, isResumed } = this.#gaps.get(run) ?? { counted: isResuming ? gaps : 0, isResumed: isResuming }
     const before = isResumed ? Math.min(counted, gaps) : counted
     this.#series.add('kafka_backup_gaps_total', backupLabels(resource), Math.max(0, gaps - before))
     this.#gaps.set(run, { counted: Math.max(before, gaps), isResumed: false })

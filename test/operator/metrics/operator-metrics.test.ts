@@ -264,6 +264,36 @@ describe('a run', () => {
     assert.deepEqual(await counted(), [43, 1])
   })
 
+  test('active at a restart next to one whose pod has not reported yet continues from what its pods report first', async () => {
+    const { metrics, samples } = make()
+    const pending = { ...active, run: 'pending' }
+    const resource = sampleResource({ status: { phase: 'Running', active: [pending, active] } })
+    metrics.seen('backup', resource)
+    const counted = async () => {
+      const found = await samples()
+      const records = found.get(`kafka_backup_backup_records_total${orders('success')}`)
+      return [records, found.get(`kafka_backup_gaps_total${ofOrders}`)]
+    }
+    metrics.progressed('backup', resource, active.run, { records: 70_000, gaps: 3 })
+    assert.deepEqual(await counted(), [0, 0])
+    metrics.progressed('backup', resource, active.run, { records: 70_020, gaps: 4 })
+    metrics.ended('backup', resource, endedRun({ ...active, records: 70_040, gaps: 4 }))
+    assert.deepEqual(await counted(), [40, 1])
+    metrics.ended('backup', resource, endedRun({ ...pending, records: 5, gaps: 2 }))
+    assert.deepEqual(await counted(), [45, 3])
+  })
+
+  test('active at a restart, of which no pod ever reports progress, is counted at its end', async () => {
+    const { metrics, samples } = make()
+    const pending = { ...active, run: 'pending' }
+    const resource = sampleResource({ status: { phase: 'Running', active: [pending, active] } })
+    metrics.seen('backup', resource)
+    metrics.ended('backup', resource, endedRun({ ...active, records: 70, gaps: 4 }))
+    const found = await samples()
+    assert.equal(found.get(`kafka_backup_backup_records_total${orders('success')}`), 70)
+    assert.equal(found.get(`kafka_backup_gaps_total${ofOrders}`), 4)
+  })
+
   test('that a clock ahead has ended is not counted again by each restart', async () => {
     const { metrics, samples } = make()
     const failed = endedRun({ run: 'b', phase: 'Failed', completionTime: '2025-11-15T15:25:00Z' })
