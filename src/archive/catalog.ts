@@ -98,8 +98,12 @@ async function isCommitted(
     if (manifests.size === 1 && (await kindOfNewest(storage, manifests, signal)) !== 'marker') return true
     return (await findNewestCommit(storage, backupId, signal)) !== undefined
   } catch (error) {
-    if (!(error instanceof KafkaBackupError) || signal.aborted || error.retryable) throw error
-    return manifests.size > 0 || error.code === 'STORAGE_DENIED'
+    if (!(error instanceof KafkaBackupError) || signal.aborted) throw error
+    const isThere = manifests.size > 0
+    // A service that does not give its key now says nothing of the other backups.
+    const isOfKey = hasCode(error, 'ENCRYPTION_KEY', 'KMS_UNREACHABLE', 'CREDENTIALS_UNREACHABLE')
+    if (error.retryable && !(isThere && isOfKey)) throw error
+    return isThere || error.code === 'STORAGE_DENIED'
   }
 }
 

@@ -3,6 +3,7 @@ import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { listBackupIds, openBackup } from './catalog.ts'
 import { type LastDrills, readLastDrills } from './drill-record.ts'
+import { failureCodeOf } from './read-failure.ts'
 import { avoidedWarnings, deletedKeyWarnings } from './record-warnings.ts'
 import { type Totals, totalsOf } from './summary.ts'
 import { type FailedSection, type FoundGaps, failedSectionsOf, foundGapsOf, oldSchemasOf } from './summary-facts.ts'
@@ -54,7 +55,7 @@ export async function listBackups(storage: Storage, signal: AbortSignal): Promis
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof KafkaBackupError)) throw error
-      return { backup_id, error: error.message, code: error.code, ...detailsField(error) }
+      return { backup_id, error: error.message, code: failureCodeOf(error), ...detailsField(error) }
     }
   })
 }

@@ -1,5 +1,5 @@
 import { listBackupIds } from '../archive/catalog.ts'
-import { type ReadFailure, readFailureOf } from '../archive/read-failure.ts'
+import { failureCodeOf, type ReadFailure, readFailureOf } from '../archive/read-failure.ts'
 import { deletedKeyWarnings } from '../archive/record-warnings.ts'
 import { type Totals, totalsOf } from '../archive/summary.ts'
 import type { LastVerifications } from '../archive/verification.ts'
@@ -57,7 +57,7 @@ export async function fillRow(reader: ArchiveReader, row: BackupRow, signal: Abo
   } catch (error) {
     signal.throwIfAborted()
     if (!(error instanceof KafkaBackupError)) throw error
-    row.state = { error: reader.redact(error.message), failure: readFailureOf(error.code) }
+    row.state = { error: reader.redact(error.message), failure: readFailureOf(failureCodeOf(error)) }
   }
 }
 

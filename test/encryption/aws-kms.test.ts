@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { listBackups } from '../../src/archive/list-backups.ts'
 import { wrapByKms } from '../../src/encryption/aws-kms.ts'
 import type { Credential } from '../../src/encryption/credential.ts'
 import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
@@ -9,6 +10,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { type FakeKms, openFakeKms } from '../fakes/fake-kms.ts'
 import { startHttpScript } from '../fakes/http-script.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { World } from '../retention/world.ts'
 import { givenKeys, keyOf, never, ownKeys } from './samples.ts'
 
 const arn = 'arn:aws:kms:eu-central-1:111122223333:key/0001'
@@ -107,6 +109,26 @@ describe('a key of AWS KMS', () => {
       message: /is encrypted, and opens with AWS KMS key .*: AWS KMS did not answer Decrypt .*ECONNREFUSED/,
       retryable: true,
     })
+  })
+
+  test('of a keys file that cannot be reached hides no other backup, and is not called a missing key', async () => {
+    const world = new World()
+    await world.commit('plain')
+    const inner = world.storage
+    const encrypted = withEncryption(inner, ownKeys([ofKms()]))
+    await encrypted.create('b1/manifests/00000001.json', Buffer.from('{}'), never)
+    process.env.AWS_ENDPOINT_URL_KMS = 'http://127.0.0.1:1'
+    const away: Credential = { kind: 'aws_kms', keyId: arn, endpoint: 'http://127.0.0.1:1', from: 'AWS KMS' }
+    for (const given of [[], [away]]) {
+      const rows = await listBackups(withEncryption(inner, givenKeys(given)), never)
+      assert.deepEqual(
+        rows.map(row => [row.backup_id, 'error' in row ? row.code : undefined]),
+        [
+          ['b1', 'KMS_UNREACHABLE'],
+          ['plain', undefined],
+        ],
+      )
+    }
   })
 
   test('of a keys file that cannot be reached is the reason, also if another one refuses', async () => {
