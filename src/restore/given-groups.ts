@@ -6,13 +6,15 @@ import { addMarks, MAX_MARKED, markOf, splitMarks } from './group-marks.ts'
 import { decodeNotes, type RestoreProgress, restoreGroup, streamKey } from './progress.ts'
 import { takenOver } from './run-mark.ts'
 
-/** Pure. What the notes of earlier runs say. Those of a complete restore may have had no room for more groups. */
+/** Pure. What the notes of earlier runs say. Those of partitions that a run has completed may have had no room for more groups. */
 export function givenIn({ streams }: Pick<RestoreProgress, 'streams'>): IsGiven {
-  const isComplete = [...streams.values()].every(({ isDone }) => isDone)
-  const marks = new Map([...streams].map(([key, { given = '' }]) => [key, new Set(splitMarks(given))]))
+  const notes = new Map(
+    [...streams].map(([key, { given = '', isDone }]) => [key, { marks: new Set(splitMarks(given)), isDone }]),
+  )
   return one => {
-    const noted = marks.get(streamKey(one)) ?? new Set()
-    return noted.has(markOf(one)) || (isComplete && noted.size >= MAX_MARKED && 'unknown')
+    const noted = notes.get(streamKey(one))
+    if (!noted) return false
+    return noted.marks.has(markOf(one)) || (noted.isDone && noted.marks.size >= MAX_MARKED && 'unknown')
   }
 }
 

@@ -3,14 +3,14 @@ import type { OnProgress } from '../observe/progress.ts'
 import { carryGroups, skippedGroups } from '../offsets/carry-groups.ts'
 import type { CarryPlan } from '../offsets/carry-plan.ts'
 import type { CarryReport } from '../offsets/carry-report.ts'
-import type { IsGiven, NoteGiven } from '../offsets/given-offsets.ts'
+import type { GivenOffset, IsGiven, NoteGiven } from '../offsets/given-offsets.ts'
 import type { OpenMaps } from '../offsets/place-groups.ts'
 import type { Storage } from '../storage/storage.ts'
 import { EarlyGroups } from './early-groups.ts'
 import { givenIn, noteGiven } from './given-groups.ts'
 import { locateSurveyed } from './locate-restore.ts'
 import { openStreamMaps } from './offset-map.ts'
-import { readProgress } from './progress.ts'
+import { type RestoreProgress, readProgress, streamKey } from './progress.ts'
 import type { RecordsSurvey } from './survey-records.ts'
 
 interface GroupParts {
@@ -25,7 +25,7 @@ export const DIFFERS = 'the target differs from the backup'
 export function planEarly(plan: CarryPlan, records: RecordsSurvey, parts: GroupParts): EarlyGroups | undefined {
   if (plan.release !== 'per_topic' || records.isComplete || plan.groups.length === 0) return undefined
   const openMaps = (signal: AbortSignal) => mapOffsets(records, parts, signal)
-  return new EarlyGroups(plan, { ...parts, openMaps, isGiven: isGivenIn(records) })
+  return new EarlyGroups(plan, { ...parts, openMaps, isGiven: isGivenIn(records.progress) })
 }
 
 /** Committed offsets are only right where the records are on the target, as they are in the backup. */
@@ -46,7 +46,7 @@ export async function restoreGroups(
     const maps = await mapOffsets(records, parts, signal)
     // This run may have noted some since its survey, and so may another one that finishes the same restore.
     const progress = await readProgress(cluster, records.restoreId, topicsOf(records), signal)
-    const carrying = { cluster, onProgress, isGiven: isGivenIn({ ...records, progress }), noteGiven: note }
+    const carrying = { cluster, onProgress, isGiven: isGivenIn(records.progress, progress), noteGiven: note }
     return carryGroups(left, maps, carrying, signal)
   }
   const carried = await carry()
@@ -57,10 +57,11 @@ function topicsOf({ plan }: RecordsSurvey): ReadonlySet<string> {
   return new Set(plan.topics.map(({ name }) => name))
 }
 
-/** The run that completes a restore knows what it has written. */
-function isGivenIn({ progress, isComplete }: Pick<RecordsSurvey, 'progress' | 'isComplete'>): IsGiven {
-  const isGiven: IsGiven = progress ? givenIn(progress) : () => false
-  return one => isGiven(one) === true || (isComplete && isGiven(one))
+/** A run knows what it has written: what its notes have no room for is unknown only where an earlier run had completed the partition. */
+function isGivenIn(surveyed: RestoreProgress | undefined, now = surveyed): IsGiven {
+  const isGiven: IsGiven = now ? givenIn(now) : () => false
+  const wasDone = (one: GivenOffset) => surveyed?.streams.get(streamKey(one))?.isDone ?? false
+  return one => isGiven(one) === true || (wasDone(one) && isGiven(one))
 }
 
 async function mapOffsets(

@@ -86,6 +86,24 @@ describe('consumer groups of a restore that runs several times', () => {
     }, many)
   })
 
+  test('a group that its notes have no room for keeps its offsets also where a deleted topic is restored again', () => {
+    const many = Array.from({ length: MAX_MARKED + 1 }, (_, i) =>
+      groupOn(`group-${i}`, { 'orders/0': 2n, 'audit/0': 1n }),
+    )
+    return withGroups(async target => {
+      await target.restore()
+      target.fake.state.topics = target.fake.state.topics.filter(({ name }) => name !== 'audit')
+      target.notes.delete('audit/0')
+      for (const { group } of many) {
+        target.groups.get(group)?.delete('audit/0')
+        commit(target, group, { 'orders/0': 6n })
+      }
+      const { totals } = (await target.restore()).consumerGroups
+      assert.deepEqual(totals, { groups: MAX_MARKED + 1, committed: MAX_MARKED + 1, kept: 0, failed: 0 })
+      assert.deepEqual(offsetsOf(target, `group-${MAX_MARKED}`), { 'orders/0': 6n, 'audit/0': 1n })
+    }, many)
+  })
+
   test('the offsets that a group has got from another group of the backup are not those of this one', () =>
     withGroups(async target => {
       target.carry = { include: ['billing'], exclude: [], mapping: new Map([['billing', 'one']]) }
