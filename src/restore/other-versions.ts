@@ -21,7 +21,7 @@ export function findOtherVersions(
     const noted = streams.flatMap(({ partition }) => progress?.streams.get(streamKey({ topic: name, partition })) ?? [])
     const others = noted.filter(one => !isFilledStream(one) && !isUntouched(one) && isOtherVersion(one, program))
     if (others.length === 0) return []
-    const { problem, remedy } = describeOthers(others, program)
+    const { problem, remedy } = describeOthers(others, program, options.existingTopics === 'append')
     return [topicError(name, problem, remedy)]
   })
 }
@@ -35,6 +35,7 @@ export function isOtherVersion({ version }: StreamProgress, program: BoundProgra
 export function describeOthers(
   others: readonly StreamProgress[],
   { version, settings }: BoundProgram,
+  isShared: boolean,
 ): { problem: string; remedy: string } {
   const begun = [...new Set(others.map(one => one.version))].join(' and ')
   const keys = listSome(others.map(streamKey))
@@ -44,6 +45,7 @@ export function describeOthers(
       'the two may select, change or place records differently, and records would be lost or written twice',
     remedy:
       `run the same command with version ${begun} to complete this restore; or restore with this version under another name ` +
-      '(restore.topic_mapping) with another restore.restore_id, or after the topic was deleted',
+      // A topic that others write to must not be deleted.
+      `(restore.topic_mapping) with another restore.restore_id${isShared ? '' : ', or after the topic was deleted'}`,
   }
 }

@@ -213,9 +213,9 @@ export class Stream {
 
   /** A run that was killed before it noted its first records shows by them. */
   #refuseOtherVersion(): void {
-    const { program } = this.#parts
+    const { program, isShared } = this.#parts
     if (!program || !isOtherVersion(this.#progress, program)) return
-    const { problem, remedy } = describeOthers([this.#progress], program)
+    const { problem, remedy } = describeOthers([this.#progress], program, isShared)
     const help = `To continue: ${remedy}.`
     throw new KafkaBackupError('RESTORE_REFUSED', `topic ${this.topic}: ${problem}`, { help, details: this.details })
   }

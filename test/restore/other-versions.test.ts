@@ -61,6 +61,19 @@ describe('a restore that changes records, continued by another version', () => {
       assert.deepEqual(logs(target), whole)
     }))
 
+  test('is not advised to delete a topic that others may write to', () =>
+    withFakeTarget(source(), async target => {
+      const append = { ...changes, existingTopics: 'append' as const }
+      await stopAfter(1, target, append)
+      const surveyed = await refusalOf(target.restore(append, { version: '2' }))
+      forgetWritten(target)
+      const found = await refusalOf(target.restore(append, { version: '2' }))
+      for (const advice of [surveyed, found]) {
+        assert.match(advice, /restore with this version under another name/)
+        assert.doesNotMatch(advice, /deleted/)
+      }
+    }))
+
   test('begins where the earlier one has written nothing, and belongs to the version that writes first', () =>
     withFakeTarget(source(), async target => {
       await stopAfter(0, target)
