@@ -34,6 +34,6 @@ function hasRun({ active = [], history = [] }: Resource['status'] = {}): boolean
   return active.length > 0 || history.length > 0
 }
 
-function isOver({ status }: Job): boolean {
+export function isOver({ status }: Job): boolean {
   return status?.conditions?.some(one => /^(Complete|Failed)$/.test(one.type) && one.status === 'True') ?? false
 }

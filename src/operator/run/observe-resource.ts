@@ -4,6 +4,7 @@ import type { Job } from '../job/kube-job.ts'
 import type { AnySituation, Situation } from '../plan/plan.ts'
 import { formatKey } from '../watch/store.ts'
 import type { ClusterView } from './cluster-view.ts'
+import { isOver } from './earlier-job.ts'
 import { deletedJobs, knownJobs } from './known-jobs.ts'
 import type { Planner } from './planner.ts'
 import { planDrillPod, planMainPod, problemOf } from './prepare-starts.ts'
@@ -102,34 +103,38 @@ function forgetMeters(memory: ResourceMemory, { status }: Resource, jobs: readon
 /** None while the reset runs, again or still: both would set the offsets of its groups, and its next snapshot is not known yet. */
 function referredSnapshot(
   { metadata, spec }: Resource,
-  { resources }: ClusterView,
+  view: ClusterView,
   apiGroup: string,
 ): Pick<Situation, 'referredSnapshotId' | 'referredReset'> {
   if (spec.resetRef === undefined) return { referredSnapshotId: undefined }
-  const reset = resources.offset_reset.get(formatKey({ namespace: metadata.namespace, name: spec.resetRef.name }))
+  const reset = view.resources.offset_reset.get(formatKey({ namespace: metadata.namespace, name: spec.resetRef.name }))
   if (reset === undefined) return { referredSnapshotId: null, referredReset: 'missing' }
-  if (isAtWork(reset, apiGroup)) return { referredSnapshotId: null, referredReset: 'active' }
+  if (isAtWork(reset, view, apiGroup)) return { referredSnapshotId: null, referredReset: 'active' }
   const { snapshotId, history = [] } = reset.status ?? {}
   if (snapshotId !== undefined) return { referredSnapshotId: snapshotId }
   return { referredSnapshotId: null, referredReset: history.length > 0 ? 'unchanged' : 'new' }
 }
 
 /** Not one that was only triggered: it waits for the reset, and each would wait for the other. */
-function activeRollback({ metadata }: Resource, { resources }: ClusterView): string | undefined {
+function activeRollback({ metadata }: Resource, view: ClusterView): string | undefined {
   const { name, namespace } = metadata
-  const rollbacks = resources.offset_rollback.list().filter(one => one.metadata.namespace === namespace)
-  return rollbacks.find(one => one.spec.resetRef?.name === name && isActive(one))?.metadata.name
+  const rollbacks = view.resources.offset_rollback.list().filter(one => one.metadata.namespace === namespace)
+  return rollbacks.find(one => one.spec.resetRef?.name === name && isActive(one, view))?.metadata.name
 }
 
 /** Active, or a trigger was set that no plan has seen yet. */
-function isAtWork(resource: Resource, apiGroup: string): boolean {
+function isAtWork(resource: Resource, view: ClusterView, apiGroup: string): boolean {
   const { metadata, spec, status } = resource
   const trigger = metadata.annotations?.[triggerAnnotation(apiGroup)] ?? ''
   const isTriggered = trigger !== '' && trigger !== status?.lastTrigger && spec?.suspend !== true
-  return isActive(resource) || isTriggered
+  return isActive(resource, view) || isTriggered
 }
 
-/** A run is active, or pods of a removed Job have not ended. */
-function isActive({ status: { active = [], conditions = [] } = {} }: Resource): boolean {
-  return active.length > 0 || conditions.some(one => one.type === 'Progressing' && one.status === 'True')
+/** A run is active, or pods of a removed Job have not ended. The status lags behind its Job, and a leader that stops between both never writes it. */
+function isActive({ metadata, status = {} }: Resource, { jobs }: ClusterView): boolean {
+  const { active = [], history = [], conditions = [] } = status
+  const ended = new Set(history.map(({ job }) => job))
+  const isStarted = jobs.ownedBy(metadata.uid ?? '').some(job => !isOver(job) && !ended.has(job.metadata.name))
+  const isProgressing = conditions.some(one => one.type === 'Progressing' && one.status === 'True')
+  return active.length > 0 || isProgressing || isStarted
 }

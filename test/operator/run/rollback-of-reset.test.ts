@@ -69,7 +69,14 @@ test('a rollback waits for a reset that was triggered again and has not started 
   assert.equal(snapshotFor(status, { annotations, suspend: true }), 's-1', 'it does not start')
 })
 
-function rollbackFor(status: ResourceStatus, more: { reset?: string; namespace?: string; trigger?: string } = {}) {
+interface RollbackChanges {
+  reset?: string
+  namespace?: string
+  trigger?: string
+  job?: object
+}
+
+function rollbackFor(status: ResourceStatus, more: RollbackChanges = {}) {
   const { apiVersion, kind } = kinds.offset_rollback
   const annotations = more.trigger === undefined ? {} : { 'kafka-backup.dev/trigger': more.trigger }
   const rollback: Resource = {
@@ -78,7 +85,8 @@ function rollbackFor(status: ResourceStatus, more: { reset?: string; namespace?:
   }
   const empty = { ownedBy: () => [], get: () => undefined }
   const resources = { offset_rollback: { list: () => [rollback] } }
-  const view = { kinds, jobs: empty, pods: empty, resources }
+  const jobs = { ...empty, ownedBy: (uid: string) => (uid === 'rollback' && more.job ? [more.job] : []) }
+  const view = { kinds, jobs, pods: empty, resources }
   const parts = { apiGroup: 'kafka-backup.dev', view: view as never, planner: plainPlanner, nowMs: 0 }
   const reset = { ...kinds.offset_reset, metadata: { name: 'go-back', namespace, uid: 'reset' }, spec: {} }
   const situation = observeResource(reset, newMemory('reset'), { ...parts, controller: 'offset_reset' })
@@ -94,4 +102,14 @@ test('a reset that is triggered again waits for a rollback to its snapshot that 
   assert.equal(rollbackFor({ active }, { namespace: 'another' }), undefined)
   assert.equal(rollbackFor({}), undefined, 'it has ended')
   assert.equal(rollbackFor({}, { trigger: '1' }), undefined, 'it was only triggered, and waits for the reset')
+})
+
+test('a reset waits for a rollback whose Job is there before its status shows it, as after a change of the leader', () => {
+  const job = { metadata: { name: 'undo-1', uid: 'j' } }
+  const run = { run: 'once', purpose: 'main' as const, job: 'undo-1', startTime: '2026-11-16T02:00:00Z' }
+  const ended = { ...run, phase: 'Failed' as const, completionTime: '2026-11-16T02:01:00Z' }
+  assert.equal(rollbackFor({}, { job }), 'undo')
+  assert.equal(rollbackFor({ history: [ended] }, { job }), undefined, 'a stopped Job stays for its log')
+  const over = { ...job, status: { conditions: [{ type: 'Failed', status: 'True' }] } }
+  assert.equal(rollbackFor({}, { job: over }), undefined)
 })
