@@ -80,7 +80,9 @@ function readFirst(bytes: Buffer): FirstFrame | undefined {
   if (!blocks) return undefined
   // A single segment is its own window: all that it holds.
   const windowBytes = isSingleSegment ? plainSizeAt(bytes, 5, sizeBytes) : windowOf(bytes.readUInt8(5))
-  const frame = { windowBytes, maxPlainBytes: blocks.count * Math.min(MAX_BLOCK_BYTES, windowBytes) }
+  const mostOfBlocks = blocks.count * Math.min(MAX_BLOCK_BYTES, windowBytes)
+  const maxPlainBytes = isSingleSegment ? Math.min(mostOfBlocks, windowBytes) : mostOfBlocks
+  const frame = { windowBytes, maxPlainBytes }
   const hasChecksum = (descriptor & 0x04) !== 0
   return { frame, end: blocks.end + (hasChecksum ? 4 : 0), blocksAt: start, count: blocks.count, hasChecksum }
 }
@@ -114,6 +116,26 @@ export function firstZstdBlock(bytes: Buffer): ZstdBlock | undefined {
   const header = bytes.readUIntLE(headerAt, BLOCK_HEADER_BYTES)
   const start = headerAt + BLOCK_HEADER_BYTES
   return { headerAt, start, end: start + (header >> 3), type: (header >> 1) & 0x03, count }
+}
+
+/** Magic, descriptor (4 bytes of size 0x80, single segment 0x20), plain size UINT32 LE. */
+const SIZED_HEADER_BYTES = 9
+const SIZED_DESCRIPTOR = 0xa0
+
+/**
+ * The blocks of a frame behind a header that says how many bytes they hold, in `room` where they fit. A decoder that knows it writes straight to
+ * its result, and not by way of a window. Undefined where `firstZstdBlock` is.
+ */
+export function withPlainSize(frame: Buffer, plainBytes: number, room: Buffer): Buffer | undefined {
+  const block = firstZstdBlock(frame)
+  if (!block) return undefined
+  const size = SIZED_HEADER_BYTES + frame.length - block.headerAt
+  const sized = size <= room.length ? room.subarray(0, size) : Buffer.allocUnsafeSlow(size)
+  sized.writeUInt32LE(MAGIC, 0)
+  sized.writeUInt8(SIZED_DESCRIPTOR, 4)
+  sized.writeUInt32LE(plainBytes, 5)
+  frame.copy(sized, SIZED_HEADER_BYTES, block.headerAt)
+  return sized
 }
 
 function walkBlocks(bytes: Buffer, start: number): { count: number; end: number } | undefined {

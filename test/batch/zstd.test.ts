@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { ZstdDecoders } from '../../src/batch/zstd-decoders.ts'
 import { ZstdEncoders } from '../../src/batch/zstd-encoders.ts'
-import { readZstdFrame } from '../../src/batch/zstd-frame.ts'
+import { readZstdFrame, withPlainSize } from '../../src/batch/zstd-frame.ts'
 import { ZstdReader } from '../../src/batch/zstd-reader.ts'
 import { ZstdWriter } from '../../src/batch/zstd-writer.ts'
 import { giveBackMemory, shareMemory } from '../../src/lib/recycled-memory.ts'
@@ -109,6 +109,37 @@ describe('a decoder that is used for many frames', () => {
     wide[5] = 17 << 3
     assert.equal(readThen(reader, wide), undefined)
     assert.equal(zstdDecompressSync(wide).length, 128 << 10, 'the runtime takes it')
+  })
+})
+
+describe('a frame behind a header with the plain size', () => {
+  const room = Buffer.alloc(20_000)
+
+  test('holds the same, and nothing with another size', () => {
+    const reader = new ZstdReader()
+    let sized = 0
+    for (let i = 0; i < 300; i++) {
+      const plain = somePlain(i % 20 === 0 ? 2_000_000 : 60_000)
+      const frame = someFrame(plain)
+      const withSize = withPlainSize(frame, plain.length, room)
+      if (!withSize) continue
+      sized++
+      assert.ok(readThen(reader, withSize)?.equals(plain), `frame ${i} of ${plain.length} bytes`)
+      const other = withPlainSize(frame, plain.length + 1, room)
+      assert.ok(other)
+      assert.throws(() => zstdDecompressSync(other))
+      assert.equal(readThen(reader, other), undefined)
+    }
+    assert.ok(sized > 100, `${sized} frames have no checksum`)
+  })
+
+  test('is made of complete frames without a checksum only', () => {
+    const plain = somePlain(60_000)
+    const checked = zstdCompressSync(plain, { params: { [constants.ZSTD_c_checksumFlag]: 1 } })
+    assert.equal(withPlainSize(checked, plain.length, room), undefined)
+    const frame = zstdCompressSync(plain)
+    assert.equal(withPlainSize(frame.subarray(0, -1), plain.length, room), undefined)
+    assert.ok(withPlainSize(frame, plain.length, room))
   })
 })
 
