@@ -113,6 +113,13 @@ orders: generations 2 to 3 copied
       ],
     })
     assert.match((await run(one, copy)).err, /^error: the backup `orders` is not a copy/)
+    const locked = copying(async backup_id => {
+      if (backup_id === 'orders') throw new KafkaBackupError('KMS_UNREACHABLE', 'AWS KMS did not answer')
+      return { ...copyReport, backup_id }
+    })
+    const { out: others, code: failed } = await run([...sides, '--all'], locked)
+    assert.equal(failed, 1)
+    assert.match(others, /^orders: NOT COPIED: AWS KMS did not answer\npayments: generations 2 to 3 copied$/m)
     const broken = copying(async () => Promise.reject(new KafkaBackupError('STORAGE_FULL', 'no room')))
     assert.deepEqual((await run([...sides, '--all'], broken)).code, 1)
   })

@@ -14,7 +14,7 @@ const DAMAGE_FOUND = 3
 /** Error codes that concern only one of several backups. */
 const ofBackup = [
   ...(['ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW', 'WRITER_CONFLICT', 'BACKUP_NOT_FOUND', 'BACKUP_PRUNED'] as const),
-  ...(['ENCRYPTION_KEY', 'ENCRYPTION_MISMATCH'] as const),
+  ...(['ENCRYPTION_KEY', 'ENCRYPTION_MISMATCH', 'KMS_UNREACHABLE'] as const),
 ]
 
 export async function run(session: Session): Promise<number> {
