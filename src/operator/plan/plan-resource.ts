@@ -62,7 +62,7 @@ function recheckAt(facts: Facts, decision: Decision): number | undefined {
     verify?.recheckAtMs,
     drill?.recheckAtMs,
     ...runs.live.map(({ unseenUntilMs }) => unseenUntilMs),
-    runs.live.some(isQuiet) || hasDeleted(runs) || runs.lingering.some(isUnknown) ? nowMs + POLL_MS : undefined,
+    runs.live.some(live => isQuiet(facts, live)) || hasDeleted(runs) || runs.lingering.some(isUnknown) ? nowMs + POLL_MS : undefined,
     ...recheckForLost(facts.jobs),
     ...recheckForRounds(facts, runs),
     isUncertain(facts) ? nowMs + UNCERTAIN_POLL_MS : undefined,
@@ -76,9 +76,10 @@ function isUncertain({ isLicenseMissing, licenseTrouble, missingSecrets, secrets
   return isLicenseMissing || isTrouble || missingSecrets.length > 0
 }
 
-/** No pod runs, and the cause is not known yet. */
-function isQuiet({ jobs }: LiveRun): boolean {
-  return jobs.some(({ end, running, waiting }) => !end && !waiting && running.length === 0)
+/** A pod that is needed does not run, and the cause is not known yet: of the shards of a restore, all wait for the first one. */
+function isQuiet({ controller }: Facts, { jobs }: LiveRun): boolean {
+  const neededOf = ({ stage, shards }: JobState) => (controller === 'restore' && stage === 'shards' ? shards : 1)
+  return jobs.some(job => !job.end && !job.waiting && job.running.length < neededOf(job))
 }
 
 /** Its end becomes known after a while without a change: a pod that has its result may be gone. */

@@ -132,6 +132,17 @@ test('reconciles a Job without a running pod until the reason is known, or it ru
   assert.equal(story.plan(startMs + 70_000, [jobOf('once', { running: pod })]).recheckAtMs, undefined)
 })
 
+test('looks again at a restore while not all of its shards run, because all wait for the first one, and no change shows why it does not start', () => {
+  const story = new Story(resourceOf({ parallelism: 2 }), { controller: 'restore' })
+  story.plan(startMs)
+  const running = ['a', 'b'].map(pod => ({ pod, ip: '10.0.0.1' }))
+  const recheckWith = (count: number) => {
+    const job = jobOf('once', { stage: 'shards', shards: 2, running: running.slice(0, count) })
+    return story.plan(startMs + 5000, [job]).recheckAtMs
+  }
+  assert.deepEqual([recheckWith(1), recheckWith(2)], [startMs + 20_000, undefined])
+})
+
 test('reports a missing secret once, checks again, and reports when it is found', () => {
   const story = new Story(resourceOf())
   const rest = { missingSecrets: [{ name: 's3', field: 'spec.storage.secretAccessKeySecret' }] }
