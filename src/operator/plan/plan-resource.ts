@@ -62,7 +62,9 @@ function recheckAt(facts: Facts, decision: Decision): number | undefined {
     verify?.recheckAtMs,
     drill?.recheckAtMs,
     ...runs.live.map(({ unseenUntilMs }) => unseenUntilMs),
-    runs.live.some(live => isQuiet(facts, live)) || hasDeleted(runs) || runs.lingering.some(isUnknown) ? nowMs + POLL_MS : undefined,
+    runs.live.some(live => isQuiet(facts, live)) || hasDeleted(runs) || runs.lingering.some(isUnknown)
+      ? nowMs + POLL_MS
+      : undefined,
     ...recheckForLost(facts.jobs),
     ...recheckForRounds(facts, runs),
     isUncertain(facts) ? nowMs + UNCERTAIN_POLL_MS : undefined,
