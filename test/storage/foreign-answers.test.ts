@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { KafkaBackupError } from '../../src/errors.ts'
 import { openAzureStorage } from '../../src/storage/azure/azure-storage.ts'
 import { openGcsStorage } from '../../src/storage/gcs/gcs-storage.ts'
@@ -218,4 +221,25 @@ test('Google Cloud Storage: a download of a missing object in plain text is conf
   await withStore('Google Cloud Storage', answer, async storage => {
     await assert.rejects(storage.read(key, never), { code: 'STORAGE_NOT_FOUND' })
   })
+})
+
+test('S3: a page in place of an answer leaves no connection behind', async () => {
+  const server = createServer((request, response) => {
+    request.resume().once('end', () => response.writeHead(200, html).end(page))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const storage = stores.S3?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}`) ?? assert.fail()
+  try {
+    for (let i = 0; i < 5; i++) {
+      await assert.rejects(storage.create(key, Buffer.from('x'), never), { code: 'STORAGE_PROTOCOL' })
+      await assert.rejects(storage.read(key, never), { code: 'STORAGE_PROTOCOL' })
+    }
+    const countOpen = () => new Promise<number>(resolve => server.getConnections((_, count) => resolve(count)))
+    for (let waits = 0; waits < 200 && (await countOpen()) > 1; waits++) await setTimeout(10)
+    assert.ok((await countOpen()) <= 1, `${await countOpen()} connections`)
+  } finally {
+    await storage.close()
+    server.closeAllConnections()
+    server.close()
+  }
 })

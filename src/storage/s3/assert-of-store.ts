@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { ForeignAnswer } from '../request-error.ts'
 import { hasOwnHeader } from './error.ts'
 
@@ -30,9 +31,15 @@ export function assertOfStore(next: unknown, { commandName = '' }: { commandName
     const result = await (next as Step)(args)
     const { response } = result
     const { statusCode: status } = response
-    // The response to HEAD has no body.
-    if (status === 404 && commandName !== 'HeadObjectCommand') await assertNamed(response)
-    if (status >= 200 && status < 300) await assertSuccess(response, commandName)
+    try {
+      // The response to HEAD has no body.
+      if (status === 404 && commandName !== 'HeadObjectCommand') await assertNamed(response)
+      if (status >= 200 && status < 300) await assertSuccess(response, commandName)
+    } catch (error) {
+      // A body that is not read would keep its connection.
+      if (response.body instanceof Readable) response.body.destroy()
+      throw error
+    }
     return result as never
   }
 }
