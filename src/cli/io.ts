@@ -47,7 +47,8 @@ export function processIo(): Io {
     writeFile: (path, text) => writeFileSync(path, text),
     exit: code => process.exit(code),
     ...(process.stdout.isTTY ? { clearScreen: () => void process.stdout.write('\x1b[H\x1b[2J') } : {}),
-    ...(process.stdin.isTTY && process.stderr.isTTY ? { ask: askOnTerminal } : {}),
+    // In this order, because standard input takes a while to open and few runs have a terminal.
+    ...(process.stderr.isTTY && process.stdin.isTTY ? { ask: askOnTerminal } : {}),
   }
 }
 
