@@ -9,7 +9,7 @@ export interface Finding {
   /** Empty where the problem says it. */
   remedy: string
   /** Given if it is more than a target that does not fit. */
-  code?: Extract<ErrorCode, 'ARCHIVE_DAMAGED' | 'KAFKA_DENIED'>
+  code?: Extract<ErrorCode, 'ARCHIVE_DAMAGED' | 'KAFKA_DENIED' | 'KAFKA_NOT_READY'>
   /** What it is about, as data. */
   details?: ErrorDetails
 }

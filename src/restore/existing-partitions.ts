@@ -66,8 +66,9 @@ export function judgeLeaders(
     const others = unled
       .map(({ partition }) => partitionKey({ topic: name, partition }))
       .filter(key => !filled.has(key))
+    const problem = `partitions have no leader (${listSome(closed)})`
     return [
-      ...(closed.length > 0 ? [topicError(name, `partitions have no leader (${listSome(closed)})`, remedy)] : []),
+      ...(closed.length > 0 ? [{ ...topicError(name, problem, remedy), code: 'KAFKA_NOT_READY' as const }] : []),
       ...(others.length > 0
         ? [
             topicWarning(

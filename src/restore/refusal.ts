@@ -30,9 +30,15 @@ export function refuseBlocked(findings: readonly Finding[], written?: string): v
   if (findings.some(({ severity }) => severity === 'error')) throw new RestoreRefusal(findings, written)
 }
 
-/** Damage takes precedence over an unsuitable target, and has a separate exit code. */
-export function refusalCode(findings: readonly Finding[]): 'ARCHIVE_DAMAGED' | 'RESTORE_REFUSED' {
-  return findings.some(({ code }) => code === 'ARCHIVE_DAMAGED') ? 'ARCHIVE_DAMAGED' : 'RESTORE_REFUSED'
+/**
+ * Damage takes precedence over an unsuitable target, and has a separate exit code. Where only leaders are missing, the same command may succeed
+ * later.
+ */
+export function refusalCode(findings: readonly Finding[]): 'ARCHIVE_DAMAGED' | 'RESTORE_REFUSED' | 'KAFKA_NOT_READY' {
+  if (findings.some(({ code }) => code === 'ARCHIVE_DAMAGED')) return 'ARCHIVE_DAMAGED'
+  const errors = findings.filter(({ severity }) => severity === 'error')
+  const mayPass = errors.length > 0 && errors.every(({ code }) => code === 'KAFKA_NOT_READY')
+  return mayPass ? 'KAFKA_NOT_READY' : 'RESTORE_REFUSED'
 }
 
 function helpFor(count: number, { remedy }: Finding): string {

@@ -100,6 +100,12 @@ test('a refused restore has details that belong to its code, and findings about 
   const damage = { severity: 'error', subject: 'object k', problem: 'q', remedy: '', code: 'ARCHIVE_DAMAGED' } as const
   const refusal = new RestoreRefusal([conflict, { ...damage, details: { key: 'k' } }])
   assert.deepEqual([refusal.code, refusal.details], ['ARCHIVE_DAMAGED', { key: 'k' }])
+  const unled = { severity: 'error', subject: 'topic b', problem: 'r', remedy: '', code: 'KAFKA_NOT_READY' } as const
+  const warning = { severity: 'warning', subject: 'topic c', problem: 's', remedy: '' } as const
+  assert.deepEqual(
+    [[unled, warning], [unled, conflict], [warning]].map(some => new RestoreRefusal(some).code),
+    ['KAFKA_NOT_READY', 'RESTORE_REFUSED', 'RESTORE_REFUSED'],
+  )
   const differs = { kind: 'version-differs', subject: 'a', version: 2, message: 'm' } as const
   const taken = { kind: 'not-empty', subject: null, version: null, message: 'n' } as const
   const findings = findingsOf({ conflicts: [differs, taken], notes: [] })

@@ -4,6 +4,7 @@ import { hasCode } from '../../src/errors.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
 import { deriveRestoreId, describeRequest } from '../../src/restore/plan.ts'
 import { restoreGroup } from '../../src/restore/progress.ts'
+import { RestoreRefusal } from '../../src/restore/refusal.ts'
 import type { RestoreOptions } from '../../src/restore/restore-options.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
@@ -57,7 +58,13 @@ describe('a job that appends and was changed', () => {
   test('is refused with all partitions that have no leader', () =>
     withAppended(async target => {
       Object.assign(target.topic('orders')?.partitions[1] ?? {}, { leader: -1 })
-      assert.match(await refusalOf(target.restore(changed)), /^topic orders: partitions have no leader \(orders\/1\)/)
+      await assert.rejects(target.restore(changed), error => {
+        assert.ok(error instanceof RestoreRefusal)
+        assert.match(error.message, /^topic orders: partitions have no leader \(orders\/1\)/)
+        // Brokers that restart must not end the run of a Job for good.
+        assert.deepEqual([error.code, error.retryable], ['KAFKA_NOT_READY', true])
+        return true
+      })
     }))
 
   test('is another restore', () => {
