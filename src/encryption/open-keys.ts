@@ -22,7 +22,8 @@ interface GivenKeys {
   mayAskKms: boolean
 }
 
-const serviceCodes = ['KMS_UNREACHABLE', 'CREDENTIALS_UNREACHABLE', 'CREDENTIALS_REFUSED'] as const
+/** What failed is the service that has to be asked for a key. */
+export const serviceCodes = ['KMS_UNREACHABLE', 'CREDENTIALS_UNREACHABLE', 'CREDENTIALS_REFUSED'] as const
 
 /** Any one recipient is enough. Fails with ENCRYPTION_KEY where nothing that was given is one. */
 export async function openKeys(file: KeysFile, given: GivenKeys, signal: AbortSignal): Promise<OpenKeys> {

@@ -7,7 +7,7 @@ import { type DataKey, newDataKey } from './key-wrap.ts'
 import { keysPrefix } from './keys-file.ts'
 import { ObjectCipher, openObject, sealObject } from './object-cipher.ts'
 import { decodeHeader, isSealed, newerObject, type ObjectHeader } from './object-header.ts'
-import { KeyRefusal, type OpenKeys, openKeys } from './open-keys.ts'
+import { KeyRefusal, type OpenKeys, openKeys, serviceCodes } from './open-keys.ts'
 import { recipientId } from './recipients.ts'
 import {
   createSnapshotKeys,
@@ -41,8 +41,8 @@ export class SnapshotVault {
   readonly #storage: Storage
   readonly #options: VaultOptions
   readonly #opened = new Map<string, OpenKeys>()
-  /** By data key: a folder may hold hundreds of snapshots of another key, and a try with a passphrase takes a while. */
-  readonly #refused = new Map<string, KeyRefusal>()
+  /** By data key: a folder may hold hundreds of snapshots of another key, and a try with a passphrase, or of a service that is silent, takes a while. */
+  readonly #refused = new Map<string, KafkaBackupError>()
 
   constructor(storage: Storage, options: VaultOptions) {
     this.#storage = storage
@@ -76,15 +76,15 @@ export class SnapshotVault {
     const { loadCredentials, mayAskKms } = this.#options
     const before = this.#refused.get(dataKeyId)
     if (before) throw asOfSnapshot(key, before)
-    let refused: KeyRefusal | undefined
+    let refused: KafkaBackupError | undefined
     const credentials = await loadCredentials()
     for await (const file of readSnapshotKeys(this.#storage, await listSnapshotKeys(this.#storage, signal), signal)) {
       if (!file.data_keys.some(({ id }) => id === dataKeyId)) continue
       try {
         return this.#remember(await openKeys(file, { credentials, mayAskKms }, signal))
       } catch (error) {
-        if (!(error instanceof KeyRefusal)) throw error
-        refused ??= error
+        if (!(error instanceof KeyRefusal || hasCode(error, ...serviceCodes))) throw error
+        if (!refused || hasCode(error, ...serviceCodes)) refused = error
       }
     }
     if (!refused && unknownVersion !== undefined) throw newerObject(key, unknownVersion)
@@ -144,6 +144,8 @@ function missingKeys(key: string, dataKeyId: string): KafkaBackupError {
   return damaged(key, problem, { help })
 }
 
-function asOfSnapshot(key: string, { reason, cause, help }: KeyRefusal): KeyRefusal {
+function asOfSnapshot(key: string, error: KafkaBackupError): KafkaBackupError {
+  if (!(error instanceof KeyRefusal)) return error
+  const { reason, cause, help } = error
   return new KeyRefusal(`the offset snapshot ${key}`, reason, { cause, help, details: { key } })
 }

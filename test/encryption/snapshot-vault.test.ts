@@ -11,6 +11,8 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { SnapshotBook } from '../../src/offsets/snapshot-book.ts'
 import { takeSnapshot } from '../../src/offsets/take-snapshot.ts'
 import type { Storage } from '../../src/storage/storage.ts'
+import { openFakeKms } from '../fakes/fake-kms.ts'
+import { startHttpScript } from '../fakes/http-script.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
 import { type MemoryStorage, openMemoryStorage } from '../fakes/memory-storage.ts'
 import { fakeOffsets, plainLog } from '../offsets/fake-offsets.ts'
@@ -172,6 +174,32 @@ describe('an offset snapshot', () => {
     assert.deepEqual([listed.length, reads], [20, 1])
     for (const { key, error } of listed) {
       assert.ok(error?.code === 'ENCRYPTION_KEY' && error.message.startsWith(`the offset snapshot ${key} is encrypted`))
+    }
+  })
+
+  test('of a key whose service does not answer is tried once in a list, and with the next file', async () => {
+    Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' })
+    const kms = await openFakeKms()
+    const down = await startHttpScript(() => ({ status: 400, json: { __type: 'ThrottlingException' } }))
+    try {
+      const keyId = 'arn:aws:kms:eu-central-1:111122223333:key/0001'
+      const at = (endpoint: string): Credential => ({ kind: 'aws_kms', keyId, endpoint, from: 'AWS KMS' })
+      const storage = openMemoryStorage()
+      const taken = await take(storage, [keyOf(1)])
+      for (let i = 0; i < 3; i++) await take(storage, [at(kms.endpoint)])
+      const listed = await openBook(storage, [at(down.url)]).book.list(never)
+      assert.equal(listed.filter(({ error }) => error?.code === 'KMS_UNREACHABLE').length, 3)
+      assert.ok(down.requests.length <= 3, `${down.requests.length} requests`)
+
+      const [ofKey, ofKms] = [keysOne, keysTwo].map(key => JSON.parse(storage.objects.get(key)?.toString() ?? ''))
+      const { checksum: _, ...content } = ofKms
+      const dataKeys = [{ ...content.data_keys[0], id: ofKey.data_keys[0].id }]
+      storage.objects.set(keysTwo, sealJson({ ...content, data_keys: dataKeys }))
+      const vault = openBook(storage, [at(down.url), keyOf(1)]).book
+      assert.deepEqual(await vault.read(taken.snapshot_id, never), taken)
+    } finally {
+      await kms.close()
+      await down.close()
     }
   })
 
