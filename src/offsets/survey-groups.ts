@@ -155,6 +155,11 @@ function judgeGroup(
     const error = [state, present].find(each => each instanceof KafkaBackupError)
     const problem = error?.message ?? 'no broker reports it'
     if (one.type === 'share' && hasCode(error, 'KAFKA_UNSUPPORTED')) return [unsupportedShare(one)]
+    // A coordinator that is loading or restarts must not end the run of a Job for good.
+    if (error?.retryable)
+      return [
+        { ...groupError(one.target, problem, `run the same command again, ${OTHER_WAYS}`), code: 'KAFKA_NOT_READY' },
+      ]
     if (!hasCode(error, 'KAFKA_DENIED')) return [groupError(one.target, problem, OTHER_WAYS)]
     return [{ ...groupError(one.target, problem, `grant Read on the group, ${OTHER_WAYS}`), code: 'KAFKA_DENIED' }]
   }

@@ -387,5 +387,15 @@ describe('before the first write', () => {
   test('a group that cannot be looked at is an error', async () => {
     const [told] = await survey({ g: fakeGroup({}, { readError: 30 }) })
     assert.match(told ?? '', /^error group g: .*GROUP_AUTHORIZATION_FAILED/)
+    for (const [readError, code] of [
+      [14, 'KAFKA_NOT_READY'],
+      [30, 'KAFKA_DENIED'],
+      [24, undefined],
+    ] as const) {
+      await withGroups({ g: fakeGroup({}, { readError }) }, async cluster => {
+        const [found] = await surveyCarry(cluster, planOf(['g']), undefined, never)
+        assert.equal(found?.code, code, `${readError}`)
+      })
+    }
   })
 })
