@@ -140,7 +140,9 @@ function asPatched(
 }
 
 /** For some usual batches, as they are and as they will be. Larger memory is not kept for the next ones. */
-const SHARED_BYTES = 1 << 20
+const SHARED_BYTES = 768 << 10
+/** Of the batches, what both take. What has no room is sent back by itself. */
+const ROOM_FACTOR = 2.25
 const MAX_KEPT = 12
 /** Memory for batches on their way to a thread and back, of all threads. The collectors would count memory that is sent, on both sides. */
 const shared: SharedArrayBuffer[] = []
@@ -148,7 +150,7 @@ const shared: SharedArrayBuffer[] = []
 /** One behind the other, with room for what becomes of them behind the last. The pieces that they lie in are still needed here. */
 function shareCopies(sources: readonly SourceBatch[]): { memory: SharedArrayBuffer; ends: number[] } {
   const bytes = sources.reduce((sum, { header }) => sum + header.sizeBytes, 0)
-  const size = Math.max(SHARED_BYTES, 3 * bytes)
+  const size = Math.max(SHARED_BYTES, Math.ceil(ROOM_FACTOR * bytes))
   const memory = (size === SHARED_BYTES ? shared.pop() : undefined) ?? new SharedArrayBuffer(size)
   const copy = new Uint8Array(memory)
   const ends: number[] = []
