@@ -141,7 +141,7 @@ function asPatched(
 
 /** For some usual batches, as they are and as they will be. Larger memory is not kept for the next ones. */
 const SHARED_BYTES = 768 << 10
-/** Of the batches, what both take. What has no room is sent back by itself. */
+/** The memory for batches and their patched copies, as a multiple of the size of the batches. A copy that does not fit is sent back separately. */
 const ROOM_FACTOR = 2.25
 const MAX_KEPT = 12
 /** Memory for batches on their way to a thread and back, of all threads. The collectors would count memory that is sent, on both sides. */

@@ -31,8 +31,8 @@ export function refuseBlocked(findings: readonly Finding[], written?: string): v
 }
 
 /**
- * Damage takes precedence over an unsuitable target, and has a separate exit code. Where only leaders are missing, the same command may succeed
- * later.
+ * Damage takes precedence over an unsuitable target, and has a separate exit code. Where only leaders or coordinators are missing, the same
+ * command may succeed later.
  */
 export function refusalCode(findings: readonly Finding[]): 'ARCHIVE_DAMAGED' | 'RESTORE_REFUSED' | 'KAFKA_NOT_READY' {
   if (findings.some(({ code }) => code === 'ARCHIVE_DAMAGED')) return 'ARCHIVE_DAMAGED'
