@@ -92,7 +92,7 @@ async function writeRecords(survey: RecordsSurvey, parts: RecordParts, signal: A
   const compared: CompareReport[] = []
   let writing: Writing | undefined
   if (unfilled.length > 0) {
-    const filling = { ...parts, ...whenFilled(survey, compared, parts) }
+    const filling = { ...parts, ...whenFilled(survey, streams, compared, parts) }
     writing = await fill(options, { restoreId, mark }, unfilled, filling, signal)
     await note(parts, restoreId, mark, unfilled, signal, { isFilled: true, isDone: false })
   }
@@ -111,15 +111,21 @@ async function writeRecords(survey: RecordsSurvey, parts: RecordParts, signal: A
   return { ...written, isDone: true, refused }
 }
 
-/** A topic that something follows for is compared at once, where the job asks for it, and not again at the end. */
+/**
+ * A topic that something follows for is compared at once, where the job asks for it, and not again at the end. One that an earlier run
+ * has noted as filled in part waits for the end: its groups could be noted only on the partitions that this run fills.
+ */
 function whenFilled(
   survey: RecordsSurvey,
+  streams: readonly Stream[],
   compared: CompareReport[],
   { onTopicRestored, ...parts }: RecordParts,
 ): Pick<FillParts, 'onTopicFilled'> {
   if (!onTopicRestored) return {}
+  const filledBefore = new Set(streams.filter(({ progress }) => progress.isFilled).map(({ topic }) => topic))
   return {
     onTopicFilled: async (topic, noteGiven, signal) => {
+      if (filledBefore.has(topic)) return
       if (survey.options.verify) {
         // Records of other topics are still written: what they count must not be taken for theirs.
         const quiet = { ...parts, onProgress: () => undefined }
