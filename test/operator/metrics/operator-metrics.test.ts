@@ -21,6 +21,27 @@ const seconds = (text: string) => Date.parse(text) / 1000
 
 const active: ActiveRun = { run: 'scheduled-1', purpose: 'main', job: 'j', startTime: '2025-11-15T09:00:00Z' }
 
+/**
+ * Shows a resource whose active run was started by an earlier operator, with the first two reports of its pods: 20 records and a gap
+ * between them. Returns how to read the counted records and gaps.
+ */
+async function reportFirst(
+  metrics: OperatorMetrics,
+  samples: () => Promise<Map<string, number>>,
+  resource: ReturnType<typeof sampleResource>,
+): Promise<() => Promise<unknown[]>> {
+  const counted = async () => {
+    const found = await samples()
+    const records = found.get(`kafka_backup_backup_records_total${orders('success')}`)
+    return [records, found.get(`kafka_backup_gaps_total${ofOrders}`)]
+  }
+  metrics.seen('backup', resource)
+  metrics.progressed('backup', resource, active.run, { records: 70_000, gaps: 3 })
+  assert.deepEqual(await counted(), [0, 0])
+  metrics.progressed('backup', resource, active.run, { records: 70_020, gaps: 4 })
+  return counted
+}
+
 test('failed reconciliations of a storage are counted until it is gone, and it has no series of runs', async () => {
   const { metrics, samples } = make()
   const minio = { namespace: 'shop', name: 'minio' }
@@ -250,15 +271,7 @@ describe('a run', () => {
     const progress = { phase: 'copying', records: 1000, bytes: 1 }
     const newer = { ...active, run: 'newer' }
     const resource = sampleResource({ status: { phase: 'Running', active: [newer, active], progress } })
-    metrics.seen('backup', resource)
-    const counted = async () => {
-      const found = await samples()
-      const records = found.get(`kafka_backup_backup_records_total${orders('success')}`)
-      return [records, found.get(`kafka_backup_gaps_total${ofOrders}`)]
-    }
-    metrics.progressed('backup', resource, active.run, { records: 70_000, gaps: 3 })
-    assert.deepEqual(await counted(), [0, 0])
-    metrics.progressed('backup', resource, active.run, { records: 70_020, gaps: 4 })
+    const counted = await reportFirst(metrics, samples, resource)
     metrics.progressed('backup', resource, newer.run, { records: 1003 })
     metrics.ended('backup', resource, endedRun({ ...active, records: 70_040, gaps: 4 }))
     assert.deepEqual(await counted(), [43, 1])
@@ -268,15 +281,7 @@ describe('a run', () => {
     const { metrics, samples } = make()
     const pending = { ...active, run: 'pending' }
     const resource = sampleResource({ status: { phase: 'Running', active: [pending, active] } })
-    metrics.seen('backup', resource)
-    const counted = async () => {
-      const found = await samples()
-      const records = found.get(`kafka_backup_backup_records_total${orders('success')}`)
-      return [records, found.get(`kafka_backup_gaps_total${ofOrders}`)]
-    }
-    metrics.progressed('backup', resource, active.run, { records: 70_000, gaps: 3 })
-    assert.deepEqual(await counted(), [0, 0])
-    metrics.progressed('backup', resource, active.run, { records: 70_020, gaps: 4 })
+    const counted = await reportFirst(metrics, samples, resource)
     metrics.ended('backup', resource, endedRun({ ...active, records: 70_040, gaps: 4 }))
     assert.deepEqual(await counted(), [40, 1])
     metrics.ended('backup', resource, endedRun({ ...pending, records: 5, gaps: 2 }))
