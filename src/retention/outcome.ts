@@ -46,6 +46,8 @@ export interface PruneReport {
   notes: string[]
   /** Why nothing was removed from some of the backups; absent where the clock of this machine was not in doubt. */
   clockDoubt?: string
+  /** The ids of these backups. */
+  doubtedBackups?: string[]
 }
 
 export interface PruneTotals {
@@ -121,6 +123,50 @@ export function totalsOf(backups: readonly BackupOutcome[]): PruneTotals {
     removed: sumOf(one => one.removed),
     waiting: sumOf(one => one.waiting),
     retained: sumOf(one => one.retained),
+  }
+}
+
+const MAX_NAMED = 5
+
+/** Pure. From which backups nothing was removed and why; undefined where the clock of this machine was not in doubt. */
+export function describeClockDoubt({ backups, clockDoubt, doubtedBackups = [] }: PruneReport): string | undefined {
+  if (clockDoubt === undefined) return undefined
+  const isAll = doubtedBackups.length === 0 || doubtedBackups.length === backups.length
+  const named = doubtedBackups.slice(0, MAX_NAMED).join(', ')
+  const more = doubtedBackups.length > MAX_NAMED ? ` and ${doubtedBackups.length - MAX_NAMED} more` : ''
+  const where = isAll ? '' : ` from the backup${doubtedBackups.length > 1 ? 's' : ''} ${named}${more}`
+  return `nothing is removed${where}, because ${clockDoubt}`
+}
+
+/** Pure. Two runs as one: what both have removed, and the state after the second. */
+export function addReports(first: PruneReport, second: PruneReport): PruneReport {
+  const before = new Map(first.backups.map(one => [one.backupId, one]))
+  const after = new Map(second.backups.map(one => [one.backupId, one]))
+  const gone = first.backups.filter(({ backupId }) => !after.has(backupId))
+  const backups = second.backups.map(one => {
+    const earlier = before.get(one.backupId)
+    return earlier ? addOutcomes(earlier, one) : one
+  })
+  return { ...second, backups: [...gone, ...backups].sort((a, b) => (a.backupId < b.backupId ? -1 : 1)) }
+}
+
+function addOutcomes(first: BackupOutcome, second: BackupOutcome): BackupOutcome {
+  const { partitions, segments, records, bytes } = first.trimmed
+  return {
+    ...second,
+    // A backup that the first run has expired is known to the second one only as that.
+    reasons: first.state === 'given_up' ? first.reasons : second.reasons,
+    trimmed: {
+      partitions: Math.max(partitions, second.trimmed.partitions),
+      segments: segments + second.trimmed.segments,
+      records: records + second.trimmed.records,
+      bytes: bytes + second.trimmed.bytes,
+    },
+    generationsRemoved: first.generationsRemoved + second.generationsRemoved,
+    removed: {
+      objects: first.removed.objects + second.removed.objects,
+      bytes: first.removed.bytes + second.removed.bytes,
+    },
   }
 }
 

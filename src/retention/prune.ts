@@ -1,7 +1,7 @@
 import { type Lease, withLease } from '../archive/writer-lease.ts'
 import { hasCode } from '../errors.ts'
 import { findClockDoubt } from './clock-doubt.ts'
-import { type BackupOutcome, describeBackup, type PruneReport } from './outcome.ts'
+import { type BackupOutcome, describeBackup, describeClockDoubt, type PruneReport } from './outcome.ts'
 import { planRetention, type RetainedBackup, type Verdict } from './plan-retention.ts'
 import { notesOf, type RetentionPolicy } from './policy.ts'
 import { lookingLease, PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
@@ -30,7 +30,7 @@ export async function runPrune(
     facts.nowMs,
   )
   const backups: BackupOutcome[] = []
-  const doubts: string[] = []
+  const doubts: Doubt[] = []
   for (const backup of surveyed) {
     const outcome = describeBackup(backup, verdicts.get(backup.backupId))
     backups.push(outcome)
@@ -38,17 +38,23 @@ export async function runPrune(
     if (!isIdle)
       await pruneOne(backup, verdicts.get(backup.backupId), policy, parts, { isDryRun, outcome, doubts }, signal)
   }
-  const [clockDoubt] = doubts
-  if (clockDoubt !== undefined)
-    parts.onProgress({ type: 'warning', message: `nothing is removed, because ${clockDoubt}` })
-  return {
+  const [first] = doubts
+  const report = {
     location: parts.storage.location,
     isDryRun,
     graceMs: policy.graceMs,
     backups,
     notes: notesOf(policy, judged.length),
-    ...(clockDoubt !== undefined && { clockDoubt }),
+    ...(first && { clockDoubt: first.reason, doubtedBackups: doubts.map(({ backupId }) => backupId) }),
   }
+  const message = describeClockDoubt(report)
+  if (message !== undefined) parts.onProgress({ type: 'warning', message })
+  return report
+}
+
+interface Doubt {
+  backupId: string
+  reason: string
 }
 
 function factsOf(backup: SurveyedBackup, isOwn: boolean): RetainedBackup {
@@ -68,7 +74,7 @@ function timeOf({ newest, newestComplete, manifests }: SurveyedBackup): number {
   return commitTimeMs(manifest?.created_at ?? '', manifests.get(manifest?.generation ?? 0)?.modifiedMs)
 }
 
-type Step = { isDryRun: boolean; outcome: BackupOutcome; doubts: string[] }
+type Step = { isDryRun: boolean; outcome: BackupOutcome; doubts: Doubt[] }
 
 async function pruneOne(
   backup: SurveyedBackup,
@@ -88,17 +94,17 @@ async function pruneOne(
       step,
     )
     if (await isBusy(context, verdict?.isKept === true, signal)) return
-    const doubt = await findClockDoubt(backup, context, signal)
-    if (doubt !== undefined) {
-      step.doubts.push(doubt)
+    const reason = await findClockDoubt(backup, context, signal)
+    if (reason !== undefined) {
+      step.doubts.push({ backupId, reason })
       if (verdict?.isKept) step.outcome.state = 'kept'
       return
     }
     if (verdict?.isKept) return tidyBackup(context, signal)
     const held = await context.heldReason(signal)
     if (held !== undefined) return void step.outcome.notes.push(`not removed: ${held}`)
-    const reason = verdict?.reasons.join(', ') ?? ''
-    return removeBackup(context, { newestGeneration: backup.newest?.generation, reason }, signal)
+    const known = { newestGeneration: backup.newest?.generation, reason: verdict?.reasons.join(', ') ?? '' }
+    return removeBackup(context, known, signal)
   }
   try {
     if (step.isDryRun) await act(lookingLease(parts, backupId))

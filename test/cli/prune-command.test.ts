@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
 import { parseJob } from '../../src/config/load-job.ts'
-import { newOutcome, type PruneReport } from '../../src/retention/outcome.ts'
+import { type BackupOutcome, newOutcome, type PruneReport } from '../../src/retention/outcome.ts'
 import type { RetentionPolicy } from '../../src/retention/policy.ts'
 import { fakeActions, pruneReport } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
@@ -20,7 +20,10 @@ interface Ran {
   calls: Record<string, unknown[]>
 }
 
-async function run(argv: string[], options: { answer?: string; actions?: Partial<Actions> } = {}): Promise<Ran> {
+async function run(
+  argv: string[],
+  options: { answer?: string | ((question: string) => string); actions?: Partial<Actions> } = {},
+): Promise<Ran> {
   const prunes: Ran['prunes'] = []
   const questions: string[] = []
   const { answer } = options
@@ -31,7 +34,7 @@ async function run(argv: string[], options: { answer?: string; actions?: Partial
       : {
           ask: async (question: string) => {
             questions.push(question)
-            return answer
+            return typeof answer === 'string' ? answer : answer(question)
           },
         },
   )
@@ -142,6 +145,49 @@ describe('prune', () => {
         )
         assert.match(err, /4 objects .* would be removed/)
       }
+    })
+
+    test('reports what each of both runs removed, and names the backups that the first left', async () => {
+      const [a, b, c] = ['a', 'b', 'c'].map(id => newOutcome(id)) as [BackupOutcome, BackupOutcome, BackupOutcome]
+      const kept: Partial<BackupOutcome> = { state: 'kept', reasons: ['keep_last'] }
+      const first: PruneReport = {
+        ...pruneReport,
+        clockDoubt,
+        doubtedBackups: ['a'],
+        backups: [
+          { ...a, ...kept, notes: [`nothing of it is removed, because ${clockDoubt}`] },
+          { ...b, ...kept, generationsRemoved: 2, removed: { objects: 5, bytes: 500 } },
+          { ...c, state: 'removed', reasons: ['no rule keeps it'], removed: { objects: 7, bytes: 700 } },
+        ],
+      }
+      const second: PruneReport = {
+        ...pruneReport,
+        backups: [
+          { ...a, ...kept, generationsRemoved: 1, removed: { objects: 1, bytes: 100 } },
+          { ...b, ...kept, removed: { objects: 1, bytes: 50 } },
+        ],
+      }
+      const pruneAt: Actions['pruneAt'] = async (_storage, _policy, _hooks, { isDryRun, trustsClock = false }) => ({
+        ...(trustsClock ? second : first),
+        isDryRun,
+      })
+      const answer = (question: string) => (question.startsWith('Remove') ? 'y' : 'prune')
+      const { code, out } = await run([...at, '--format', 'json'], { answer, actions: { pruneAt } })
+      const { totals, backups } = JSON.parse(out)
+      assert.deepEqual([code, totals.removed, totals.generations], [0, { objects: 14, bytes: 1350 }, 3])
+      assert.deepEqual(
+        backups.map((one: Record<string, unknown>) => [
+          one.backup_id,
+          one.state,
+          Object(one.removed).objects,
+          one.notes,
+        ]),
+        [
+          ['a', 'kept', 1, []],
+          ['b', 'kept', 6, []],
+          ['c', 'removed', 7, []],
+        ],
+      )
     })
   })
 

@@ -177,6 +177,27 @@ describe('a prune removes nothing, and says why, if', () => {
     assert.equal(next.generationsRemoved, 0)
   })
 
+  test('and names the backups, if the clock is in doubt for some only', async () => {
+    const world = await grown()
+    for (let day = 0; day < 3; day++) {
+      await world.commit('b')
+      world.clock.pass(2 * DAY)
+    }
+    world.storeAheadMs = 2 * HOUR
+    await world.commit('a', { createdMs: world.clock.now() + 2 * HOUR })
+    world.storeAheadMs = 0
+    const { report, warnings } = await prune(world)
+    assert.deepEqual(
+      report.backups.map(one => [one.backupId, one.generationsRemoved]),
+      [
+        ['a', 0],
+        ['b', 2],
+      ],
+    )
+    assert.deepEqual(report.doubtedBackups, ['a'])
+    assert.deepEqual(warnings, [`nothing is removed from the backup a, because ${report.clockDoubt}`])
+  })
+
   test('and an expired backup stays, too', async () => {
     const world = await grown()
     await world.commit('b')

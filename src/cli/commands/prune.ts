@@ -2,7 +2,7 @@ import { KafkaBackupError } from '../../errors.ts'
 import { policyOf, writerTermOf } from '../../jobs/prune.ts'
 import { formatBytes } from '../../lib/units.ts'
 import { type KeepRules, keepFields, periodRules } from '../../retention/keep-rules.ts'
-import { type PruneReport, totalsOf } from '../../retention/outcome.ts'
+import { addReports, describeClockDoubt, type PruneReport, totalsOf } from '../../retention/outcome.ts'
 import type { RetentionPolicy } from '../../retention/policy.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { CommandOptions } from '../option-specs.ts'
@@ -73,7 +73,7 @@ async function pruneByThisClock(
   session.tell(style => formatPrune(plan, style))
   const question = `${report.clockDoubt}. Type the word prune to remove by this clock nevertheless:`
   if (!(await session.confirmByTyping(question, 'prune'))) return show(session, report)
-  return show(session, await act(session, storage, rules, false))
+  return show(session, addReports(report, await act(session, storage, rules, false)))
 }
 
 function questionOf(plan: PruneReport): string {
@@ -98,8 +98,9 @@ function show(session: Session, report: PruneReport): number {
     () => formatPrune(report, session.style),
     () => pruneDocument(report),
   )
-  if (report.clockDoubt === undefined) return 0
-  session.outcome.note({ problem: { message: `nothing is removed, because ${report.clockDoubt}` } })
+  const message = describeClockDoubt(report)
+  if (message === undefined) return 0
+  session.outcome.note({ problem: { message } })
   return NOT_ALL_DONE
 }
 

@@ -218,6 +218,10 @@ describe('the result file', () => {
       pruneAt: async () => ({ ...pruneReport, clockDoubt: 'the clocks differ' }),
     })
     assert.deepEqual([result.exit, result.message], [4, 'nothing is removed, because the clocks differ'])
+    const { result: some } = await run(['prune', '--path', '/b', '--older-than', '1d', '--yes'], {
+      pruneAt: async () => ({ ...pruneReport, clockDoubt: 'the clocks differ', doubtedBackups: ['orders-2'] }),
+    })
+    assert.equal(some.message, 'nothing is removed from the backup orders-2, because the clocks differ')
   })
 
   test('contains the snapshot of an interrupted reset', async () => {
