@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -223,23 +223,58 @@ test('Google Cloud Storage: a download of a missing object in plain text is conf
   })
 })
 
-test('S3: a page in place of an answer leaves no connection behind', async () => {
+/** Runs the work five times against a server, and returns how many connections stay open. */
+async function countLeft(
+  name: string,
+  answer: RequestListener,
+  work: (storage: Storage) => Promise<unknown>,
+): Promise<number> {
   const server = createServer((request, response) => {
-    request.resume().once('end', () => response.writeHead(200, html).end(page))
+    request.resume().once('end', () => answer(request, response))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const storage = stores.S3?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}`) ?? assert.fail()
+  const storage = stores[name]?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}`) ?? assert.fail()
   try {
-    for (let i = 0; i < 5; i++) {
-      await assert.rejects(storage.create(key, Buffer.from('x'), never), { code: 'STORAGE_PROTOCOL' })
-      await assert.rejects(storage.read(key, never), { code: 'STORAGE_PROTOCOL' })
-    }
+    for (let i = 0; i < 5; i++) await work(storage)
     const countOpen = () => new Promise<number>(resolve => server.getConnections((_, count) => resolve(count)))
     for (let waits = 0; waits < 200 && (await countOpen()) > 1; waits++) await setTimeout(10)
-    assert.ok((await countOpen()) <= 1, `${await countOpen()} connections`)
+    return await countOpen()
   } finally {
     await storage.close()
     server.closeAllConnections()
     server.close()
   }
+}
+
+test('S3: a page in place of an answer leaves no connection behind', async () => {
+  const left = await countLeft(
+    'S3',
+    (_, response) => response.writeHead(200, html).end(page),
+    async storage => {
+      await assert.rejects(storage.create(key, Buffer.from('x'), never), { code: 'STORAGE_PROTOCOL' })
+      await assert.rejects(storage.read(key, never), { code: 'STORAGE_PROTOCOL' })
+    },
+  )
+  assert.ok(left <= 1, `${left} connections`)
 })
+
+for (const [name, headers] of Object.entries({
+  S3: { etag: '"e"' },
+  Azure: { etag: '"e"', 'x-ms-request-id': 'r' },
+  'Google Cloud Storage': { 'x-goog-generation': '1' },
+})) {
+  test(`${name}: an answer with another range leaves no connection behind`, async () => {
+    const length = 4 * MiB
+    const range = { 'content-range': `bytes 100-${100 + length - 1}/${2 * length}`, 'content-length': `${length}` }
+    const left = await countLeft(
+      name,
+      (_, response) => response.writeHead(206, { ...headers, ...range }).end(Buffer.alloc(length)),
+      storage =>
+        assert.rejects(storage.readRange(key, 0, 8, never), {
+          code: 'STORAGE_PROTOCOL',
+          message: /it has the bytes from 100 on$/,
+        }),
+    )
+    assert.ok(left <= 1, `${left} connections`)
+  })
+}

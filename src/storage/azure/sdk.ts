@@ -3,7 +3,6 @@ import type { BlockBlobClient } from '@azure/storage-blob'
 import { hasCode } from '../../errors.ts'
 import {
   type ByteRange,
-  cutRange,
   type ListPageOptions,
   type MultipartApi,
   modifiedMsOf,
@@ -11,7 +10,6 @@ import {
   type ObjectPage,
   type PartNumber,
   type PutCondition,
-  parseContentRange,
   type ReceivedBytes,
   sendUntilAborted,
   statedSize,
@@ -78,12 +76,10 @@ class SdkApi implements MultipartApi {
     return this.#attempt('read', key, signal, async abort => {
       const answer = await this.#blob(key).download(start, length, { ...abort, maxRetryRequests: 0 })
       const assertFits = (bytes: number) => range ?? refuseLargeRead(key, bytes, this.#context.location)
-      const part = parseContentRange(answer.contentRange, range)
-      const bytes = await readBody(answer.readableStreamBody as Readable, answer.contentLength, assertFits)
-      return {
-        bytes: cutRange(bytes, range, part !== undefined),
-        isMeasured: !answer._response.headers.contains(unstatedLength),
-      }
+      const { contentLength, contentRange } = answer
+      const response = { body: answer.readableStreamBody as Readable, contentLength, contentRange }
+      const { bytes } = await readBody(response, range, assertFits)
+      return { bytes, isMeasured: !answer._response.headers.contains(unstatedLength) }
     })
   }
 

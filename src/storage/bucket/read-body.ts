@@ -1,19 +1,30 @@
 import type { Readable } from 'node:stream'
 import { copyBody } from '../../lib/copy-body.ts'
 import { takeMemory } from '../../lib/recycled-memory.ts'
+import { type ByteRange, cutRange, parseContentRange, type ReceivedBytes } from './api.ts'
+
+/** The response to a request for an object or a range of it. */
+interface ObjectResponse {
+  body: Readable
+  contentLength: number | undefined
+  contentRange: string | undefined
+}
 
 /**
- * The body of a response. One that is streamed states no length and is read to its end. `assertFits` throws where the size
- * is too large, before memory is allocated for it.
+ * The bytes that were wanted from the body of a response. One that is streamed states no length and is read to its end. `assertFits`
+ * throws where the size is too large, before memory is allocated for it.
  */
 export async function readBody(
-  body: Readable,
-  stated: number | undefined,
+  { body, contentLength, contentRange }: ObjectResponse,
+  wanted: ByteRange | undefined,
   assertFits: (bytes: number) => unknown,
-): Promise<Buffer> {
+): Promise<ReceivedBytes> {
   try {
+    const part = parseContentRange(contentRange, wanted)
+    const stated = contentLength ?? part?.length
     assertFits(stated ?? 0)
-    return stated === undefined ? await readChunks(body, assertFits) : await readStated(body, stated)
+    const bytes = stated === undefined ? await readChunks(body, assertFits) : await readStated(body, stated)
+    return { bytes: cutRange(bytes, wanted, part !== undefined), isMeasured: stated !== undefined }
   } catch (error) {
     // A body that is not read would keep its connection.
     body.destroy()

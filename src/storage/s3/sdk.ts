@@ -18,7 +18,6 @@ import { crc32, crc32c } from '@node-rs/crc32'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import {
   type ByteRange,
-  cutRange,
   formatSum,
   type ListPageOptions,
   type MultipartApi,
@@ -27,7 +26,6 @@ import {
   type ObjectPage,
   type PartNumber,
   type PutCondition,
-  parseContentRange,
   type ReceivedBytes,
   sendUntilAborted,
   statedSize,
@@ -117,11 +115,9 @@ class SdkApi implements MultipartApi {
     const command = new GetObjectCommand({ ...this.#object(key), ...(Range !== undefined && { Range }) })
     return this.#attempt('read', key, signal, async abort => {
       const { Body, ContentLength, ContentRange } = await this.#client.send(command, abort)
-      const part = parseContentRange(ContentRange, range)
-      const announced = ContentLength ?? part?.length
       const assertFits = (size: number) => range ?? refuseLargeRead(key, size, this.#location)
-      const bytes = await readBody(Body as Readable, announced, assertFits)
-      return { bytes: cutRange(bytes, range, part !== undefined), isMeasured: announced !== undefined }
+      const response = { body: Body as Readable, contentLength: ContentLength, contentRange: ContentRange }
+      return readBody(response, range, assertFits)
     })
   }
 
