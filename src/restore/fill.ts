@@ -12,7 +12,7 @@ import type { RestoreOptions } from './restore-options.ts'
 import { assertNotTakenOver, confirmClaim, continuesEarlier, failNote, type RunMark } from './run-mark.ts'
 import type { Stream } from './stream.ts'
 import { countActive } from './stream-memory.ts'
-import { type OnTopic, TopicFinisher } from './topic-finisher.ts'
+import { type NoteSome, noteWithGroups, type OnTopic, TopicFinisher } from './topic-finisher.ts'
 
 export interface FillParts {
   cluster: Cluster
@@ -50,7 +50,11 @@ export async function fill(
   const orStop = (error: unknown) => stop.abort(error)
   // One after the other: a note that was begun earlier must not replace a later one.
   const notes = new Turns()
-  const noteSome = (some: readonly Stream[]) => notes.take(() => note(parts, restoreId, mark, some, scoped))
+  const noteSome: NoteSome = (some, groups) =>
+    notes.take(() => {
+      const write = () => note(parts, restoreId, mark, some, scoped)
+      return groups ? noteWithGroups(some, groups, write) : write()
+    })
   const finishing = new TopicFinisher(streams, { ...parts, isShared, noteSome, onFailure: orStop }, scoped)
   const targeted = { cluster, onProgress, connectionsPerBroker, maxActive, requestTimeoutMs, isShared, ...limiter }
   const replay = new Replay({ ...targeted, onFilled: stream => finishing.filled(stream) })

@@ -1,8 +1,10 @@
+import { hasCode } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { commitGroupOffsets, fetchGroupOffsets, type GroupOffset } from '../kafka/group-offsets.ts'
 import { partitionKey } from '../kafka/offsets.ts'
 import type { GivenOffset, IsGiven } from '../offsets/given-offsets.ts'
-import { addMarks, MAX_MARKED, markOf, splitMarks } from './group-marks.ts'
+import { addMarks, LEFT_OUT, MAX_MARKED, markOf, splitMarks } from './group-marks.ts'
+import { explainRefused } from './note-room.ts'
 import { decodeNotes, type RestoreProgress, restoreGroup, streamKey } from './progress.ts'
 import { takenOver } from './run-mark.ts'
 
@@ -14,13 +16,14 @@ export function givenIn({ streams }: Pick<RestoreProgress, 'streams'>): IsGiven 
   return one => {
     const noted = notes.get(streamKey(one))
     if (!noted) return false
-    return noted.marks.has(markOf(one)) || (noted.isDone && noted.marks.size >= MAX_MARKED && 'unknown')
+    const isFull = noted.marks.size >= MAX_MARKED || noted.marks.has(LEFT_OUT)
+    return noted.marks.has(markOf(one)) || (noted.isDone && isFull && 'unknown')
   }
 }
 
 /**
  * Adds the groups to the notes of a restore whose records are written, and leaves everything else in them as it is. What has no note
- * gets none: its offsets then do not count as given.
+ * gets none: its offsets then do not count as given. Brokers may take less metadata than by default, and are offered fewer groups then.
  */
 export async function noteGiven(
   cluster: Cluster,
@@ -28,8 +31,16 @@ export async function noteGiven(
   offsets: readonly GivenOffset[],
   signal: AbortSignal,
 ): Promise<void> {
-  // Another run of a complete restore may note groups at the same time.
-  for (let hasChanged = true; hasChanged; ) hasChanged = !(await addGiven(cluster, restoreId, offsets, signal))
+  for (let room = MAX_MARKED; room > 0; room = Math.floor(room / 2)) {
+    try {
+      // Another run of a complete restore may note groups at the same time.
+      for (let hasChanged = true; hasChanged; )
+        hasChanged = !(await addGiven(cluster, restoreId, offsets, room, signal))
+      return
+    } catch (error) {
+      if (room === 1 || !hasCode(error, 'KAFKA_REFUSED')) throw explainRefused(error)
+    }
+  }
 }
 
 /** False where other groups were noted meanwhile. */
@@ -37,6 +48,7 @@ async function addGiven(
   cluster: Cluster,
   restoreId: string,
   offsets: readonly GivenOffset[],
+  room: number,
   signal: AbortSignal,
 ): Promise<boolean> {
   const group = restoreGroup(restoreId)
@@ -47,7 +59,7 @@ async function addGiven(
     const own = byPlace.get(partitionKey(one))
     if (!own) return []
     const note: { x?: string } = JSON.parse(one.metadata)
-    const x = addMarks(note.x ?? '', own)
+    const x = addMarks(note.x ?? '', own, room)
     return [{ ...one, metadata: JSON.stringify({ ...note, x }) }]
   })
   const known = new Set([...notes, ...changed].map(({ metadata }) => metadata))

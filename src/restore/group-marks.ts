@@ -7,10 +7,19 @@ const MARK_CHARS = 6
 export const MAX_MARKED = 400
 const ALL_MARKS = new RegExp(`^([\\w-]{${MARK_CHARS}}){1,${MAX_MARKED}}$`)
 
+/** In place of the last mark where brokers have room for fewer: it shows that groups were left out. */
+export const LEFT_OUT = '-'.repeat(MARK_CHARS)
+
 /** Pure. The marks with those of more groups, as far as there is room: what is not marked is reported, not taken for ours. */
-export function addMarks(marks: string, groups: readonly Pick<GivenOffset, 'group' | 'source'>[]): string {
-  const all = new Set([...splitMarks(marks), ...groups.map(markOf)])
-  return [...all].slice(0, MAX_MARKED).join('')
+export function addMarks(
+  marks: string,
+  groups: readonly Pick<GivenOffset, 'group' | 'source'>[],
+  room = MAX_MARKED,
+): string {
+  const all = [...new Set([...splitMarks(marks), ...groups.map(markOf)])]
+  const kept = all.slice(0, room)
+  const isKnown = kept.length === all.length || room === MAX_MARKED || kept.includes(LEFT_OUT)
+  return (isKnown ? kept : kept.with(-1, LEFT_OUT)).join('')
 }
 
 export function splitMarks(marks: string): string[] {

@@ -1,6 +1,7 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
+import { explainRefused } from './note-room.ts'
 import { type ProgressNote, type RestoreMark, readNotes, type StreamProgress, streamKey } from './progress.ts'
 import type { Stream } from './stream.ts'
 
@@ -52,7 +53,7 @@ class EndedMeanwhile extends Error {
 
 /** Throws what a write of notes has failed with. A Job repeats a run whose earlier run ended meanwhile. */
 export function failNote(error: unknown): never {
-  if (!(error instanceof EndedMeanwhile)) throw error
+  if (!(error instanceof EndedMeanwhile)) throw explainRefused(error)
   throw new KafkaBackupError('KAFKA_NOT_READY', error.message, { help: 'Run the same command again.' })
 }
 

@@ -192,9 +192,14 @@ export class Stream {
     this.#advance(count, targetOffset, end)
   }
 
-  /** These groups have their offsets on it, which its next note names. */
-  give(groups: Parameters<typeof addMarks>[1]): void {
-    this.#progress = { ...this.#progress, given: addMarks(this.#progress.given ?? '', groups) }
+  /** These groups have their offsets on it, which its next note names. Returns what undoes it. */
+  give(groups: Parameters<typeof addMarks>[1]): () => void {
+    const before = this.#progress.given
+    this.#progress = { ...this.#progress, given: addMarks(before ?? '', groups) }
+    return () => {
+      const { given: _, ...rest } = this.#progress
+      this.#progress = { ...rest, ...(before !== undefined && { given: before }) }
+    }
   }
 
   /** Releases resources. The progress is kept. */

@@ -1,4 +1,4 @@
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { Turns } from '../lib/turns.ts'
 import type { OnProgress } from '../observe/progress.ts'
@@ -10,11 +10,16 @@ import type { Stream } from './stream.ts'
 /** `noteGiven` notes groups that got their offsets with the progress of their partitions. */
 export type OnTopic = (topic: string, noteGiven: NoteGiven, signal: AbortSignal) => Promise<void>
 
+type GivenByStream = ReadonlyMap<string, readonly GivenOffset[]>
+
+/** Notes the progress of streams, with the groups that have got their offsets on them. */
+export type NoteSome = (streams: readonly Stream[], groups?: GivenByStream) => Promise<void>
+
 interface FinisherParts {
   cluster: Cluster
   onProgress: OnProgress
   isShared: boolean
-  noteSome: (streams: readonly Stream[]) => Promise<void>
+  noteSome: NoteSome
   onTopicFilled?: OnTopic
   /** Called at once with a failure that ends the run. */
   onFailure: (error: unknown) => void
@@ -72,7 +77,25 @@ export class TopicFinisher {
   async #noteGiven(offsets: readonly GivenOffset[]): Promise<void> {
     const groups = Map.groupBy(offsets, streamKey)
     const streams = [...this.#byTopic.values()].flat().filter(stream => groups.has(streamKey(stream)))
-    for (const stream of streams) stream.give(groups.get(streamKey(stream)) ?? [])
-    await this.#parts.noteSome(streams)
+    await this.#parts.noteSome(streams, groups)
+  }
+}
+
+/**
+ * Notes the groups with the progress of the streams. A later note must not have what a broker refuses: where it takes too little metadata,
+ * the groups are noted at the end, when notes of fewer groups are safe.
+ */
+export async function noteWithGroups(
+  streams: readonly Stream[],
+  groups: GivenByStream,
+  note: () => Promise<void>,
+): Promise<void> {
+  const given = streams.map(stream => stream.give(groups.get(streamKey(stream)) ?? []))
+  try {
+    await note()
+  } catch (error) {
+    if (!hasCode(error, 'KAFKA_REFUSED')) throw error
+    for (const undo of given) undo()
+    throw new KafkaBackupError('KAFKA_NOT_READY', error.message, { cause: error, help: error.help })
   }
 }

@@ -9,7 +9,7 @@ export type FakeNotes = Map<string, { offset: bigint; metadata: string }>
 export type FakeGroups = Map<string, FakeNotes>
 
 /** The requests about groups that a restore makes, for a broker that coordinates all of them. */
-export const groupHandlers: Record<number, (groups: FakeGroups, body: Reader) => Writer> = {
+export const groupHandlers: Record<number, (groups: FakeGroups, body: Reader, maxMetadataBytes: number) => Writer> = {
   [API.findCoordinator]: encodeCoordinators,
   [API.listGroups]: encodeGroups,
   [API.consumerGroupDescribe]: encodeModern,
@@ -65,7 +65,7 @@ function encodeDescribed(groups: FakeGroups, body: Reader): Writer {
   return writer.array(asked, one).noTags()
 }
 
-function commit(groups: FakeGroups, body: Reader): Writer {
+function commit(groups: FakeGroups, body: Reader, maxMetadataBytes: number): Writer {
   const group = body.string()
   const notes: FakeNotes = groups.get(group) ?? new Map()
   groups.set(group, notes)
@@ -78,15 +78,18 @@ function commit(groups: FakeGroups, body: Reader): Writer {
       const partition = body.int32()
       const offset = body.int64()
       body.int32()
-      notes.set(`${topic}/${partition}`, { offset, metadata: body.string() })
+      const metadata = body.string()
       body.tags()
-      return partition
+      const isTooLong = Buffer.byteLength(metadata) > maxMetadataBytes
+      if (!isTooLong) notes.set(`${topic}/${partition}`, { offset, metadata })
+      return { partition, errorCode: isTooLong ? 12 : 0 }
     })
     body.tags()
     return { topic, partitions }
   })
   const writer = new Writer().int32(0)
-  const one = (partition: number) => writer.int32(partition).int16(0).noTags()
+  const one = ({ partition, errorCode }: { partition: number; errorCode: number }) =>
+    writer.int32(partition).int16(errorCode).noTags()
   return writer.array(topics, each => writer.string(each.topic).array(each.partitions, one).noTags()).noTags()
 }
 

@@ -36,6 +36,8 @@ export interface FakeTarget {
   onEvent: OnProgress
   /** Settings that it does not take, or `name=value` for one value of them. */
   refused: Set<string>
+  /** Its `offset.metadata.max.bytes`. */
+  maxMetadataBytes: number
   /** Whether it lets nobody change a topic. */
   isGuarded: boolean
   /** The groups that runs restore; none by default. */
@@ -83,6 +85,7 @@ export async function withFakeTarget(
     warned: [],
     onEvent: () => undefined,
     refused: new Set(),
+    maxMetadataBytes: 4096,
     isGuarded: false,
     carry: recordsOnly(plainOptions()).groups,
     before: () => undefined,
@@ -169,7 +172,7 @@ function answer(target: FakeTarget, { key, body }: BrokerRequest): Writer | unde
     [API.incrementalAlterConfigs]: alter,
     [API.produce]: produce,
   }
-  return handlers[key]?.(target, body) ?? groupHandlers[key]?.(target.groups, body)
+  return handlers[key]?.(target, body) ?? groupHandlers[key]?.(target.groups, body, target.maxMetadataBytes)
 }
 
 function giveProducer(target: FakeTarget): Writer {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { StoredGroup } from '../../src/archive/groups-section.ts'
+import { Writer } from '../../src/kafka/wire/writer.ts'
 import { MAX_MARKED } from '../../src/restore/group-marks.ts'
 import { encodeRun } from '../fakes/batches.ts'
+import { API } from '../fakes/fake-broker.ts'
 import { fakeTopic } from '../fakes/fake-cluster.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { backUpTopics, type FakeTarget, withFakeTarget } from './fake-target.ts'
@@ -151,5 +153,58 @@ describe('consumer groups of a restore that runs several times', () => {
       commit(target, 'billing', { 'orders/0': 4n, 'orders/1': 6n })
       commit(target, 'search', { 'orders/0': 5n })
       assert.deepEqual((await target.restore()).consumerGroups.totals, { groups: 2, committed: 0, kept: 2, failed: 0 })
+    }))
+})
+
+const SETTING = 'offset.metadata.max.bytes'
+
+function encodeBrokerConfig(name: string, value: string): Writer {
+  const writer = new Writer().int32(0)
+  const config = () => {
+    writer.string(name).string(value).boolean(false).int8(4).boolean(false)
+    writer.array([], () => undefined)
+    writer.int8(2).string(null).noTags()
+  }
+  const broker = () => writer.int16(0).string(null).int8(4).string('0').array([0], config).noTags()
+  return writer.array([0], broker).noTags()
+}
+
+describe('a broker that takes less metadata of offsets than by default', () => {
+  const many = Array.from({ length: 100 }, (_, i) => groupOn(`group-${i}`, { 'orders/0': 2n }))
+  const totals = { groups: 100, committed: 0, kept: 0, failed: 0 }
+  const advance = (target: FakeTarget) => many.forEach(({ group }) => void commit(target, group, { 'orders/0': 6n }))
+
+  // Groups whose early note is refused are reported as kept at the end.
+  for (const [release, outcome] of [
+    ['end', 'committed'],
+    ['per_topic', 'kept'],
+  ] as const) {
+    test(`gets notes of fewer groups, and all groups keep their offsets (release: ${release})`, () =>
+      withGroups(async target => {
+        target.maxMetadataBytes = 512
+        target.carry = { ...target.carry, release }
+        assert.deepEqual((await target.restore()).consumerGroups.totals, { ...totals, [outcome]: 100 })
+        advance(target)
+        target.warned = []
+        assert.deepEqual((await target.restore()).consumerGroups.totals, { ...totals, kept: 100 })
+        assert.match(target.warned.join(), /group-99: the progress of this restore has no room to name it/)
+        assert.deepEqual(offsetsOf(target, 'group-99'), { 'orders/0': 6n })
+      }, many))
+  }
+
+  test('is refused by name where it has no room for notes at all, before anything is written', () =>
+    withGroups(async target => {
+      target.maxMetadataBytes = 128
+      target.before = ({ key }) => (key === API.describeConfigs ? encodeBrokerConfig(SETTING, '128') : undefined)
+      await assert.rejects(target.restore(), /target: its brokers take 128 bytes .*\(set offset\.metadata\.max\.bytes/)
+      assert.deepEqual([target.fake.state.topics, target.notes.size], [[], 0])
+    }))
+
+  test('is named in the advice before records are written where the setting cannot be read', () =>
+    withGroups(async target => {
+      target.maxMetadataBytes = 128
+      const named = ({ help }: { help: string }) => help.includes(`set ${SETTING} to 4096`)
+      await assert.rejects(target.restore(), named)
+      assert.deepEqual([target.log('orders'), target.notes.size], [[], 0])
     }))
 })
