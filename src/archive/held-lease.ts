@@ -14,6 +14,7 @@ import {
   readLive,
   type Times,
 } from './lease.ts'
+import { LeaseTerm } from './lease-term.ts'
 
 export interface LeaseParts {
   storage: Storage
@@ -68,10 +69,7 @@ export class HeldLease implements Lease {
   readonly #startedAt: string
   readonly #stop = new AbortController()
   #renewing: Promise<void> = Promise.resolve()
-  /** When it was surely not yet written for the last time, by both clocks of this machine. */
-  #written = { monotonicMs: 0, nowMs: 0 }
-  /** Its term had passed before it was renewed: another run may have begun in between. */
-  #isLost = false
+  readonly #term: LeaseTerm
   /** When the store said that it was written, by its clock; that of this machine until it is known. */
   #storeMs = 0
   /** The same by the clock of this process. */
@@ -86,12 +84,13 @@ export class HeldLease implements Lease {
     this.#keys = [key ?? leaseKey(claim.backupId, this.run)]
     this.#hasNumber = key !== undefined
     this.#ttlMs = claim.ttlMs ?? READER_TTL_MS
+    this.#term = new LeaseTerm(parts.clock, this.#ttlMs)
     this.#startedAt = formatUtc(parts.clock.now())
     this.#assumeTime()
   }
 
   async begin(signal: AbortSignal): Promise<void> {
-    this.#written = this.#instant()
+    this.#term.begin()
     await this.#create(signal)
     this.#assumeTime()
     // Readers and writers learn the time of the store when they list the others; before that they do not need it.
@@ -127,16 +126,16 @@ export class HeldLease implements Lease {
   }
 
   async confirm(check: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    if (!this.#isLost && !this.#isOverdue()) return
+    if (this.#term.findLoss() === undefined) return
     await this.#writeInTime(signal)
     await check()
-    this.#isLost = this.#isOverdue()
+    this.#term.recover()
   }
 
   assertHeld(): void {
-    const { storage } = this.#parts
-    if (!this.#isLost && !this.#isOverdue()) return
-    const message = `the lease ${this.#newest()} at ${storage.location} could not be renewed in time, so another run may have started`
+    const loss = this.#term.findLoss()
+    if (loss === undefined) return
+    const message = `the lease ${this.#newest()} at ${this.#parts.storage.location} ${loss} so another run may have started`
     throw new KafkaBackupError('WRITER_CONFLICT', message, { help: 'Run the same command again.' })
   }
 
@@ -225,17 +224,16 @@ export class HeldLease implements Lease {
   }
 
   async #writeInTime(signal: AbortSignal): Promise<void> {
-    const written = this.#instant()
+    const written = this.#term.now()
     this.#leaveNumber()
     await this.#write(signal)
     if (!this.#isTimeKnown) this.#assumeTime()
-    this.#isLost ||= this.#isOverdue()
-    this.#written = written
+    this.#term.renew(written)
   }
 
   /** After its term a prune may have removed the object, and another writer may have created it again: it is then the other one's. */
   #leaveNumber(): void {
-    if (!this.#hasNumber || !this.#isOverdue()) return
+    if (!this.#hasNumber || this.#term.findOverdue() === undefined) return
     this.#hasNumber = false
     this.#leftKey = this.#newest()
     this.#keys = [leaseKey(this.#claim.backupId, this.run, ++this.#renewals)]
@@ -259,17 +257,6 @@ export class HeldLease implements Lease {
       this.#keys = [...this.#keys, next].slice(-LIVING_KEYS)
       await storage.create(next, this.#encode(ttlMs), signal)
     }
-  }
-
-  /** By the later of both clocks: one may stop while the machine is suspended, and the other may be set back. */
-  #isOverdue(): boolean {
-    const { monotonicMs, nowMs } = this.#instant()
-    return Math.max(monotonicMs - this.#written.monotonicMs, nowMs - this.#written.nowMs) > this.#ttlMs
-  }
-
-  #instant(): { monotonicMs: number; nowMs: number } {
-    const { clock } = this.#parts
-    return { monotonicMs: clock.monotonic(), nowMs: clock.now() }
   }
 
   #newest(): string {

@@ -73,10 +73,28 @@ describe('a lease', () => {
       lease?.assertHeld()
       await turn()
       world.clock.pass(1)
-      assert.throws(
-        () => lease?.assertHeld(),
-        error => hasCode(error, 'WRITER_CONFLICT'),
-      )
+      const message = /^the lease a\/leases\/\S+ at \S+ could not be renewed in time, so another run may have started$/
+      assert.throws(() => lease?.assertHeld(), { code: 'WRITER_CONFLICT', message })
+    })
+  })
+
+  test('names the clock, and not the store, if that moved ahead of the time that has passed', async () => {
+    const world = new World()
+    let aheadMs = 0
+    const clock = { ...world.clock, now: () => world.clock.now() + aheadMs }
+    const message =
+      /^the lease a\/leases\/\S+ at \S+ may have expired, because the clock of this machine moved ahead by 3m 00s: it was set, or the machine was paused; so another run may have started$/
+    await withLease({ ...world.partsAt(), clock }, { ...reader, role: 'prune', ttlMs: 60_000 }, never, async lease => {
+      world.clock.pass(10_000)
+      aheadMs = 180_000
+      assert.throws(() => lease?.assertHeld(), { code: 'WRITER_CONFLICT', message })
+      world.clock.pass(10_000)
+      await turn()
+      world.clock.pass(10_000)
+      await turn()
+      assert.throws(() => lease?.assertHeld(), { code: 'WRITER_CONFLICT', message })
+      await lease?.confirm(async () => undefined, never)
+      lease?.assertHeld()
     })
   })
 
