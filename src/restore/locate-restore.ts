@@ -22,11 +22,16 @@ export interface LocatedRestore {
   segments: RecordsSurvey['segments']
 }
 
+interface LocateParts {
+  cluster: Cluster
+  storage: Storage
+}
+
 /** Reads the backup, and changes nothing. */
 export async function locateFound(
   found: FoundRestore,
   options: RestoreOptions,
-  { storage }: { storage: Storage },
+  { cluster, storage }: LocateParts,
   signal: AbortSignal,
 ): Promise<LocatedRestore> {
   const { restoreId, target } = found
@@ -39,21 +44,44 @@ export async function locateFound(
   )
   refuseBlocked(findings)
   const located = { options, plan: { ...plan, rewrites }, restoreId, segments: new Map() }
-  return { ...located, topics: topicsOf(plan, target.topics) }
+  const topics = topicsOf(plan, target.topics)
+  return { ...located, topics: showsAll(plan, topics) ? topics : await lookAgain(plan, cluster, signal) }
 }
 
 /** The same after a run: the plan is that of its survey, and only the topics of the target are read again. */
 export async function locateSurveyed(
-  { options, plan, restoreId, segments }: RecordsSurvey,
-  { cluster, storage }: { cluster: Cluster; storage: Storage },
+  { options, plan, restoreId, segments }: Pick<RecordsSurvey, 'options' | 'plan' | 'restoreId' | 'segments'>,
+  { cluster, storage }: LocateParts,
   signal: AbortSignal,
 ): Promise<LocatedRestore> {
   const { rewrites } = plan.rewrites
     ? plan
     : await planRewrites({ ...options, selection: plan.filter }, plan.topics, { storage, segments }, signal)
-  const { topics } = await cluster.metadata({ topics: null }, signal)
-  const located = { options, plan: { ...plan, ...(rewrites && { rewrites }) }, restoreId, segments }
-  return { ...located, topics: topicsOf(plan, topics) }
+  const topics = await lookAgain(plan, cluster, signal)
+  return { options, plan: { ...plan, ...(rewrites && { rewrites }) }, restoreId, segments, topics }
+}
+
+const NEW_TOPICS_MS = 10_000
+
+/** Brokers learn of new topics at different times: what one does not show counts as missing only after a while. */
+async function lookAgain(plan: RestorePlan, cluster: Cluster, signal: AbortSignal): Promise<LocatedRestore['topics']> {
+  let shown: LocatedRestore['topics'] = new Map()
+  const isLate = new KafkaBackupError('KAFKA_NOT_READY', 'the target does not show all topics of the restore')
+  const look = async () => {
+    shown = topicsOf(plan, (await cluster.metadata({ topics: null }, signal)).topics)
+    if (!showsAll(plan, shown)) throw isLate
+  }
+  await cluster.settling(look, signal, NEW_TOPICS_MS).catch(error => {
+    if (error !== isLate) throw error
+  })
+  return shown
+}
+
+function showsAll({ topics: planned }: RestorePlan, shown: LocatedRestore['topics']): boolean {
+  return planned.every(({ name, streams }) => {
+    const partitions = shown.get(name)?.partitions
+    return partitions !== undefined && streams.every(({ partition }) => partitions.has(partition))
+  })
 }
 
 function topicsOf({ topics }: RestorePlan, onTarget: FoundRestore['target']['topics']): LocatedRestore['topics'] {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compareRestore } from '../../src/restore/compare.ts'
+import { findRestore } from '../../src/restore/find-restore.ts'
+import { locateFound, locateSurveyed } from '../../src/restore/locate-restore.ts'
 import { planRestore } from '../../src/restore/plan.ts'
 import type { RestoreOptions } from '../../src/restore/restore-options.ts'
 import { never, storeBackup } from '../archive/sample-archive.ts'
 import { encodeBatch, encodeMarker, encodeRun, type RecordSpec } from '../fakes/batches.ts'
+import { API } from '../fakes/fake-broker.ts'
 import { type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { framed } from '../registry/ids/sample-schemas.ts'
@@ -122,6 +125,34 @@ describe('a target is compared with the backup', () => {
     const report = await compare([], {}, [[]])
     assert.deepEqual([report.ok, report.totals.differences, report.topics[0]?.isMissing], [false, 1, true])
   })
+
+  for (const isAfterRun of [true, false]) {
+    test(`and an empty topic that brokers show late is none (${isAfterRun ? 'at the end of a run' : 'later'})`, async () => {
+      const fake = await startFakeCluster([])
+      try {
+        const storage = openMemoryStorage()
+        const options = plainOptions({ restoreId: 'r1' })
+        const plan = planRestore(await storeBackup(storage, [[]]), options)
+        knowRestore(fake, 'r1', OURS, plan)
+        const parts = { cluster: await fake.open(), storage, clock: fake.clock, onProgress: () => undefined }
+        const found = await findRestore(options, parts, never)
+        const { intercept } = fake.state
+        let asked = 0
+        fake.state.intercept = (request, broker) => {
+          if (request.key === API.metadata && ++asked === 2) fake.state.topics.push(fakeTopic('orders', [[]]))
+          return intercept(request, broker)
+        }
+        const surveyed = { options, plan, restoreId: 'r1', segments: new Map() }
+        const located = await (isAfterRun
+          ? locateSurveyed(surveyed, parts, never)
+          : locateFound(found, options, parts, never))
+        const { ok, totals } = await compareRestore(located, parts, never)
+        assert.deepEqual([ok, totals.differences, located.topics.size], [true, 0, 1])
+      } finally {
+        await fake.close()
+      }
+    })
+  }
 
   test('and so is a partition that is not there', async () => {
     const twice = {
