@@ -132,7 +132,8 @@ export function openBodyBriefly(bytes: Buffer, header: BatchHeader): Buffer | un
   return knownCodec(header) === 'zstd' ? zstd.read(bodyOf(bytes, header)) : undefined
 }
 
-function bodyOf(bytes: Buffer, { position, sizeBytes }: BatchHeader): Buffer {
+/** As it is stored. */
+export function bodyOf(bytes: Buffer, { position, sizeBytes }: BatchHeader): Buffer {
   return bytes.subarray(position + HEADER_BYTES, position + sizeBytes)
 }
 

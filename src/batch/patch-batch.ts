@@ -1,6 +1,6 @@
 import { freeMemory } from '../lib/recycled-memory.ts'
 import type { SourceBatch } from './compression.ts'
-import { compressQuickly, knownCodec, openBody, openBodyBriefly } from './compression.ts'
+import { bodyOf, compressQuickly, knownCodec, openBody, openBodyBriefly } from './compression.ts'
 import { computeCrc } from './crc.ts'
 import { type BatchHeader, type Codec, codecNames, HEADER_BYTES, isControl } from './header.ts'
 import { PatchedBeginning } from './patched-beginning.ts'
@@ -26,9 +26,10 @@ export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: Pat
   if (header.recordCount === 0 || isControl(header.attributes)) return undefined
   const own = knownCodec(header)
   const wanted = codec === 'keep' ? own : codec
-  const kept = openBodyBriefly(bytes, header)
+  const frame = own === 'zstd' && wanted === 'zstd' ? bodyOf(bytes, header) : undefined
+  const kept = (frame && editor.open(frame)) ?? openBodyBriefly(bytes, header)
   const body = kept ?? openBody(bytes, header)
-  const staysZstd = kept !== undefined && wanted === 'zstd'
+  const staysZstd = kept !== undefined && frame !== undefined
   if (staysZstd) beginning.note(body)
   try {
     const end = patchRecords(body, header, patch)
@@ -39,7 +40,7 @@ export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: Pat
       return { bytes, header }
     }
     const attributes = (header.attributes & ~0x07) | codecNames.indexOf(wanted)
-    const edited = staysZstd ? editor.edit(whole.subarray(HEADER_BYTES), beginning.editOf(body, end), body) : undefined
+    const edited = staysZstd ? editor.edit(frame, beginning.editOf(body, end), body) : undefined
     const patched = edited ? withBody(whole, attributes, edited) : replaceBody(whole, attributes, wanted, body)
     if (edited) freeMemory(edited)
     return { bytes: patched, header: { ...header, attributes, position: 0, sizeBytes: patched.length } }

@@ -1,6 +1,7 @@
 import { backwardBits } from './bit-readers.ts'
 import { type HuffmanCodes, readHuffmanCodes } from './huffman-codes.ts'
-import { firstZstdBlock, ZSTD_BLOCK, type ZstdBlock } from './zstd-frame.ts'
+import { readZstdBlocks, ZSTD_BLOCK, type ZstdBlock } from './zstd-frame.ts'
+import { LITERALS, type Literals, readLiterals } from './zstd-literals.ts'
 
 /** Bytes of the beginning of what a frame holds, as they are and as they are to be. */
 export interface PlainEdit {
@@ -8,25 +9,12 @@ export interface PlainEdit {
   after: Buffer
 }
 
-/** Literals of a block: where they lie, and where their sizes do. */
-interface Literals {
-  start: number
-  headerBytes: number
-  /** Of each of the two sizes in the header; 0 where there is one. */
-  sizeBits: number
-  plainBytes: number
-  storedBytes: number
-  streams: 1 | 4
-}
-
-const RAW = 0
-const HUFFMAN = 2
 const JUMP_BYTES = 6
 
 /**
  * A frame that holds other bytes at its beginning, and wherever the decoder copies them from there. So the ID in the first record of a batch,
  * which the others repeat, is edited in all of them at once, without compressing them again. Whether nothing else has changed is for the
- * caller to see, by decoding it.
+ * caller to see.
  *
  * The first bytes of a frame are literals, each at its own place, because there is nothing to copy yet. They are stored as they are, or each
  * as a code in front of the codes of those that follow.
@@ -35,14 +23,17 @@ const JUMP_BYTES = 6
  * `plainBytes` is what the frame holds.
  */
 export function editZstdFrame(frame: Buffer, edit: PlainEdit, plainBytes: number): Buffer | undefined {
-  const block = firstZstdBlock(frame)
+  const blocks = readZstdBlocks(frame)
+  const block = blocks?.[0]
   if (!block) return undefined
   if (block.type === ZSTD_BLOCK.raw) return overwrite(frame, block.start, block.end, edit)
-  const literals = block.type === ZSTD_BLOCK.compressed ? readLiterals(frame, block) : undefined
+  const literals = readLiterals(frame, block)
   if (!literals || edit.before.length > literals.plainBytes) return undefined
-  const content = literals.start + literals.headerBytes
-  if (literals.sizeBits === 0) return overwrite(frame, content, content + literals.plainBytes, edit)
-  return editHuffman(frame, block, literals, edit, plainBytes)
+  if (literals.type === LITERALS.raw) return overwrite(frame, literals.start, literals.end, edit)
+  if (literals.type !== LITERALS.huffman) return undefined
+  // A compressed block is smaller than what it holds: at least its literals, and all that the other blocks cannot.
+  const held = Math.max(literals.plainBytes, plainBytes - (blocks.length - 1) * ZSTD_BLOCK.maxBytes)
+  return editHuffman(frame, block, literals, edit, held)
 }
 
 function overwrite(frame: Buffer, start: number, end: number, { before, after }: PlainEdit): Buffer | undefined {
@@ -54,57 +45,35 @@ function overwrite(frame: Buffer, start: number, end: number, { before, after }:
 }
 
 /**
- * Literals_Section_Header (RFC 8878, 3.1.1.3.1.1), a number whose lowest bits are first: type 2 bits, size format 2 bits, plain size, and where
- * the literals are compressed also the stored size.
- */
-function readLiterals(frame: Buffer, { start, end }: ZstdBlock): Literals | undefined {
-  if (end - start < 5) return undefined
-  const first = frame.readUInt8(start)
-  const [type, format] = [first & 0x03, (first >> 2) & 0x03]
-  if (type === RAW) {
-    const headerBytes = format % 2 === 0 ? 1 : format === 1 ? 2 : 3
-    const plainBytes = frame.readUIntLE(start, headerBytes) >> (headerBytes === 1 ? 3 : 4)
-    const isInside = start + headerBytes + plainBytes <= end
-    return isInside ? { start, headerBytes, sizeBits: 0, plainBytes, storedBytes: plainBytes, streams: 1 } : undefined
-  }
-  if (type !== HUFFMAN) return undefined
-  const [headerBytes, sizeBits] = format < 2 ? [3, 10] : format === 2 ? [4, 14] : [5, 18]
-  const header = frame.readUIntLE(start, headerBytes)
-  const plainBytes = Math.floor(header / 16) % 2 ** sizeBits
-  const storedBytes = Math.floor(header / 2 ** (4 + sizeBits))
-  if (start + headerBytes + storedBytes > end) return undefined
-  return { start, headerBytes, sizeBits, plainBytes, storedBytes, streams: format === 0 ? 1 : 4 }
-}
-
-/**
  * Literals_Section_Header, tree, then one stream; or three UINT16 LE sizes of the first of four streams, and these, of which each has a
  * quarter of the literals. All sizes that contain the first stream follow its change.
  */
 function editHuffman(
   frame: Buffer,
   block: ZstdBlock,
-  { start, headerBytes, sizeBits, plainBytes: literalBytes, storedBytes, streams }: Literals,
+  { headerAt, headerBytes, sizeBits, plainBytes, streams, start, end }: Literals,
   edit: PlainEdit,
-  plainBytes: number,
+  held: number,
 ): Buffer | undefined {
-  const end = start + headerBytes + storedBytes
-  const codes = readHuffmanCodes(frame, start + headerBytes, end)
+  const codes = readHuffmanCodes(frame, start, end)
   if (!codes) return undefined
   const first = codes.end + (streams === 4 ? JUMP_BYTES : 0)
   if (first > end) return undefined
   const firstEnd = streams === 4 ? first + frame.readUInt16LE(codes.end) : end
-  if (firstEnd > end || edit.before.length > (streams === 4 ? (literalBytes + 3) >> 2 : literalBytes)) return undefined
+  if (firstEnd > end || edit.before.length > (streams === 4 ? (plainBytes + 3) >> 2 : plainBytes)) return undefined
   const stream = editStream(frame.subarray(first, firstEnd), codes, edit)
   if (!stream) return undefined
   const growth = stream.length - (firstEnd - first)
-  // A compressed block is smaller than what it holds: at least its literals, and all that the other blocks cannot.
-  const held = Math.max(literalBytes, plainBytes - (block.count - 1) * ZSTD_BLOCK.maxBytes)
-  const stored = storedBytes + growth
-  const hasRoom = growth <= 0 || (block.end - block.start + growth < held && stored < literalBytes)
+  const stored = end - start + growth
+  const hasRoom = growth <= 0 || (block.end - block.start + growth < held && stored < plainBytes)
   if (!hasRoom || stored >= 2 ** sizeBits) return undefined
-  const edited = Buffer.concat([frame.subarray(0, first), stream, frame.subarray(firstEnd)])
+  // Parts of shared memory are copied by their places: as buffers of their own they would be copied byte by byte.
+  const edited = Buffer.allocUnsafeSlow(frame.length + growth)
+  frame.copy(edited, 0, 0, first)
+  stream.copy(edited, first)
+  frame.copy(edited, first + stream.length, firstEnd)
   if (streams === 4) edited.writeUInt16LE(stream.length, codes.end)
-  edited.writeUIntLE(frame.readUIntLE(start, headerBytes) + growth * 2 ** (4 + sizeBits), start, headerBytes)
+  edited.writeUIntLE(frame.readUIntLE(headerAt, headerBytes) + growth * 2 ** (4 + sizeBits), headerAt, headerBytes)
   const header = frame.readUIntLE(block.headerAt, ZSTD_BLOCK.headerBytes) + growth * 8
   edited.writeUIntLE(header, block.headerAt, ZSTD_BLOCK.headerBytes)
   return edited

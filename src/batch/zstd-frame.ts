@@ -8,6 +8,7 @@ export const ZSTD_BLOCK = {
   headerBytes: BLOCK_HEADER_BYTES,
   maxBytes: MAX_BLOCK_BYTES,
   raw: RAW,
+  rle: RLE,
   compressed: COMPRESSED,
 } as const
 
@@ -97,25 +98,30 @@ function plainSizeAt(bytes: Buffer, position: number, sizeBytes: number): number
   return bytes.readUIntLE(position, sizeBytes) + (sizeBytes === 2 ? 256 : 0)
 }
 
-/** The first block of a frame. */
 export interface ZstdBlock {
   headerAt: number
   /** Of its content. */
   start: number
   end: number
   type: number
-  /** Of all blocks of the frame. */
-  count: number
+  /** What it holds, where it is not compressed. */
+  plainBytes: number
 }
 
 /** Undefined where `readZstdFrame` is, and where the frame ends with a checksum of what it holds. */
-export function firstZstdBlock(bytes: Buffer): ZstdBlock | undefined {
+export function readZstdBlocks(bytes: Buffer): ZstdBlock[] | undefined {
   const first = readFirst(bytes)
   if (first?.end !== bytes.length || first.hasChecksum) return undefined
-  const { blocksAt: headerAt, count } = first
-  const header = bytes.readUIntLE(headerAt, BLOCK_HEADER_BYTES)
-  const start = headerAt + BLOCK_HEADER_BYTES
-  return { headerAt, start, end: start + (header >> 3), type: (header >> 1) & 0x03, count }
+  const blocks: ZstdBlock[] = []
+  let headerAt = first.blocksAt
+  for (let i = 0; i < first.count; i++) {
+    const header = bytes.readUIntLE(headerAt, BLOCK_HEADER_BYTES)
+    const [type, plainBytes, start] = [(header >> 1) & 0x03, header >> 3, headerAt + BLOCK_HEADER_BYTES]
+    const end = start + (type === RLE ? 1 : plainBytes)
+    blocks.push({ headerAt, start, end, type, plainBytes })
+    headerAt = end
+  }
+  return blocks
 }
 
 /** Magic, descriptor (4 bytes of size 0x80, single segment 0x20), plain size UINT32 LE. */
@@ -124,18 +130,22 @@ const SIZED_DESCRIPTOR = 0xa0
 
 /**
  * The blocks of a frame behind a header that says how many bytes they hold, in `room` where they fit. A decoder that knows it writes straight to
- * its result, and not by way of a window. Undefined where `firstZstdBlock` is.
+ * its result, and not by way of a window. Undefined where `readZstdBlocks` is.
  */
 export function withPlainSize(frame: Buffer, plainBytes: number, room: Buffer): Buffer | undefined {
-  const block = firstZstdBlock(frame)
+  const [block] = readZstdBlocks(frame) ?? []
   if (!block) return undefined
   const size = SIZED_HEADER_BYTES + frame.length - block.headerAt
   const sized = size <= room.length ? room.subarray(0, size) : Buffer.allocUnsafeSlow(size)
-  sized.writeUInt32LE(MAGIC, 0)
-  sized.writeUInt8(SIZED_DESCRIPTOR, 4)
-  sized.writeUInt32LE(plainBytes, 5)
-  frame.copy(sized, SIZED_HEADER_BYTES, block.headerAt)
+  frame.copy(sized, writeSizedHeader(sized, plainBytes), block.headerAt)
   return sized
+}
+
+/** Returns where it ends. */
+export function writeSizedHeader(frame: Buffer, plainBytes: number): number {
+  frame.writeUInt32LE(MAGIC, 0)
+  frame.writeUInt8(SIZED_DESCRIPTOR, 4)
+  return frame.writeUInt32LE(plainBytes, 5)
 }
 
 function walkBlocks(bytes: Buffer, start: number): { count: number; end: number } | undefined {

@@ -12,35 +12,11 @@ import { ZstdEditor } from '../../src/batch/zstd-editor.ts'
 import { encodeBatch } from '../fakes/batches.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
 import { sourcesOf } from './checked-records.ts'
+import { bytesOf, type Form, idReplaced, MAX_HEAD_BYTES, pickFrom, recordsOf, words } from './framed-records.ts'
 
-const random = createRandom(20_261_118)
-const pick = (below: number) => Math.floor(random() * below)
-const words = 'lorem ipsum dolor sit amet consetetur sadipscing elitr'.split(' ')
-const bytesOf = (count: number) => Buffer.from(Array.from({ length: count }, () => pick(256)))
-
-/** How long the part is that is edited: a record header and an ID in front of its value. */
-const BEGINNING = 13
-
-type Form = 'json' | 'binary'
-
-/** What a batch holds: records that repeat the ID in their frame, and little else. */
-function plainOf(form: Form, id: number, records: number): Buffer {
-  const texts = Array.from({ length: records }, (_, i) => {
-    const value =
-      form === 'json' ? Buffer.from(`{"n":${i},"w":"${words[pick(8)]}${pick(99_999)}"}`) : bytesOf(9 + pick(20))
-    const head = Buffer.from([90, 0, pick(100), i & 0x7f, 1, 88, pick(100), 3, 0, 0, 0, 0, 0])
-    head.writeInt32BE(id, 9)
-    return Buffer.concat([head, value])
-  })
-  return Buffer.concat(texts)
-}
-
-function idReplaced(plain: Buffer, from: number, to: number): Buffer {
-  const [old, replaced] = [Buffer.alloc(5), Buffer.from(plain)]
-  old.writeInt32BE(from, 1)
-  for (let at = replaced.indexOf(old); at >= 0; at = replaced.indexOf(old, at + 5)) replaced.writeInt32BE(to, at + 1)
-  return replaced
-}
+const pick = pickFrom(createRandom(20_261_118))
+const BEGINNING = MAX_HEAD_BYTES
+const plainOf = (form: Form, id: number, records: number) => recordsOf(form, id, records, pick)
 
 function editOf(before: Buffer, after: Buffer) {
   return { before: before.subarray(0, BEGINNING), after: after.subarray(0, BEGINNING) }
@@ -72,7 +48,7 @@ describe('the beginning of a zstd frame', () => {
   }
 
   test('is edited where it is stored as it is', () => {
-    const plain = bytesOf(200)
+    const plain = bytesOf(200, pick)
     const after = Buffer.from(plain)
     after.writeInt32BE(77, 4)
     const result = editZstdFrame(zstdCompressSync(plain), editOf(plain, after), plain.length)

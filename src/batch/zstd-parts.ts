@@ -1,0 +1,124 @@
+import { readZstdBlocks, writeSizedHeader, ZSTD_BLOCK, type ZstdBlock } from './zstd-frame.ts'
+import { LITERALS, type Literals, RAW_HEADER_BYTES, readLiterals, writeRawHeader } from './zstd-literals.ts'
+import { ZstdReader } from './zstd-reader.ts'
+
+/** A block, and its literals where it is compressed. What others hold counts as literals, too. */
+export interface ZstdPart extends ZstdBlock {
+  literals: Literals | undefined
+}
+
+interface Parted {
+  frame: Buffer
+  parts: readonly ZstdPart[]
+}
+
+/** Frames of larger batches are not taken apart. */
+const MAX_ROOM_BYTES = 2 << 20
+const MIN_ROOM_BYTES = 128 << 10
+/** A header with the size, and the end of the sequences of a block that has none. */
+const HEADER_BYTES = 9
+const NO_SEQUENCES = 0
+
+/** Undefined where `readZstdBlocks` is, and where a block is damaged. */
+export function readParts(frame: Buffer): ZstdPart[] | undefined {
+  const parts = readZstdBlocks(frame)?.map(block => ({ ...block, literals: readLiterals(frame, block) }))
+  return parts?.every(({ type, literals }) => literals || type !== ZSTD_BLOCK.compressed) ? parts : undefined
+}
+
+/** Takes the literals of frames out of them, and puts others in. */
+export class ZstdParts {
+  readonly #reader = new ZstdReader()
+  #room: Buffer = Buffer.alloc(0)
+
+  /** All literals of a frame, one behind the other, valid until the next call. They are what it would hold if it had no sequences. */
+  readLiterals(frame: Buffer, parts: readonly ZstdPart[]): Buffer | undefined {
+    const room = this.#roomOf(HEADER_BYTES + frame.length + parts.length)
+    if (!room) return undefined
+    let size = 0
+    for (const part of parts) size += literalBytes(part)
+    let at = writeSizedHeader(room, size)
+    for (const [i, { type, start, end, plainBytes, literals }] of parts.entries()) {
+      const isLast = i === parts.length - 1
+      if (!literals) {
+        at = writeBlockHeader(room, at, { isLast, type, bytes: plainBytes })
+        at += frame.copy(room, at, start, end)
+      } else if (literals.type === LITERALS.raw || literals.type === LITERALS.rle) {
+        at = writeBlockHeader(room, at, { isLast, type: plainTypes[literals.type], bytes: literals.plainBytes })
+        at += frame.copy(room, at, literals.start, literals.end)
+      } else {
+        const bytes = literals.end - literals.headerAt + 1
+        at = writeBlockHeader(room, at, { isLast, type: ZSTD_BLOCK.compressed, bytes })
+        at += frame.copy(room, at, literals.headerAt, literals.end)
+        at = room.writeUInt8(NO_SEQUENCES, at)
+      }
+    }
+    const read = this.#reader.read(room.subarray(0, at))
+    return read?.length === size ? read : undefined
+  }
+
+  /** The frame with these literals, stored as they are, valid until the next call. Undefined where a block would be larger than one may be. */
+  withLiterals(frame: Buffer, parts: readonly ZstdPart[], literals: Buffer): Buffer | undefined {
+    const room = this.#roomOf(frame.length + literals.length + parts.length * RAW_HEADER_BYTES)
+    if (!room) return undefined
+    let at = frame.copy(room, 0, 0, parts[0]?.headerAt)
+    let from = 0
+    for (const [i, part] of parts.entries()) {
+      const start = at + ZSTD_BLOCK.headerBytes
+      const own = part.literals
+      const size = literalBytes(part)
+      let end = own ? writeRawHeader(room, start, size) : start
+      end += literals.copy(room, end, from, from + size)
+      from += size
+      if (own) end += frame.copy(room, end, own.end, part.end)
+      if (end - start > ZSTD_BLOCK.maxBytes) return undefined
+      const type = own ? ZSTD_BLOCK.compressed : ZSTD_BLOCK.raw
+      writeBlockHeader(room, at, { isLast: i === parts.length - 1, type, bytes: end - start })
+      at = end
+    }
+    return room.subarray(0, at)
+  }
+
+  #roomOf(bytes: number): Buffer | undefined {
+    if (bytes > MAX_ROOM_BYTES) return undefined
+    if (this.#room.length < bytes) {
+      this.#room = Buffer.allocUnsafeSlow(Math.max(MIN_ROOM_BYTES, 2 ** Math.ceil(Math.log2(bytes))))
+    }
+    return this.#room
+  }
+}
+
+/** Whether only the literals may differ, of which all blocks have the same number. */
+export function haveSameSequences(one: Parted, other: Parted): boolean {
+  return (
+    one.parts.length === other.parts.length &&
+    headerOf(one).equals(headerOf(other)) &&
+    one.parts.every((part, i) => {
+      const own = other.parts[i]
+      if (!own || part.type !== own.type || literalBytes(part) !== literalBytes(own)) return false
+      return sequencesOf(one.frame, part).equals(sequencesOf(other.frame, own))
+    })
+  )
+}
+
+const plainTypes = { [LITERALS.raw]: ZSTD_BLOCK.raw, [LITERALS.rle]: ZSTD_BLOCK.rle } as const
+
+function literalBytes({ literals, plainBytes }: ZstdPart): number {
+  return literals ? literals.plainBytes : plainBytes
+}
+
+function headerOf({ frame, parts }: Parted): Buffer {
+  return frame.subarray(0, parts[0]?.headerAt)
+}
+
+function sequencesOf(frame: Buffer, { literals, end }: ZstdPart): Buffer {
+  return frame.subarray(literals?.end ?? end, end)
+}
+
+/** Last 1 bit, type 2 bits, size 21 bits. */
+function writeBlockHeader(
+  frame: Buffer,
+  at: number,
+  { isLast, type, bytes }: { isLast: boolean; type: number; bytes: number },
+): number {
+  return frame.writeUIntLE(Number(isLast) | (type << 1) | (bytes << 3), at, ZSTD_BLOCK.headerBytes)
+}
