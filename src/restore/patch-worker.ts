@@ -101,7 +101,7 @@ function patchAll({ memory, ends, codec, rewrite, name }: Omit<PatchTask, 'task'
   if (!topic) throw new KafkaBackupError('INTERNAL', `the ids for a batch of ${name} are not known`)
   const ids = new IdRewriter(topic, name)
   let start = 0
-  let free = ends.at(-1) ?? 0
+  let free = aligned(ends.at(-1) ?? 0)
   for (const end of ends) {
     const whole = Buffer.from(memory, start, end - start)
     const { batch, counts, isChanged } = patchIds({ bytes: whole, header: readHeader(whole, 0) }, ids, codec)
@@ -115,11 +115,16 @@ function patchAll({ memory, ends, codec, rewrite, name }: Omit<PatchTask, 'task'
         bytes.copy(new Uint8Array(memory), free)
         results.push({ counts, place: { start: free, end: placed } })
         freeMemory(bytes)
-        free = placed
+        free = aligned(placed)
       }
     }
     start = end
   }
+}
+
+/** Bytes are copied to shared memory one by one unless they begin at a multiple of 8. */
+function aligned(position: number): number {
+  return Math.ceil(position / 8) * 8
 }
 
 function send(answer: PatchAnswer): void {
