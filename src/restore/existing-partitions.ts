@@ -17,26 +17,26 @@ export interface ExtraPartition {
 export function listExtra(
   { name, source, streams }: PlannedTopic,
   there: readonly { partition: number; leader?: number }[],
-  progress: RestoreProgress | undefined,
 ): ExtraPartition[] {
   const isWhole = streams.length > 0 && streams.length === source.partitions.length
   const isKept = streams.every(({ partition, legs: [leg], keyedAmong }) => {
     return keyedAmong === undefined && leg?.source.partition === partition
   })
-  // The topic was checked before the first record of the restore, and producers may use its other partitions by now.
-  const hasBegun = streams.some(({ partition }) => progress?.streams.has(partitionKey({ topic: name, partition })))
-  if (!isWhole || !isKept || hasBegun) return []
+  if (!isWhole || !isKept) return []
   const filled = new Set(streams.map(({ partition }) => partition))
   return there
     .filter(({ partition, leader = 0 }) => !filled.has(partition) && leader >= 0)
     .map(({ partition }) => ({ topic: name, partition }))
 }
 
-/** Pure. Of the extra partitions of a topic those that have records. */
+/**
+ * Pure. Of the extra partitions of a topic those that have records. Their producers should have waited for the end of a restore that has
+ * begun: it can continue, and a comparison reports their records as differences.
+ */
 export function judgeExtra(
-  { name }: PlannedTopic,
+  { name, streams }: PlannedTopic,
   extra: readonly ExtraPartition[],
-  bounds: ReadonlyMap<string, { logStart: bigint; highWatermark: bigint }>,
+  { bounds, progress }: { bounds: KnownBounds; progress: RestoreProgress | undefined },
   remedy: string,
 ): Finding[] {
   const full = extra.map(partitionKey).filter(key => {
@@ -44,10 +44,15 @@ export function judgeExtra(
     return found !== undefined && found.highWatermark > found.logStart
   })
   if (full.length === 0) return []
-  const problem =
-    'it already contains records that this restore did not write, in partitions that the backup does not have'
-  return [topicError(name, `${problem} (${listSome(full)})`, remedy)]
+  const where = `records that this restore did not write, in partitions that the backup does not have (${listSome(full)})`
+  const hasBegun = streams.some(({ partition }) => progress?.streams.has(partitionKey({ topic: name, partition })))
+  if (!hasBegun) return [topicError(name, `it already contains ${where}`, remedy)]
+  const others =
+    'stop its producers until the restore is complete; restore.verify and `compare` report these records as differences'
+  return [topicWarning(name, `it contains ${where}`, others)]
 }
+
+type KnownBounds = ReadonlyMap<string, { logStart: bigint; highWatermark: bigint }>
 
 /**
  * Pure. Partitions that no broker leads: nothing can be written to those that the restore fills, also after the retries of the cluster. What others

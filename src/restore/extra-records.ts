@@ -74,7 +74,6 @@ function listOthers(topic: PlannedTopic, there: readonly number[]): ExtraPartiti
     return listExtra(
       topic,
       there.map(partition => ({ partition })),
-      undefined,
     )
   return there.filter(one => one >= keyedAmong).map(partition => ({ topic: topic.name, partition }))
 }

@@ -52,7 +52,9 @@ export async function examineTarget(
   const there = plan.topics.filter(({ name }) => shown.has(name))
   const open = there.filter(({ name }) => !known.hidden.has(name))
   const extra = new Map(
-    open.map(topic => [topic.name, listExtra(topic, shown.get(topic.name)?.partitions ?? [], known.progress)]),
+    open
+      .filter(topic => !isFilledTopic(topic, known.progress))
+      .map(topic => [topic.name, listExtra(topic, shown.get(topic.name)?.partitions ?? [])]),
   )
   const asked = [...listFilled(open, shown), ...[...extra.values()].flat()]
   const { bounds, leaderless } = await fetchKnowableBounds(cluster, asked, signal)
@@ -158,7 +160,7 @@ function judgeContent(
     return judgeReplacement(topic, valuesOf(configs), full.length)
   }
   const remedy = 'delete it, map it to another name (restore.topic_mapping), or set restore.existing_topics: append'
-  if (full.length === 0) return judgeExtra(topic, extra, bounds, remedy)
+  if (full.length === 0) return judgeExtra(topic, extra, { bounds, progress }, remedy)
   const where = full.length === 1 ? '1 partition' : `${full.length} partitions`
   const problem = `it already contains records that this restore did not write (${where})`
   return [topicError(topic.name, problem, remedy)]

@@ -332,7 +332,7 @@ describe('the look at the target', () => {
       assert.deepEqual(others, [extra])
     })
 
-    test('but not where the job adds to it, selects or places partitions, or has begun', async () => {
+    test('but not where the job adds to it, selects or places partitions, and with a warning where it has begun', async () => {
       const note = { topic: 'a', targetOffset: 0n, sourceOffset: 0n, sequence: 0, isFilled: false, isDone: false }
       const streams = new Map([0, 1].map(n => [`a/${n}`, { ...note, partition: n, sourcePartition: n }]))
       const begun = { identity, generation: 1, fingerprint: '', streams }
@@ -354,7 +354,9 @@ describe('the look at the target', () => {
         }),
         [],
       )
-      assert.deepEqual(await found({}, begun), [])
+      assert.deepEqual(await found({}, begun), [extra.replace('error', 'warning').replace('already ', '')])
+      const filled = new Map([...streams].map(([key, one]) => [key, { ...one, isFilled: true }]))
+      assert.deepEqual(await found({}, { ...begun, streams: filled }), [], 'it may be in use')
     })
   })
 
