@@ -31,6 +31,11 @@ export interface PruneParts extends LeaseParts {
   writerTtlMs?: number
 }
 
+/** The time of this machine, and no later than by what has passed since the run of this process began. */
+export function ownNow({ ownLease }: PruneParts, machineMs: number): number {
+  return Math.min(machineMs, ownLease?.storeNow() ?? machineMs)
+}
+
 /** Others wait for a prune, so that one that died must not keep them long. */
 export function pruneClaim(backupId: string): LeaseClaim {
   return { backupId, role: 'prune', kind: 'prune', ttlMs: PRUNE_TTL_MS }
@@ -84,10 +89,10 @@ export class PruneContext {
     return this.outcome.backupId
   }
 
-  /** For ages: by the clock that says less, because what goes has to be old by both. */
+  /** For ages: by the clock that says least, because what goes has to be old by all. */
   get nowMs(): number {
     const { storeMs, machineMs } = this.lease.times()
-    return Math.min(storeMs, machineMs)
+    return Math.min(storeMs, ownNow(this.parts, machineMs))
   }
 
   get run(): { run: string; toolVersion: string } {

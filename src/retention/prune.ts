@@ -4,7 +4,7 @@ import { findClockDoubt } from './clock-doubt.ts'
 import { type BackupOutcome, describeBackup, describeClockDoubt, type PruneReport } from './outcome.ts'
 import { planRetention, type RetainedBackup, type Verdict } from './plan-retention.ts'
 import { notesOf, type RetentionPolicy } from './policy.ts'
-import { lookingLease, PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
+import { lookingLease, ownNow, PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
 import { removeBackup } from './remove-backup.ts'
 import { commitTimeMs, type SurveyedBackup, surveyLocation } from './survey.ts'
 import { tidyBackup } from './tidy-backup.ts'
@@ -27,7 +27,7 @@ export async function runPrune(
   const verdicts = planRetention(
     judged.map(one => factsOf(one, one.backupId === parts.ownBackupId)),
     policy,
-    facts.nowMs,
+    ownNow(parts, facts.nowMs),
   )
   const backups: BackupOutcome[] = []
   const doubts: Doubt[] = []

@@ -97,6 +97,9 @@ test('a lease is lost if its term is over by the wall clock, though the other cl
   })
 })
 
+const setSince =
+  /, but by the time that has passed since this run began it is .*Z: it was set, or the machine was paused\. Prunes after .*Z remove again, by the slower of both$/
+
 describe('a prune removes nothing, and says why, if', () => {
   const refused = async (world: World, why: RegExp, own: Partial<PruneParts> = {}) => {
     const before = world.keys()
@@ -145,7 +148,7 @@ describe('a prune removes nothing, and says why, if', () => {
   test('the clock was set since the run began whose process prunes', async () => {
     const world = await grown()
     const ownLease = { storeNow: () => world.clock.now() - 40 * DAY }
-    await refused(world, /, but by the time that has passed since this run began it is .*Z$/, { ownLease })
+    await refused(world, setSince, { ownLease })
   })
 
   test('but not if the machine was suspended since the run began, whose time of the store counts that', async () => {
@@ -209,5 +212,65 @@ describe('a prune removes nothing, and says why, if', () => {
     world.storeAheadMs = 0
     await prune(world, {}, { keepLast: 1 })
     assert.deepEqual(world.keys('a/'), [])
+  })
+})
+
+describe('a run whose machine was paused by its host, or whose clock was set,', () => {
+  /** Prunes half an hour after the first prune saw it. */
+  const settled = async (world: World, behindMs: number, policy: Partial<RetentionPolicy> = {}) => {
+    let byMs = behindMs
+    const own = { ownLease: { storeNow: () => world.clock.now() - byMs } }
+    const set = (ms: number) => {
+      byMs = ms
+    }
+    assert.match((await prune(world, own, policy)).report.clockDoubt ?? '', setSince)
+    world.clock.pass(29 * MINUTE)
+    assert.match((await prune(world, own, policy)).report.clockDoubt ?? '', setSince)
+    world.clock.pass(MINUTE)
+    return { ...(await prune(world, own, policy)), own, set }
+  }
+
+  test('removes again half an hour later, and warns once', async () => {
+    const world = await grown()
+    const { report, outcome, warnings, own } = await settled(world, 2 * HOUR)
+    assert.deepEqual([report.clockDoubt, outcome.generationsRemoved], [undefined, 2])
+    assert.equal(warnings.length, 1)
+    assert.match(
+      warnings[0] ?? '',
+      /^the clock of this machine says .*Z, but by the time that has passed since this run began it is .*Z: removing again, by the slower of both until this process ends$/,
+    )
+    assert.deepEqual((await prune(world, own)).warnings, [])
+  })
+
+  test('takes nothing for older than by the slower clock', async () => {
+    const world = await grown()
+    const { outcome } = await settled(world, 3 * DAY)
+    assert.equal(outcome.generationsRemoved, 1)
+    assert.deepEqual(world.keys('a/manifests/').length, 2)
+    world.clock.pass(4 * DAY)
+    await world.commit('b')
+    const { report } = await settled(world, 3 * DAY, { olderThanMs: 8 * DAY })
+    assert.deepEqual(
+      report.backups.map(({ state }) => state),
+      ['kept', 'kept'],
+    )
+  })
+
+  test('waits again after another step of the clock', async () => {
+    const world = await grown()
+    const { own, set } = await settled(world, 2 * HOUR)
+    set(4 * HOUR)
+    assert.match((await prune(world, own)).report.clockDoubt ?? '', setSince)
+  })
+
+  test('waits until the clock of the store agrees', async () => {
+    const world = await grown()
+    const { own } = await settled(world, 2 * HOUR)
+    world.storeAheadMs = -2 * HOUR
+    assert.match((await prune(world, own)).report.clockDoubt ?? '', /, and that of the store .*Z$/)
+    world.storeAheadMs = 0
+    assert.match((await prune(world, own)).report.clockDoubt ?? '', setSince)
+    world.clock.pass(30 * MINUTE)
+    assert.equal((await prune(world, own)).report.clockDoubt, undefined)
   })
 })
