@@ -37,7 +37,7 @@ export interface Situation {
   referredSnapshotId: string | null | undefined
   /** Why there is none yet; `unchanged` where the reset has ended without one. */
   referredReset?: 'missing' | 'new' | 'active' | 'unchanged'
-  /** Of a reset: a rollback that refers to it and sets the same offsets now. */
+  /** Of a reset, or of a rollback with `resetRef`: another rollback that refers to the same reset and sets its offsets now. */
   activeRollback?: string | undefined
   /** The KafkaBackupStorage of `spec.storageRef` and the cluster of `spec.clusterRef`, where it names them. */
   storage?: ReferenceState | undefined

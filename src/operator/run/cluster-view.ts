@@ -42,6 +42,8 @@ export class ClusterView {
   readonly kafkas: KindWatch<StrimziKafka> | undefined
   /** The watched namespaces; undefined means all. */
   readonly namespaces: readonly (string | undefined)[]
+  /** Uids of resets and rollbacks whose Job is being created, until `jobs` shows it (see `claimStart`). */
+  readonly starting = new Set<string>()
   readonly #onReadable: OnReadable
   readonly #readable = new Map<string | undefined, boolean>()
   /** Namespaces with something that could not be read yet. */

@@ -1,11 +1,10 @@
-import { type AnyController, type Resource, triggerAnnotation } from '../crd/resource.ts'
+import type { AnyController, Resource } from '../crd/resource.ts'
 import type { JobState } from '../job/job-state.ts'
 import type { Job } from '../job/kube-job.ts'
 import type { AnySituation, Situation } from '../plan/plan.ts'
-import { formatKey } from '../watch/store.ts'
 import type { ClusterView } from './cluster-view.ts'
-import { isOver } from './earlier-job.ts'
 import { deletedJobs, knownJobs } from './known-jobs.ts'
+import { findExclusion } from './offset-exclusion.ts'
 import type { Planner } from './planner.ts'
 import { planDrillPod, planMainPod, problemOf } from './prepare-starts.ts'
 import { areReferencesFound, findReferred, referencesOf, usersOf } from './referred-objects.ts'
@@ -43,8 +42,7 @@ export function observeResource(stored: Resource, memory: ResourceMemory, parts:
     drillProblem: refusalAt(resource, memory.drillRefusal, nowMs) ?? drillSpecProblem(resource, referred, parts),
     progress: memory.shown?.run === newestRun(memory) ? memory.shown?.progress : undefined,
     lastRoundMs: memory.lastRoundMs,
-    ...referredSnapshot(resource, view, apiGroup),
-    activeRollback: controller === 'offset_reset' ? activeRollback(resource, view) : undefined,
+    ...findExclusion(resource, parts),
     ...referred,
     ...(memory.isNamespaceTerminating && { isNamespaceTerminating: true }),
     nowMs,
@@ -98,43 +96,4 @@ function forgetMeters(memory: ResourceMemory, { status }: Resource, jobs: readon
   const going = new Set(jobs.map(({ run }) => run).filter(run => !ended.has(run)))
   for (const run of [...memory.meters.keys()]) if (!going.has(run)) memory.meters.delete(run)
   if (memory.meters.size === 0) memory.shown = undefined
-}
-
-/** None while the reset runs, again or still: both would set the offsets of its groups, and its next snapshot is not known yet. */
-function referredSnapshot(
-  { metadata, spec }: Resource,
-  view: ClusterView,
-  apiGroup: string,
-): Pick<Situation, 'referredSnapshotId' | 'referredReset'> {
-  if (spec.resetRef === undefined) return { referredSnapshotId: undefined }
-  const reset = view.resources.offset_reset.get(formatKey({ namespace: metadata.namespace, name: spec.resetRef.name }))
-  if (reset === undefined) return { referredSnapshotId: null, referredReset: 'missing' }
-  if (isAtWork(reset, view, apiGroup)) return { referredSnapshotId: null, referredReset: 'active' }
-  const { snapshotId, history = [] } = reset.status ?? {}
-  if (snapshotId !== undefined) return { referredSnapshotId: snapshotId }
-  return { referredSnapshotId: null, referredReset: history.length > 0 ? 'unchanged' : 'new' }
-}
-
-/** Not one that was only triggered: it waits for the reset, and each would wait for the other. */
-function activeRollback({ metadata }: Resource, view: ClusterView): string | undefined {
-  const { name, namespace } = metadata
-  const rollbacks = view.resources.offset_rollback.list().filter(one => one.metadata.namespace === namespace)
-  return rollbacks.find(one => one.spec.resetRef?.name === name && isActive(one, view))?.metadata.name
-}
-
-/** Active, or a trigger was set that no plan has seen yet. */
-function isAtWork(resource: Resource, view: ClusterView, apiGroup: string): boolean {
-  const { metadata, spec, status } = resource
-  const trigger = metadata.annotations?.[triggerAnnotation(apiGroup)] ?? ''
-  const isTriggered = trigger !== '' && trigger !== status?.lastTrigger && spec?.suspend !== true
-  return isActive(resource, view) || isTriggered
-}
-
-/** A run is active, or pods of a removed Job have not ended. The status lags behind its Job, and a leader that stops between both never writes it. */
-function isActive({ metadata, status = {} }: Resource, { jobs }: ClusterView): boolean {
-  const { active = [], history = [], conditions = [] } = status
-  const ended = new Set(history.map(({ job }) => job))
-  const isStarted = jobs.ownedBy(metadata.uid ?? '').some(job => !isOver(job) && !ended.has(job.metadata.name))
-  const isProgressing = conditions.some(one => one.type === 'Progressing' && one.status === 'True')
-  return active.length > 0 || isProgressing || isStarted
 }

@@ -13,6 +13,7 @@ import type { ClusterView } from './cluster-view.ts'
 import { executeAction, removeLeftConfigMaps } from './execute-action.ts'
 import { isSettled, releaseInDeletedNamespace } from './finalizer.ts'
 import { observeResource } from './observe-resource.ts'
+import { claimStart } from './offset-exclusion.ts'
 import type { OperatorOptions, OperatorParts } from './operator-options.ts'
 import { isDrillStart, type PreparedPlan, prepareStarts, startsOf } from './prepare-starts.ts'
 import { newMemory, type ResourceMemory, refusalAfter } from './resource-memory.ts'
@@ -50,6 +51,7 @@ export class Reconciler {
   async reconcile(key: ObjectKey, signal: AbortSignal): Promise<WorkResult> {
     const stored = this.#view.resources[this.#controller].get(key)
     if (stored === undefined) {
+      this.#view.starting.delete(this.memories.get(key)?.uid ?? '')
       this.memories.delete(key)
       return {}
     }
@@ -83,6 +85,7 @@ export class Reconciler {
     if (stored.metadata.uid !== memory.uid) return {}
     const situation = this.#observe(stored, memory)
     const plan = planner.planResource(situation)
+    if (startsOf(plan).length === 0) this.#forgetStart(memory)
     if (startsOf(plan).length === 0 && !isFirstWrite(plan, situation, memory)) {
       return this.#execute(situation, memory, { plan, objects: new Map() }, signal)
     }
@@ -97,11 +100,24 @@ export class Reconciler {
     const latest = this.#observe(fresh, memory)
     try {
       const prepared = await prepareStarts(latest, memory, { api, planner, view }, signal)
+      this.#claimStart(latest, memory, prepared)
       return await this.#execute(latest, memory, prepared, signal)
     } catch (error) {
       if (!(error instanceof JobRefused)) throw error
       return this.#refuse(latest, memory, error, signal)
     }
+  }
+
+  #claimStart(situation: AnySituation, memory: ResourceMemory, { plan }: PreparedPlan): void {
+    const parts = { controller: this.#controller, apiGroup: this.#options.apiGroup, view: this.#view }
+    if (startsOf(plan).length === 0) this.#forgetStart(memory)
+    else if (!claimStart(situation, parts))
+      throw new StatusOutdated(new Error('another run of the same groups has started'))
+  }
+
+  /** Its Job is in the cache, or there is none. */
+  #forgetStart({ uid, created }: ResourceMemory): void {
+    if (created.size === 0) this.#view.starting.delete(uid)
   }
 
   /** Reports the rejection in the status, and does the rest of the plan. */
@@ -111,6 +127,7 @@ export class Reconciler {
     error: JobRefused,
     signal: AbortSignal,
   ): Promise<WorkResult> {
+    this.#forgetStart(memory)
     const isDrill = isDrillStart(this.#parts.planner.planResource(situation))
     this.#noteRefusal(situation, memory, error, isDrill ? 'drillRefusal' : 'refusal')
     const observed = this.#observe(situation.resource, memory)
@@ -216,7 +233,7 @@ function withUnsure(plan: Plan, { status = {} }: Resource, { unsure }: ResourceM
 function againAt({ recheckAtMs }: Plan, { refusal, drillRefusal }: ResourceMemory, nowMs: number): WorkResult {
   // A drill may have to wait although its refusal has just ended.
   const drillMs = (drillRefusal?.untilMs ?? 0) > nowMs ? drillRefusal?.untilMs : undefined
-  const times = [recheckAtMs, refusal?.untilMs, drillMs].filter(time => time !== undefined && time >= nowMs)
+  const times = [recheckAtMs, refusal?.untilMs, drillMs].filter(time => time !== undefined && time > nowMs)
   const earliest = Math.min(...times.map(time => time ?? 0))
   return times.length === 0 ? {} : { recheckAtMs: earliest }
 }

@@ -50,6 +50,7 @@ export class Term implements ViewListener {
       await Promise.all([...allControllers.map(controller => this.#runQueue(controller, signal)), this.#poll(signal)])
     } finally {
       this.#view.listen(undefined)
+      this.#view.starting.clear()
       for (const { controller, resource } of this.#resources()) observer.gone(controller, refOf(resource))
     }
   }

@@ -25,7 +25,8 @@ function observeRollback(status: ResourceStatus | undefined, more: ResetChanges 
   const plain = of('offset_reset', spec)
   const reset = status && { ...plain, metadata: { ...plain.metadata, annotations }, status }
   const empty = { ownedBy: () => [], get: () => undefined }
-  const view = { kinds, jobs: empty, pods: empty, resources: { offset_reset: { get: () => reset } } }
+  const resources = { offset_reset: { get: () => reset }, offset_rollback: { list: () => [] } }
+  const view = { kinds, jobs: empty, pods: empty, resources, starting: new Set() }
   const parts = { apiGroup: 'kafka-backup.dev', view: view as never, planner: plainPlanner, nowMs: 0 }
   const rollback = of('offset_rollback', { resetRef: { name: 'go-back' } })
   return observeResource(rollback, newMemory('offset_rollback'), { ...parts, controller: 'offset_rollback' })
@@ -86,7 +87,7 @@ function rollbackFor(status: ResourceStatus, more: RollbackChanges = {}) {
   const empty = { ownedBy: () => [], get: () => undefined }
   const resources = { offset_rollback: { list: () => [rollback] } }
   const jobs = { ...empty, ownedBy: (uid: string) => (uid === 'rollback' && more.job ? [more.job] : []) }
-  const view = { kinds, jobs, pods: empty, resources }
+  const view = { kinds, jobs, pods: empty, resources, starting: new Set() }
   const parts = { apiGroup: 'kafka-backup.dev', view: view as never, planner: plainPlanner, nowMs: 0 }
   const reset = { ...kinds.offset_reset, metadata: { name: 'go-back', namespace, uid: 'reset' }, spec: {} }
   const situation = observeResource(reset, newMemory('reset'), { ...parts, controller: 'offset_reset' })

@@ -1,0 +1,85 @@
+import { type AnyController, type Resource, triggerAnnotation } from '../crd/resource.ts'
+import type { Situation } from '../plan/plan.ts'
+import { formatKey } from '../watch/store.ts'
+import type { ClusterView } from './cluster-view.ts'
+import { isOver } from './earlier-job.ts'
+
+type Exclusion = Pick<Situation, 'referredSnapshotId' | 'referredReset' | 'activeRollback'>
+
+interface ExclusionParts {
+  controller: AnyController
+  apiGroup: string
+  view: ClusterView
+}
+
+/** The runs of a reset and of the rollbacks that refer to it set the offsets of the same groups: only one may be active. */
+export function findExclusion(resource: Resource, { controller, apiGroup, view }: ExclusionParts): Exclusion {
+  const reset = controller === 'offset_reset' ? resource.metadata.name : resource.spec.resetRef?.name
+  if (reset === undefined) return { referredSnapshotId: undefined, activeRollback: undefined }
+  const referred =
+    controller === 'offset_reset'
+      ? { referredSnapshotId: undefined }
+      : referredSnapshot(resource, reset, view, apiGroup)
+  return { ...referred, activeRollback: activeRollback(resource, reset, view) }
+}
+
+/** None while the reset runs, again or still: its next snapshot is not known yet. */
+function referredSnapshot(
+  { metadata }: Resource,
+  name: string,
+  view: ClusterView,
+  apiGroup: string,
+): Pick<Exclusion, 'referredSnapshotId' | 'referredReset'> {
+  const reset = view.resources.offset_reset.get(formatKey({ namespace: metadata.namespace, name }))
+  if (reset === undefined) return { referredSnapshotId: null, referredReset: 'missing' }
+  if (isAtWork(reset, view, apiGroup)) return { referredSnapshotId: null, referredReset: 'active' }
+  const { snapshotId, history = [] } = reset.status ?? {}
+  if (snapshotId !== undefined) return { referredSnapshotId: snapshotId }
+  return { referredSnapshotId: null, referredReset: history.length > 0 ? 'unchanged' : 'new' }
+}
+
+/** Another one than the resource itself. Not one that was only triggered: it waits too, and each would wait for the other. */
+function activeRollback({ metadata }: Resource, reset: string, view: ClusterView): string | undefined {
+  const { namespace, uid } = metadata
+  return view.resources.offset_rollback
+    .list()
+    .filter(one => one.metadata.namespace === namespace && one.metadata.uid !== uid)
+    .find(one => one.spec.resetRef?.name === reset && isActive(one, view))?.metadata.name
+}
+
+/** Active, or a trigger was set that no plan has seen yet. */
+function isAtWork(resource: Resource, view: ClusterView, apiGroup: string): boolean {
+  const { metadata, spec, status } = resource
+  const trigger = metadata.annotations?.[triggerAnnotation(apiGroup)] ?? ''
+  const isTriggered = trigger !== '' && trigger !== status?.lastTrigger && spec?.suspend !== true
+  return isActive(resource, view) || isTriggered
+}
+
+/** A run is active, or pods of a removed Job have not ended. The status lags behind its Job, and a leader that stops between both never writes it. */
+function isActive({ metadata, status = {} }: Resource, { jobs, starting }: ClusterView): boolean {
+  const { active = [], history = [], conditions = [] } = status
+  const ended = new Set(history.map(({ job }) => job))
+  const isStarted = jobs.ownedBy(metadata.uid ?? '').some(job => !isOver(job) && !ended.has(job.metadata.name))
+  const isProgressing = conditions.some(one => one.type === 'Progressing' && one.status === 'True')
+  return active.length > 0 || isProgressing || isStarted || starting.has(metadata.uid ?? '')
+}
+
+/**
+ * Marks the resource as starting, until the cache shows its Job; false if another run of the same groups has started since the situation was
+ * observed. Nothing is awaited between the check and the mark, and one process leads, so only one of two that are due at the same time starts.
+ */
+export function claimStart(
+  {
+    resource,
+    referredSnapshotId,
+    activeRollback,
+  }: Pick<Situation, 'resource' | 'referredSnapshotId' | 'activeRollback'>,
+  parts: ExclusionParts,
+): boolean {
+  const { controller, view } = parts
+  if (controller !== 'offset_reset' && controller !== 'offset_rollback') return true
+  const now = findExclusion(resource, parts)
+  if (now.referredSnapshotId !== referredSnapshotId || now.activeRollback !== activeRollback) return false
+  view.starting.add(resource.metadata.uid ?? '')
+  return true
+}
