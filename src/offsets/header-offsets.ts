@@ -64,6 +64,7 @@ async function scanPlaces(
   const sources = new Set<string>()
   const restored: TopicPartition[] = []
   const bare: TopicPartition[] = []
+  const hidden: TopicPartition[] = []
   await runPool(places, PARTITIONS_AT_ONCE, async place => {
     const range = bounds.get(partitionKey(place))
     const wanted = wantedOn(place.topic)
@@ -76,9 +77,10 @@ async function scanPlaces(
     for (const source of scanned.sources) sources.add(source)
     if (scanned.sources.size > 0) restored.push(place)
     if (scanned.isBare) bare.push(place)
+    if (scanned.isHidden) hidden.push(place)
     for (const [group, to] of scanned.found) add(group, { ...place, to })
   })
-  const withoutAny = bare.find(({ topic }) => !restored.some(one => one.topic === topic))
+  const withoutAny = bare.find(({ topic }) => ![...restored, ...hidden].some(one => one.topic === topic))
   if (withoutAny) throw withoutHeaders(withoutAny)
   return { desiredOffsets, sources, restored }
 }

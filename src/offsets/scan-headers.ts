@@ -14,6 +14,8 @@ interface ScannedPartition {
   found: Map<string, bigint | { problem: string }>
   /** It has records, and none of them has headers. */
   isBare?: true
+  /** No visible record has headers, and an open transaction hides others, which may have some. */
+  isHidden?: true
 }
 
 interface ScanParts {
@@ -43,10 +45,9 @@ export async function scanHeaders(
   const isHidden = bounds.lastStable < bounds.highWatermark
   if (ends === 'empty' || ends === 'none') {
     const namesakes = [...groups].filter(([, readUpTo]) => hasPartition(readUpTo, place.partition))
-    const ofEmpty = isHidden ? { problem: `an open transaction hides all records. ${WAIT_FOR_END}` } : bounds.logStart
-    const to = ends === 'empty' ? ofEmpty : { problem: `${noHeaders(place)}. Use from_mapping instead` }
-    const bare = ends === 'none' && ({ isBare: true } as const)
-    return { sources: log.sources, found: new Map(namesakes.map(([group]) => [group, to])), ...bare }
+    const to = withoutRestored(place, ends, bounds)
+    const kind = isHidden ? { isHidden } : ends === 'none' ? ({ isBare: true } as const) : {}
+    return { sources: log.sources, found: new Map(namesakes.map(([group]) => [group, to])), ...kind }
   }
   if ('problem' in ends) return forAll(ends.problem)
   const searches = log.findProblem() === undefined ? openSearches(groups, ends) : new Map<string, GroupSearch>()
@@ -55,6 +56,20 @@ export async function scanHeaders(
   if (problem !== undefined) return forAll(problem)
   await refuseTooLate(place, searches, { port, bounds, sinceMs }, signal)
   return { sources: log.sources, found: new Map([...searches].map(([group, one]) => [group, one.result(isHidden)])) }
+}
+
+/** Where a group continues in a partition of which no visible record is of a restore. */
+function withoutRestored(
+  place: TopicPartition,
+  ends: 'empty' | 'none',
+  { logStart, lastStable, highWatermark }: PartitionBounds,
+): bigint | { problem: string } {
+  const isHidden = lastStable < highWatermark
+  if (ends === 'empty')
+    return isHidden ? { problem: `an open transaction hides all records. ${WAIT_FOR_END}` } : logStart
+  if (!isHidden) return { problem: `${noHeaders(place)}. Use from_mapping instead` }
+  const visible = `no visible record of ${partitionKey(place)} has x-original-* headers`
+  return { problem: `${visible}, and an open transaction hides those after them. ${WAIT_FOR_END}` }
 }
 
 const WAIT_FOR_END = 'Wait until it ends, or abort it with kafka-transactions.sh'

@@ -371,6 +371,28 @@ test('a partition to which only other producers wrote does not keep the others f
   assert.deepEqual(await planSet(fake, byHeaders({ 'orders/0': 2 })), [['billing', 'copy/0', null, 2]])
 })
 
+test('a topic is not refused for records without headers where an open transaction may hide others', async () => {
+  for (const shown of [[], plainLog(3)]) {
+    const fake = fakeOffsets({ copy: [shown, plainLog(2)] })
+    const { readBounds } = fake
+    fake.readBounds = async (places, signal) => {
+      const all = await readBounds(places, signal)
+      const bounds = all.get('copy/0')
+      if (bounds) all.set('copy/0', { ...bounds, highWatermark: bounds.highWatermark + 4n })
+      return all
+    }
+    const rows = await planSet(fake, byHeaders({ 'orders/0': 2, 'orders/1': 1 }))
+    assert.deepEqual(
+      rows.map(([, place, , to]) => [place, to]),
+      [
+        ['copy/0', null],
+        ['copy/1', null],
+      ],
+    )
+    assert.match(String(rows[0]?.[4]), /an open transaction hides .*Wait until it ends/)
+  }
+})
+
 test('a position of which no record is found is a problem of its row, and so is a partition without bounds', async () => {
   assert.deepEqual(await planSet(restored(), byHeaders({ 'orders/0': 7, 'orders/9': 3 })), [
     ['billing', 'copy/0', null, 4],

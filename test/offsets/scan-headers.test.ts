@@ -35,10 +35,12 @@ async function scan(log: readonly FakeRecord[], positions: Record<string, Record
       [group, new Map(Object.entries(own).map(([key, offset]) => [key, BigInt(offset)] as const))] as const,
   )
   const given = { ...bounds, highWatermark: bounds.highWatermark + BigInt(hidden) }
-  const { found } = await scanHeaders(place, new Map(wanted), { port: fake, bounds: given }, never)
+  const { found, isBare, isHidden } = await scanHeaders(place, new Map(wanted), { port: fake, bounds: given }, never)
   const one = found.get('g')
   return {
     found,
+    isBare,
+    isHidden,
     records,
     to: typeof one === 'bigint' ? Number(one) : one,
     problem: typeof one === 'object' ? one.problem : '',
@@ -174,4 +176,14 @@ test('a partition whose records are all behind an open transaction is a problem 
   const empty = sequence(0, i => i)
   assert.equal((await scan(empty, { g: { 'orders/0': 7 } })).to, 0)
   assert.match((await scan(empty, { g: { 'orders/0': 7 } }, 5)).problem, /^an open transaction hides all records/)
+})
+
+test('records without headers before an open transaction do not show that the restore gave none', async () => {
+  const others = sequence(5, () => null)
+  const hidden = await scan(others, { g: { 'orders/0': 7 } }, 5)
+  assert.match(hidden.problem, /^no visible record of copy\/0 .*, and an open transaction hides those after them. Wait/)
+  assert.deepEqual([hidden.isBare, hidden.isHidden], [undefined, true])
+  const shown = await scan(others, { g: { 'orders/0': 7 } })
+  assert.match(shown.problem, /^no record of copy\/0 shows .*Use from_mapping instead$/)
+  assert.deepEqual([shown.isBare, shown.isHidden], [true, undefined])
 })
