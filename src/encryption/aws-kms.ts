@@ -1,7 +1,8 @@
 import type { KMSClient } from '@aws-sdk/client-kms'
 import { awsCredentials, awsRequestLimits, isOfServer } from '../aws-credentials.ts'
 import { KafkaBackupError } from '../errors.ts'
-import { untilAborted } from '../lib/abort.ts'
+import { startTimeLimit, untilAborted } from '../lib/abort.ts'
+import { systemClock } from '../lib/clock.ts'
 import { oneLine } from '../lib/one-line.ts'
 import type { WrapContext } from './key-wrap.ts'
 
@@ -12,8 +13,10 @@ export interface KmsKey {
   endpoint?: string | undefined
 }
 
-/** How long a request may connect, and be silent. The SDK sends it three times. */
-type KmsLimits = Record<keyof typeof awsRequestLimits, number>
+/** How long a request may connect, and be silent. The SDK sends it three times, and `totalMs` limits all of them and their answers. */
+type KmsLimits = Record<keyof typeof awsRequestLimits | 'totalMs', number>
+
+const requestLimits: KmsLimits = { ...awsRequestLimits, totalMs: 60_000 }
 
 /** The client is loaded when it is used: most backups have no key in KMS. */
 export async function wrapByKms(
@@ -23,9 +26,9 @@ export async function wrapByKms(
   signal: AbortSignal,
   limits?: KmsLimits,
 ): Promise<{ bytes: string }> {
-  return withKms({ ...key, limits }, 'Encrypt', signal, async (client, { EncryptCommand }) => {
+  return withKms({ ...key, limits }, 'Encrypt', signal, async (client, { EncryptCommand }, abortSignal) => {
     const input = { KeyId: key.keyId, Plaintext: dataKey, EncryptionContext: contextOf(context) }
-    const { CiphertextBlob } = await client.send(new EncryptCommand(input), { abortSignal: signal })
+    const { CiphertextBlob } = await client.send(new EncryptCommand(input), { abortSignal })
     if (!CiphertextBlob) throw new Error('the answer holds no ciphertext')
     return { bytes: Buffer.from(CiphertextBlob).toString('base64') }
   })
@@ -38,10 +41,10 @@ export async function unwrapByKms(
   signal: AbortSignal,
   limits?: KmsLimits,
 ): Promise<Buffer> {
-  return withKms({ ...key, limits }, 'Decrypt', signal, async (client, { DecryptCommand }) => {
+  return withKms({ ...key, limits }, 'Decrypt', signal, async (client, { DecryptCommand }, abortSignal) => {
     const blob = Buffer.from(bytes, 'base64')
     const input = { KeyId: key.keyId, CiphertextBlob: blob, EncryptionContext: contextOf(context) }
-    const { Plaintext } = await client.send(new DecryptCommand(input), { abortSignal: signal })
+    const { Plaintext } = await client.send(new DecryptCommand(input), { abortSignal })
     if (!Plaintext) throw new Error('the answer holds no plaintext')
     return Buffer.from(Plaintext)
   })
@@ -59,26 +62,56 @@ function contextOf({ backupId, dataKeyId, hideNames }: WrapContext): Record<stri
 type Sdk = typeof import('@aws-sdk/client-kms')
 
 async function withKms<T>(
-  { keyId, region, endpoint, limits = awsRequestLimits }: KmsKey & { limits: KmsLimits | undefined },
+  { limits = requestLimits, ...key }: KmsKey & { limits: KmsLimits | undefined },
   operation: string,
   signal: AbortSignal,
-  work: (client: KMSClient, sdk: Sdk) => Promise<T>,
+  work: (client: KMSClient, sdk: Sdk, abortSignal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const sdk = await import('@aws-sdk/client-kms')
-  const where = region ?? /^arn:[^:]+:kms:([^:]+):/.exec(keyId)?.[1]
-  const client = new sdk.KMSClient({
-    ...(where && { region: where }),
-    ...(endpoint && { endpoint }),
-    requestHandler: limits,
-    credentials: awsCredentials({ clientConfig: { requestHandler: limits, ...(where && { region: where }) } }),
-  })
+  const client = openClient(sdk, key, limits)
+  const request = `${operation} with ${key.keyId}`
   try {
-    return await untilAborted(work(client, sdk), signal)
+    // They have a time limit of their own, which is that of a person at a prompt.
+    await untilAborted(client.config.credentials(), signal)
+    return await inLimit(abortSignal => work(client, sdk, abortSignal), request, limits.totalMs, signal)
   } catch (error) {
     signal.throwIfAborted()
-    throw explained(error, `${operation} with ${keyId}`)
+    throw explained(error, request)
   } finally {
     client.destroy()
+  }
+}
+
+function openClient(
+  sdk: Sdk,
+  { keyId, region, endpoint }: KmsKey,
+  { totalMs: _, ...requestHandler }: KmsLimits,
+): KMSClient {
+  const where = region ?? /^arn:[^:]+:kms:([^:]+):/.exec(keyId)?.[1]
+  return new sdk.KMSClient({
+    ...(where && { region: where }),
+    ...(endpoint && { endpoint }),
+    requestHandler,
+    credentials: awsCredentials({ clientConfig: { requestHandler, ...(where && { region: where }) } }),
+  })
+}
+
+/** The SDK does not limit how long a body may take that is never silent. */
+async function inLimit<T>(
+  send: (abortSignal: AbortSignal) => Promise<T>,
+  request: string,
+  totalMs: number,
+  signal: AbortSignal,
+): Promise<T> {
+  const limit = startTimeLimit(totalMs, systemClock, signal)
+  try {
+    return await untilAborted(send(limit.signal), limit.signal)
+  } catch (error) {
+    if (!limit.signal.aborted) throw error
+    const message = `AWS KMS did not answer ${request} within ${totalMs} ms`
+    throw new KafkaBackupError('KMS_UNREACHABLE', message, { cause: error })
+  } finally {
+    limit.end()
   }
 }
 

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { listBackups } from '../../src/archive/list-backups.ts'
 import { wrapByKms } from '../../src/encryption/aws-kms.ts'
@@ -6,6 +8,7 @@ import type { Credential } from '../../src/encryption/credential.ts'
 import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
 import { rewrapKeys } from '../../src/encryption/rewrap.ts'
 import { hasCode } from '../../src/errors.ts'
+import { inTime } from '../../src/lib/abort.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { type FakeKms, openFakeKms } from '../fakes/fake-kms.ts'
 import { startHttpScript } from '../fakes/http-script.ts'
@@ -80,7 +83,7 @@ describe('a key of AWS KMS', () => {
     assert.equal((await withEncryption(inner, givenKeys([away, keyOf(1)])).read('b1/a', never)).toString(), 'text')
 
     const context = { backupId: 'b1', dataKeyId: 'd1', hideNames: false }
-    const limits = { connectionTimeout: 50, socketTimeout: 50 }
+    const limits = { connectionTimeout: 50, socketTimeout: 50, totalMs: 10_000 }
     const silent = await startHttpScript(() => 'hang')
     const asked = wrapByKms({ keyId: arn, endpoint: silent.url }, context, Buffer.alloc(32), never, limits)
     await assert.rejects(asked, { code: 'KMS_UNREACHABLE', message: /did not answer Encrypt .*TimeoutError/ })
@@ -90,6 +93,37 @@ describe('a key of AWS KMS', () => {
     await assert.rejects(answered, { code: 'KMS_UNREACHABLE' })
     await portal.close()
   })
+
+  for (const [name, pauseMs] of [
+    ['stalls', undefined],
+    ['trickles in', 10],
+  ] as const) {
+    test(`whose answer ${name} is reported after a time limit`, async () => {
+      const server = createServer((request, response) => {
+        request.resume()
+        response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1', 'content-length': '100000' })
+        response.write('{')
+        if (pauseMs === undefined) return
+        const timer = setInterval(() => response.write(' '), pauseMs)
+        response.once('close', () => clearInterval(timer))
+      })
+      await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+      const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+      const limits = { connectionTimeout: 2000, socketTimeout: 2000, totalMs: 200 }
+      const context = { backupId: 'b1', dataKeyId: 'd1', hideNames: false }
+      try {
+        await assert.rejects(
+          inTime(wrapByKms({ keyId: arn, endpoint }, context, Buffer.alloc(32), never, limits), 1500, systemClock, () =>
+            Error('waits'),
+          ),
+          { code: 'KMS_UNREACHABLE', message: /^AWS KMS did not answer Encrypt with arn:aws:kms:\S+ within 200 ms$/ },
+        )
+      } finally {
+        server.closeAllConnections()
+        server.close()
+      }
+    })
+  }
 
   test('is found by what the keys file says where nothing else was given', async () => {
     const inner = openMemoryStorage()
