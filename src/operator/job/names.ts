@@ -74,9 +74,16 @@ export function isEndless({ resource, step }: Pick<JobIdentity, 'resource' | 'st
   return step.purpose === 'main' && resource.spec.backup?.continuous === true
 }
 
+/** The KafkaOffsetReset whose snapshot a Job and its pods set: they may outlive the KafkaOffsetRollback that names it. */
+export function resetAnnotation(apiGroup: string): string {
+  return `${apiGroup}/reset`
+}
+
 /** Read by `readJobState`: a restarted operator recognizes its Jobs by them. */
 export function jobAnnotations({ apiGroup, resource, run, step, dueMs }: JobIdentity): Record<string, string> {
+  const { resetRef } = resource.spec
   return {
+    ...(resetRef && { [resetAnnotation(apiGroup)]: resetRef.name }),
     ...(isEndless({ resource, step }) && { [`${apiGroup}/continuous`]: 'true' }),
     [`${apiGroup}/run`]: run,
     [`${apiGroup}/stage`]: step.stage,

@@ -28,7 +28,7 @@ export function blockerOf(facts: Facts): Wait | undefined {
   if (unavailable) return unavailable
   if (missingSecrets.length > 0) return pending('SecretMissing', secretsMessage(facts), true)
   if (activeRollback !== undefined) {
-    const message = `The KafkaOffsetRollback ${activeRollback} is running: the run starts when it has ended.`
+    const message = `The KafkaOffsetRollback ${activeRollback} is running, or was deleted and a pod of it has not ended. The run starts when it has ended.`
     return pending('WaitingForRollback', message, true)
   }
   if (referredSnapshotId !== null) return undefined

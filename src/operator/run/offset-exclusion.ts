@@ -1,8 +1,11 @@
 import { type AnyController, type Resource, triggerAnnotation } from '../crd/resource.ts'
+import { labelValue, resetAnnotation } from '../job/names.ts'
+import type { KubeObject } from '../kube/object.ts'
 import type { Situation } from '../plan/plan.ts'
 import { formatKey } from '../watch/store.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { isOver } from './earlier-job.ts'
+import { hasEnded } from './known-jobs.ts'
 
 type Exclusion = Pick<Situation, 'referredSnapshotId' | 'referredReset' | 'activeRollback'>
 
@@ -13,14 +16,15 @@ interface ExclusionParts {
 }
 
 /** The runs of a reset and of the rollbacks that refer to it set the offsets of the same groups: only one may be active. */
-export function findExclusion(resource: Resource, { controller, apiGroup, view }: ExclusionParts): Exclusion {
+export function findExclusion(resource: Resource, parts: ExclusionParts): Exclusion {
+  const { controller, apiGroup, view } = parts
   const reset = controller === 'offset_reset' ? resource.metadata.name : resource.spec.resetRef?.name
   if (reset === undefined) return { referredSnapshotId: undefined, activeRollback: undefined }
   const referred =
     controller === 'offset_reset'
       ? { referredSnapshotId: undefined }
       : referredSnapshot(resource, reset, view, apiGroup)
-  return { ...referred, activeRollback: activeRollback(resource, reset, view) }
+  return { ...referred, activeRollback: activeRollback(resource, reset, parts) }
 }
 
 /** None while the reset runs, again or still: its next snapshot is not known yet. */
@@ -39,12 +43,33 @@ function referredSnapshot(
 }
 
 /** Another one than the resource itself. Not one that was only triggered: it waits too, and each would wait for the other. */
-function activeRollback({ metadata }: Resource, reset: string, view: ClusterView): string | undefined {
+function activeRollback({ metadata }: Resource, reset: string, parts: ExclusionParts): string | undefined {
   const { namespace, uid } = metadata
-  return view.resources.offset_rollback
+  const { view } = parts
+  const active = view.resources.offset_rollback
     .list()
     .filter(one => one.metadata.namespace === namespace && one.metadata.uid !== uid)
-    .find(one => one.spec.resetRef?.name === reset && isActive(one, view))?.metadata.name
+    .find(one => one.spec.resetRef?.name === reset && isActive(one, view))
+  return active?.metadata.name ?? leftRollback(metadata, reset, parts)
+}
+
+/** One that was deleted, or that names another reset since it started: Kubernetes ends its pods after the resource is gone. */
+function leftRollback(
+  { namespace, name }: Resource['metadata'],
+  reset: string,
+  { controller, view, apiGroup }: ExclusionParts,
+): string | undefined {
+  const nameLabel = `${apiGroup}/resource`
+  const own = controller === 'offset_rollback' ? labelValue(name) : undefined
+  const isOfReset = ({ metadata: { annotations, labels, ...one } }: KubeObject) =>
+    one.namespace === namespace &&
+    annotations?.[resetAnnotation(apiGroup)] === reset &&
+    (own === undefined || labels?.[nameLabel] !== own)
+  const rollbacks = view.resources.offset_rollback.list()
+  const ended = new Set(rollbacks.flatMap(({ status }) => status?.history ?? []).map(({ job }) => job))
+  const job = view.jobs.list().find(one => isOfReset(one) && !isOver(one) && !ended.has(one.metadata.name))
+  const left = job ?? view.pods.list().find(one => isOfReset(one) && !hasEnded(one))
+  return left?.metadata.labels?.[nameLabel]
 }
 
 /** Active, or a trigger was set that no plan has seen yet. */

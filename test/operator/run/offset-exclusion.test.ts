@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Resource } from '../../../src/operator/crd/resource.ts'
-import type { Job } from '../../../src/operator/job/kube-job.ts'
+import { type Job, jobKind, type Pod, podKind } from '../../../src/operator/job/kube-job.ts'
+import { refOf } from '../../../src/operator/kube/object.ts'
 import { createPlanner } from '../../../src/operator/run/planner.ts'
-import { OperatorModel, type RunningOperator, type StartOptions } from './operator-model.ts'
+import { kinds, OperatorModel, type RunningOperator, type StartOptions } from './operator-model.ts'
 
 const common = {
   kafkaCluster: { bootstrapServers: ['kafka:9092'] },
@@ -114,5 +115,62 @@ test('a rollback whose Job is refused does not hold up the reset', async () => {
   trigger(model, 'offset_reset', 'go-back', 'again')
   await model.time.pass(30_000)
   assert.equal(activeJobs(model).length, 1)
+  await operator.stop()
+})
+
+/** A rollback whose pod runs until `endPods`. */
+async function withRunningRollback() {
+  const { model, operator } = await afterReset()
+  model.put('offset_rollback', 'undo', rollback)
+  await model.time.pass(1000)
+  const job = model.jobs.find(({ status }) => status === undefined) as Job
+  model.startPod(job, '10.0.0.1', ['process'])
+  await model.time.pass(1000)
+  return { model, operator, job }
+}
+
+/** As the Job controller and the kubelet do it: the pod template has the annotations of the Job. */
+function endPods({ kube }: OperatorModel): void {
+  for (const pod of kube.all(podKind)) kube.put(podKind, { ...pod, metadata: { ...pod.metadata, finalizers: [] } })
+}
+
+test('a reset waits for the pods of a rollback that was deleted', async () => {
+  const { model, operator } = await withRunningRollback()
+  model.kube.remove(kinds.offset_rollback, refOf(model.get('undo', 'offset_rollback')))
+  trigger(model, 'offset_reset', 'go-back', 'again')
+  await model.time.pass(300_000)
+  assert.deepEqual(activeJobs(model), [], 'the pod of the deleted rollback still sets offsets')
+  const { reason, message } = model.get('go-back', 'offset_reset').status ?? {}
+  assert.equal(reason, 'WaitingForRollback')
+  assert.match(message ?? '', /KafkaOffsetRollback undo /)
+  endPods(model)
+  await model.time.pass(20_000)
+  assert.equal(activeJobs(model).length, 1)
+  await operator.stop()
+})
+
+test('a reset waits for the Job that a deleted rollback left behind (--cascade=orphan)', async () => {
+  const { model, operator, job } = await withRunningRollback()
+  const { ownerReferences: _, ...metadata } = job.metadata
+  model.kube.put(jobKind, { ...job, metadata } as Job)
+  model.kube.remove(kinds.offset_rollback, refOf(model.get('undo', 'offset_rollback')))
+  trigger(model, 'offset_reset', 'go-back', 'again')
+  await model.time.pass(60_000)
+  assert.deepEqual(activeJobs(model), [job.metadata.name])
+  endPods(model)
+  model.endJob(job)
+  for (const pod of model.kube.all(podKind)) model.kube.put(podKind, { ...pod, status: { phase: 'Succeeded' } } as Pod)
+  await model.time.pass(20_000)
+  assert.equal(activeJobs(model).length, 1)
+  await operator.stop()
+})
+
+test('a reset waits for a rollback that refers to another reset since it started', async () => {
+  const { model, operator, job } = await withRunningRollback()
+  model.put('offset_rollback', 'undo', { ...rollback, resetRef: { name: 'another' } })
+  trigger(model, 'offset_reset', 'go-back', 'again')
+  await model.time.pass(60_000)
+  assert.deepEqual(activeJobs(model), [job.metadata.name])
+  assert.equal(model.get('go-back', 'offset_reset').status?.reason, 'WaitingForRollback')
   await operator.stop()
 })

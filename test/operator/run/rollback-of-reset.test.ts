@@ -24,7 +24,7 @@ function observeRollback(status: ResourceStatus | undefined, more: ResetChanges 
   const { annotations = {}, ...spec } = more
   const plain = of('offset_reset', spec)
   const reset = status && { ...plain, metadata: { ...plain.metadata, annotations }, status }
-  const empty = { ownedBy: () => [], get: () => undefined }
+  const empty = { ownedBy: () => [], list: () => [], get: () => undefined }
   const resources = { offset_reset: { get: () => reset }, offset_rollback: { list: () => [] } }
   const view = { kinds, jobs: empty, pods: empty, resources, starting: new Set() }
   const parts = { apiGroup: 'kafka-backup.dev', view: view as never, planner: plainPlanner, nowMs: 0 }
@@ -84,7 +84,7 @@ function rollbackFor(status: ResourceStatus, more: RollbackChanges = {}) {
     ...{ apiVersion, kind, status, spec: { resetRef: { name: more.reset ?? 'go-back' } } },
     metadata: { name: 'undo', namespace: more.namespace ?? namespace, uid: 'rollback', annotations },
   }
-  const empty = { ownedBy: () => [], get: () => undefined }
+  const empty = { ownedBy: () => [], list: () => [], get: () => undefined }
   const resources = { offset_rollback: { list: () => [rollback] } }
   const jobs = { ...empty, ownedBy: (uid: string) => (uid === 'rollback' && more.job ? [more.job] : []) }
   const view = { kinds, jobs, pods: empty, resources, starting: new Set() }
