@@ -23,14 +23,18 @@ const scope = 'https://www.googleapis.com/auth/devstorage.read_write'
 const googleTokenUrl = 'https://oauth2.googleapis.com/token'
 
 /** Google's library is loaded only if a login is needed. */
-export async function openGcsIdentity(options: GcsOptions, location: string): Promise<GcsIdentity> {
+export async function openGcsIdentity(
+  options: GcsOptions,
+  location: string,
+  open: IdentityParts['open'] = openClient,
+): Promise<GcsIdentity> {
   if (options.anonymous && options.endpoint === undefined) throw onlyEmulators()
   if (options.anonymous) return { headers: async () => ({}), renew: () => {}, close: () => {} }
   assertSafe(options)
   const key = await readKey(options)
   // Token services are Google's: behind the same proxy, but not signed by the endpoint's private CA.
   const agents = await openAgents(options.proxy === undefined ? {} : { proxy: options.proxy })
-  return new LibraryIdentity({ options, key, agents, location })
+  return new LibraryIdentity({ options, key, agents, location, open })
 }
 
 interface IdentityParts {
@@ -38,12 +42,18 @@ interface IdentityParts {
   key: KeyJson | undefined
   agents: StoreAgents
   location: string
+  open: (parts: Pick<IdentityParts, 'options' | 'key' | 'agents'>) => Promise<AuthClient>
+}
+
+interface OpenedClient {
+  opening: Promise<AuthClient>
+  /** Once it is open. */
+  client?: AuthClient
 }
 
 class LibraryIdentity implements GcsIdentity {
   readonly #parts: IdentityParts
-  #client: Promise<AuthClient> | undefined
-  #loaded: AuthClient | undefined
+  #opened: OpenedClient | undefined
   #asking: Promise<Record<string, string>> | undefined
   #current: string | undefined
 
@@ -60,7 +70,7 @@ class LibraryIdentity implements GcsIdentity {
   }
 
   renew(refused: Record<string, string>): void {
-    const client = this.#loaded
+    const client = this.#opened?.client
     // Another call may already have renewed it.
     if (client === undefined || refused.authorization !== this.#current) return
     client.setCredentials({ ...client.credentials, expiry_date: 1 })
@@ -73,15 +83,17 @@ class LibraryIdentity implements GcsIdentity {
 
   /** Callers of the library share its request, and one that is never answered would be the last. */
   #silent(timeoutMs: number): KafkaBackupError {
-    this.#client = undefined
+    this.#opened = undefined
     const message = `no token for ${this.#parts.location} within ${timeoutMs} ms`
     return new KafkaBackupError('CREDENTIALS_UNREACHABLE', message)
   }
 
   async #request(): Promise<Record<string, string>> {
-    this.#client ??= openClient(this.#parts)
-    this.#loaded = await this.#client
-    return Object.fromEntries(await this.#loaded.getRequestHeaders(endpointOf(this.#parts.options)))
+    this.#opened ??= { opening: this.#parts.open(this.#parts) }
+    // When it is open, another one may be in its place.
+    const opened = this.#opened
+    opened.client = await opened.opening
+    return Object.fromEntries(await opened.client.getRequestHeaders(endpointOf(this.#parts.options)))
   }
 
   async #ask(): Promise<Record<string, string>> {
@@ -93,8 +105,9 @@ class LibraryIdentity implements GcsIdentity {
       this.#current = headers.authorization
       return headers
     } catch (error) {
-      if (this.#loaded === undefined) this.#client = undefined
-      throw tokenError(error, this.#loaded !== undefined, location)
+      const isKnown = this.#opened?.client !== undefined
+      if (!isKnown) this.#opened = undefined
+      throw tokenError(error, isKnown, location)
     }
   }
 }
@@ -102,7 +115,7 @@ class LibraryIdentity implements GcsIdentity {
 /** The token of an identity, and that of the account which it may use. A request that the library limits ends before all of them. */
 const LIMITED_REQUESTS = 2
 
-async function openClient({ options, key, agents }: IdentityParts): Promise<AuthClient> {
+async function openClient({ options, key, agents }: Parameters<IdentityParts['open']>[0]): Promise<AuthClient> {
   const { GoogleAuth, gaxios, JWT } = await import('google-auth-library')
   const { connectTimeoutMs, idleTimeoutMs } = { ...gcsDefaults, ...options }
   const transporter = new gaxios.Gaxios({
