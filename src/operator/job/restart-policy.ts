@@ -100,9 +100,12 @@ export const restartPolicies = {
   INTERNAL: 'restart',
 } as const satisfies Record<ErrorCode, RestartPolicy>
 
-/** A pod without a result was killed, or ran another version: it is restarted. */
+/**
+ * A pod without a result was killed, or ran another version: it is restarted. So is one whose error is retryable although its code
+ * is final: an `ENCRYPTION_KEY` whose cause is a key service that did not answer.
+ */
 export function isStalling({ isSuccess, result }: EndedAttempt['ended']): boolean {
   const code = result?.code
-  if (isSuccess || code === undefined || !Object.hasOwn(restartPolicies, code)) return false
+  if (isSuccess || result?.isRetryable || code === undefined || !Object.hasOwn(restartPolicies, code)) return false
   return restartPolicies[code as ErrorCode] === 'stall'
 }

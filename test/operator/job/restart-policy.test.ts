@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { errorTable } from '../../../src/error-table.ts'
 import type { ErrorCode } from '../../../src/errors.ts'
+import { readAttempts } from '../../../src/operator/job/attempt.ts'
 import { buildJob } from '../../../src/operator/job/build-job.ts'
-import { restartPolicies } from '../../../src/operator/job/restart-policy.ts'
-import { sampleDraft } from './samples.ts'
+import { isStalling, restartPolicies } from '../../../src/operator/job/restart-policy.ts'
+import { ended, sampleDraft, sampleJob, samplePod } from './samples.ts'
 
 const codes = Object.keys(errorTable) as ErrorCode[]
 
@@ -35,4 +36,16 @@ test('the exit codes that end the Job of a continuous backup are exactly those o
     if (values.includes(exitCode)) assert.equal(restartPolicies[code], 'stall', code)
     if (retryable) assert.equal(restartPolicies[code], 'restart', code)
   }
+})
+
+test('an outage of the key service restarts a continuous backup, and a wrong key stops it', () => {
+  const stalls = (retryable: boolean) => {
+    const pod = samplePod({ status: ended(1, { code: 'ENCRYPTION_KEY', message: 'is encrypted', retryable }) })
+    const [attempt] = readAttempts(sampleJob(), [pod])
+    assert.ok(attempt?.ended)
+    return isStalling(attempt.ended)
+  }
+  // No key is configured, and AWS KMS was asked as the keys file says.
+  assert.equal(stalls(true), false)
+  assert.equal(stalls(false), true)
 })
