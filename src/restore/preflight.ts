@@ -51,11 +51,8 @@ export async function examineTarget(
   const shown = new Map(topics.map(topic => [topic.name, topic]))
   const there = plan.topics.filter(({ name }) => shown.has(name))
   const open = there.filter(({ name }) => !known.hidden.has(name))
-  const extra = new Map(
-    open
-      .filter(topic => !isFilledTopic(topic, known.progress))
-      .map(topic => [topic.name, listExtra(topic, shown.get(topic.name)?.partitions ?? [])]),
-  )
+  const unfilled = open.filter(topic => !isFilledTopic(topic, known.progress))
+  const extra = new Map(unfilled.map(topic => [topic.name, listExtra(topic, shown.get(topic.name)?.partitions ?? [])]))
   const asked = [...listFilled(open, shown), ...[...extra.values()].flat()]
   const { bounds, leaderless } = await fetchKnowableBounds(cluster, asked, signal)
   const configs = await readTopicConfigs(cluster, namesOf(open), signal)

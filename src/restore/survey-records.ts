@@ -7,9 +7,8 @@ import { type ExaminedArchive, examineArchive, readExtent } from './examine-arch
 import { examinePermissions, type Grant } from './examine-permissions.ts'
 import { type FoundRestore, planWithIds } from './find-restore.ts'
 import { fitCreated, fitSettings } from './fit-settings.ts'
-import { findForgetting } from './forgotten-producer.ts'
 import { planInherited } from './inherited-settings.ts'
-import { findNoRoom } from './note-room.ts'
+import { judgeBrokers } from './judge-brokers.ts'
 import { findEarlier } from './other-restores.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { type Circumstances, examineTarget, type Preflight } from './preflight.ts'
@@ -76,8 +75,8 @@ export async function surveyRecords(
   const fitted = await fitSettings(cluster, missing, { overrides: options.topicConfig, defaults }, signal)
   const created = await fitCreated(cluster, listCreated(plan, progress), options.topicConfig, signal)
   const fittedByName = new Map([...fitted.topics, ...created.topics].map(topic => [topic.name, topic]))
-  const forgetting = await findForgetting(cluster, { ...facts, target }, signal)
-  const unfit = [...conflicts, ...findNoRoom(plan, defaults), ...fitted.findings, ...created.findings, ...forgetting]
+  const ofBrokers = await judgeBrokers(cluster, plan, { ...facts, target }, signal)
+  const unfit = [...conflicts, ...fitted.findings, ...created.findings, ...ofBrokers]
   const examined = { facts, steady: [...allowed.findings, ...archive.findings, ...unfit, ...differing] }
   const topics = plan.topics.map(topic => fittedByName.get(topic.name) ?? topic)
   const grants = [...allowed.grants, ...creationGrants(missing, fitted.findings)]
