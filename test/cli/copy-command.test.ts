@@ -4,6 +4,7 @@ import type { Actions } from '../../src/cli/actions.ts'
 import { formatGenerations } from '../../src/cli/commands/copy-report.ts'
 import { main } from '../../src/cli/main.ts'
 import type { CopyReport } from '../../src/copy/sides.ts'
+import { KeyRefusal } from '../../src/encryption/open-keys.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import type { Copies } from '../../src/jobs/copy.ts'
 import { copyReport, fakeActions, job } from './fake-actions.ts'
@@ -113,15 +114,51 @@ orders: generations 2 to 3 copied
       ],
     })
     assert.match((await run(one, copy)).err, /^error: the backup `orders` is not a copy/)
-    const locked = copying(async backup_id => {
-      if (backup_id === 'orders') throw new KafkaBackupError('KMS_UNREACHABLE', 'AWS KMS did not answer')
-      return { ...copyReport, backup_id }
-    })
-    const { out: others, code: failed } = await run([...sides, '--all'], locked)
-    assert.equal(failed, 1)
-    assert.match(others, /^orders: NOT COPIED: AWS KMS did not answer\npayments: generations 2 to 3 copied$/m)
     const broken = copying(async () => Promise.reject(new KafkaBackupError('STORAGE_FULL', 'no room')))
     assert.deepEqual((await run([...sides, '--all'], broken)).code, 1)
+  })
+
+  for (const code of ['KMS_UNREACHABLE', 'CREDENTIALS_UNREACHABLE', 'CREDENTIALS_REFUSED'] as const) {
+    test(`copies the other backups after ${code}, which may be about the key of one`, async () => {
+      const copy = copying(async backup_id => {
+        if (backup_id === 'orders') throw new KafkaBackupError(code, 'the service did not answer')
+        return { ...copyReport, backup_id }
+      })
+      const { out, code: exit } = await run([...sides, '--all'], copy)
+      assert.equal(exit, 1)
+      assert.match(out, /^orders: NOT COPIED: the service did not answer\npayments: generations 2 to 3 copied$/m)
+    })
+  }
+
+  test('gives the code of the service that did not answer, not that of a missing key', async () => {
+    const cause = new KafkaBackupError('KMS_UNREACHABLE', 'AWS KMS did not answer')
+    const copy = copying(async backup_id => {
+      if (backup_id === 'orders') throw new KeyRefusal('the backup `orders`', 'is encrypted', { cause })
+      return { ...copyReport, backup_id }
+    })
+    const { out } = await run([...sides, '--all', '--format', 'json'], copy)
+    assert.equal(JSON.parse(out).backups[0].code, 'KMS_UNREACHABLE')
+  })
+
+  test('reports what was copied before a failure that ends the run, and what was not tried', async () => {
+    const ids = ['orders', 'payments', 'refunds']
+    const copy = async (backup_id: string) => {
+      if (backup_id === 'payments') throw new KafkaBackupError('STORAGE_FULL', 'no room')
+      return { ...copyReport, backup_id }
+    }
+    const full: Partial<Actions> = {
+      withCopies: (_places, _hooks, _signal, work) =>
+        work({ from: '/backups', to: '/copies', listIds: async () => ids, copy }),
+    }
+    const { out, code, err } = await run([...sides, '--all'], full)
+    assert.deepEqual([code, err], [1, ''])
+    assert.match(out, /^orders: generations 2 to 3 copied$/m)
+    assert.match(out, /^payments: NOT COPIED: no room\nrefunds: NOT COPIED: not tried after the failure of payments$/m)
+    const { out: json } = await run([...sides, '--all', '--format', 'json'], full)
+    assert.deepEqual(JSON.parse(json).backups.slice(1), [
+      { backup_id: 'payments', error: 'no room', code: 'STORAGE_FULL' },
+      { backup_id: 'refunds', error: 'not tried after the failure of payments', code: 'STORAGE_FULL' },
+    ])
   })
 
   test('reports that nothing is new, or what would be copied', async () => {

@@ -1,3 +1,4 @@
+import { failureCodeOf } from '../../archive/read-failure.ts'
 import { errorTable } from '../../error-table.ts'
 import { detailsField, hasCode, KafkaBackupError, usageError } from '../../errors.ts'
 import type { Copies } from '../../jobs/copy.ts'
@@ -14,7 +15,9 @@ const DAMAGE_FOUND = 3
 /** Error codes that concern only one of several backups. */
 const ofBackup = [
   ...(['ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW', 'WRITER_CONFLICT', 'BACKUP_NOT_FOUND', 'BACKUP_PRUNED'] as const),
-  ...(['ENCRYPTION_KEY', 'ENCRYPTION_MISMATCH', 'KMS_UNREACHABLE'] as const),
+  ...(['ENCRYPTION_KEY', 'ENCRYPTION_MISMATCH'] as const),
+  // A service that has to be asked for a key. That of one backup may be another than those of the others.
+  ...(['KMS_UNREACHABLE', 'CREDENTIALS_UNREACHABLE', 'CREDENTIALS_REFUSED'] as const),
 ]
 
 export async function run(session: Session): Promise<number> {
@@ -27,9 +30,7 @@ export async function run(session: Session): Promise<number> {
   const rows = await session.actions.withCopies(places, session, signal, async copies => {
     const ids = named ?? (await copies.listIds(signal))
     if (ids.length === 0) throw noBackups(copies.from)
-    const rows: CopyRow[] = []
-    for (const id of ids) rows.push(await copyOne(session, copies, id, generation, ids.length > 1))
-    return { from: copies.from, to: copies.to, rows }
+    return { from: copies.from, to: copies.to, rows: await copyEach(session, copies, ids, generation) }
   })
   const exit = largest(rows.rows.map(exitCodeOf))
   const cause = rows.rows.find(row => exit > 0 && exitCodeOf(row) === exit)
@@ -56,6 +57,31 @@ function noBackups(from: string): KafkaBackupError {
   })
 }
 
+/** A failure that ends the run does not hide what was copied before it. */
+async function copyEach(
+  session: Session,
+  copies: Copies,
+  ids: readonly string[],
+  generation: number | 'newest' | undefined,
+): Promise<CopyRow[]> {
+  const rows: CopyRow[] = []
+  for (const [at, id] of ids.entries()) {
+    try {
+      rows.push(await copyOne(session, copies, id, generation, ids.length > 1))
+    } catch (error) {
+      if (at === 0 || session.signal.aborted || !(error instanceof KafkaBackupError)) throw error
+      const rest = ids.slice(at + 1)
+      const untried = { error: `not tried after the failure of ${id}`, code: failureCodeOf(error) }
+      return [...rows, failedRow(id, error), ...rest.map(backup_id => ({ backup_id, ...untried }))]
+    }
+  }
+  return rows
+}
+
+function failedRow(backup_id: string, error: KafkaBackupError): CopyRow {
+  return { backup_id, error: error.message, code: failureCodeOf(error), ...detailsField(error) }
+}
+
 /** Copies the other backups if one of several fails. */
 async function copyOne(
   session: Session,
@@ -73,7 +99,7 @@ async function copyOne(
   } catch (error) {
     const isOwn = hasCode(error, ...ofBackup)
     if (!isOneOfSeveral || !isOwn) throw error
-    return { backup_id: backupId, error: error.message, code: error.code, ...detailsField(error) }
+    return failedRow(backupId, error)
   }
 }
 
