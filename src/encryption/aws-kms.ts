@@ -71,7 +71,7 @@ async function withKms<T>(
   const client = openClient(sdk, key, limits)
   const request = `${operation} with ${key.keyId}`
   try {
-    // They have a time limit of their own, which is that of a person at a prompt.
+    // Loading credentials has a separate time limit, long enough for a person at a prompt.
     await untilAborted(client.config.credentials(), signal)
     return await inLimit(abortSignal => work(client, sdk, abortSignal), request, limits.totalMs, signal)
   } catch (error) {
