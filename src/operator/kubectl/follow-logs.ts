@@ -1,4 +1,4 @@
-import { KafkaBackupError } from '../../errors.ts'
+import { hasCode, KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { containerName } from '../job/build-pod.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -38,10 +38,17 @@ export async function* readRunLog(
   const { client, clock, apiGroup, onPod } = parts
   if (run === undefined && !follow) throw noPod(found, undefined)
   const shown = new Set<string>()
-  for (let current = found, wanted = run; ; current = await parts.read()) {
+  let wasActive = false
+  let wanted = run
+  for (
+    let current: FoundResource | undefined = found;
+    current;
+    current = await readAgain(found, current, wanted, shown.size > 0, parts)
+  ) {
     wanted ??= newestRun(current.resource)?.run
-    if (wanted !== undefined) assertSame(found.resource, current.resource, wanted)
-    const pods = (await listRunPods(client, current, apiGroup, signal)).filter(one => one.run === wanted)
+    const isNow = wanted !== undefined && isActive(current, wanted)
+    wasActive ||= isNow
+    const pods = (await listRunPods(client, current, apiGroup, signal)).filter(one => one.run === wanted && hasLog(one))
     const next = shown.size === 0 ? pods.at(-1) : pods.find(({ pod }) => !shown.has(pod.metadata.uid ?? ''))
     if (next && hasStarted(next)) {
       const { pod } = next
@@ -52,13 +59,43 @@ export async function* readRunLog(
       if (!follow) return
       continue
     }
-    const isOver = isEnded(current, wanted)
+    // A computer that was suspended may ask again only after many later runs, which the status has instead.
+    const isOver = isEnded(current, wanted) || (wasActive && !isNow)
     // A run that is not known would be waited for without end.
-    const isExpected = follow && (next !== undefined || wanted === undefined || isActive(current, wanted))
+    const isExpected = follow && (next !== undefined || wanted === undefined || isNow)
     if (shown.size === 0 && (!isExpected || isOver)) throw noPod(current, wanted, next)
     if (isOver) return
     await clock.sleep(POLL_MS, signal)
   }
+}
+
+/** Undefined after the log of a deletion: the resource goes when its backup is deleted, and may be created again. */
+async function readAgain(
+  found: FoundResource,
+  last: FoundResource,
+  run: string | undefined,
+  hasShown: boolean,
+  { read }: LogParts,
+): Promise<FoundResource | undefined> {
+  try {
+    const current = await read()
+    if (run !== undefined) assertSame(found.resource, current.resource, run)
+    return current
+  } catch (error) {
+    const isDeleted = hasCode(error, 'KUBE_NOT_FOUND') && hasShown && isDeletion(last, run)
+    if (!isDeleted) throw error
+    return undefined
+  }
+}
+
+function isDeletion({ resource: { status = {} } }: FoundResource, run: string | undefined): boolean {
+  const runs = [...(status.active ?? []), ...(status.history ?? [])]
+  return runs.some(one => one.run === run && one.purpose === 'delete')
+}
+
+/** A pod that ended without its container having run, as one that a node has rejected, never has one. */
+function hasLog(one: RunPod): boolean {
+  return hasStarted(one) || !/^(Failed|Succeeded)$/.test(one.pod.status?.phase ?? '')
 }
 
 /** Before that the API server answers with an error. */

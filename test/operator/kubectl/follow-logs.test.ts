@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Clock } from '../../../src/lib/clock.ts'
 import type { Resource } from '../../../src/operator/crd/resource.ts'
 import type { KubeClient } from '../../../src/operator/kube/client.ts'
+import { KubeError } from '../../../src/operator/kube/kube-error.ts'
 import { readRunLog } from '../../../src/operator/kubectl/follow-logs.ts'
 import { ManualClock } from '../../cli/manual-clock.ts'
 
@@ -32,8 +33,8 @@ function podOf(name: string, second: number, state: object = { terminated: { exi
   }
 }
 
-/** Each list of pods takes the next step; the last one ends the run. */
-function worldOf(steps: object[][]) {
+/** Each list of pods takes the next step; `readAt` returns the resource of each, by default the last step ends the run. */
+function worldOf(steps: object[][], readAt = (step: number) => resourceOf(step >= steps.length - 1)) {
   let step = -1
   const job = {
     metadata: {
@@ -46,8 +47,8 @@ function worldOf(steps: object[][]) {
   const client = {
     list: async (kind: { kind: string }) => {
       if (kind.kind === 'Job') return { items: [job], resourceVersion: '1' }
-      step = Math.min(step + 1, steps.length - 1)
-      return { items: steps[step], resourceVersion: '1' }
+      assert.ok(++step < 50, 'it waits without end')
+      return { items: steps[Math.min(step, steps.length - 1)], resourceVersion: '1' }
     },
     logs: async function* (pod: { name: string }) {
       yield Buffer.from(`log of ${pod.name}\n`)
@@ -56,12 +57,11 @@ function worldOf(steps: object[][]) {
   const shown: string[] = []
   const clock = new ManualClock() as Clock
   const sleep = async () => undefined
-  const isOver = () => step >= steps.length - 1
   const parts = {
     client,
     apiGroup,
     clock: { ...clock, sleep },
-    read: async () => ({ controller: 'backup' as const, resource: resourceOf(isOver()) }),
+    read: async () => ({ controller: 'backup' as const, resource: readAt(step) }),
     onPod: (name: string) => void shown.push(name),
   }
   const read = async (request: { follow: boolean; run?: string }, resource = resourceOf(false)) => {
@@ -99,4 +99,38 @@ test('reports a run without a log instead of printing nothing', async () => {
   await assert.rejects(worldOf([[waiting]]).read({ follow: false }), /pod a of run once has no log yet/)
   const { status: _, ...never } = resourceOf(false)
   await assert.rejects(worldOf([[]]).read({ follow: false }, never), /KafkaBackup orders has not run yet/)
+})
+
+const deleting = (uid = 'r'): Resource => {
+  const { metadata, ...rest } = resourceOf(false)
+  return { ...rest, metadata: { ...metadata, uid }, status: { active: [{ ...run, purpose: 'delete' }] } }
+}
+const gone = () => {
+  throw new KubeError('KUBE_NOT_FOUND', 'kafkabackups "orders" not found', { status: 404 })
+}
+
+test('ends with the log of a deletion, after which the resource is gone or created again', async () => {
+  const a = podOf('a', 1)
+  const { read } = worldOf([[a]], gone)
+  assert.equal(await read({ follow: true }, deleting()), 'log of a\n')
+  const again = worldOf([[a]], () => deleting('another'))
+  assert.equal(await again.read({ follow: true }, deleting()), 'log of a\n')
+})
+
+test('reports a resource that is gone during another run, or before the log of its deletion', async () => {
+  await assert.rejects(worldOf([[podOf('a', 1)]], gone).read({ follow: true }), { code: 'KUBE_NOT_FOUND' })
+  await assert.rejects(worldOf([[]], gone).read({ follow: true }, deleting()), { code: 'KUBE_NOT_FOUND' })
+})
+
+test('ends when the status no longer has the run, as after a suspended computer', async () => {
+  const { metadata, ...rest } = resourceOf(true)
+  const later = (): Resource => ({ ...rest, metadata, status: { history: [] } })
+  assert.equal(await worldOf([[podOf('a', 1)]], later).read({ follow: true }), 'log of a\n')
+  await assert.rejects(worldOf([[]], later).read({ follow: true }), /run once of KafkaBackup orders has no pod/)
+})
+
+test('leaves out a pod that ended without a log, and follows the one that replaces it', async () => {
+  const rejected = { ...podOf('b', 2), status: { phase: 'Failed', reason: 'OutOfcpu' } }
+  const { read } = worldOf([[podOf('a', 1)], [podOf('a', 1), rejected], [podOf('a', 1), rejected, podOf('c', 3)], []])
+  assert.equal(await read({ follow: true }), 'log of a\nlog of c\n')
 })
