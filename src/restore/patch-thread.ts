@@ -9,6 +9,7 @@ import type { TopicRewrite } from './part-rewriter.ts'
 import type { PatchedBatch } from './patch-ids.ts'
 import type { PatchAnswer, PatchMessage, PatchResult } from './patch-worker.ts'
 import type { IdRewriter } from './rewrite-ids.ts'
+import { ThreadPace } from './thread-pace.ts'
 
 /** What becomes of batches. Those from the first on that could not be patched are not among them. */
 export interface PatchedBatches {
@@ -35,6 +36,7 @@ const YOUNG_MB = 2
 export class PatchThread {
   readonly #worker = new Worker(workerFile, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
   readonly #waiting = new Map<number, Waiting>()
+  readonly #pace = new ThreadPace()
   readonly #rewrites = new Map<TopicRewrite, number>()
   readonly #maps = new Map<IdMap, number>()
   readonly #schemas = new Map<KnownSchemas, number>()
@@ -55,6 +57,11 @@ export class PatchThread {
   /** How many tasks wait for it. */
   get load(): number {
     return this.#waiting.size
+  }
+
+  /** Another one would help it. */
+  get isTooSlow(): boolean {
+    return this.#pace.isTooSlow
   }
 
   patch(sources: readonly SourceBatch[], ids: IdRewriter, codec: Codec | 'keep'): Promise<PatchedBatches> {
@@ -114,7 +121,8 @@ export class PatchThread {
     if (this.#waiting.size === 0) this.#worker.unref()
     if (!waiting) return
     const { sources, memory, resolve } = waiting
-    const { results, error } = answer
+    const { results, error, cpuMs } = answer
+    this.#pace.note(sizeOf(sources), cpuMs)
     const batches = results.map((result, i) => asPatched(result, memory, sources[i]))
     const failure =
       error && new KafkaBackupError(error.code, error.message, { help: error.help, details: error.details })
@@ -149,8 +157,7 @@ const shared: SharedArrayBuffer[] = []
 
 /** One behind the other, with room for what becomes of them behind the last. The pieces that they lie in are still needed here. */
 function shareCopies(sources: readonly SourceBatch[]): { memory: SharedArrayBuffer; ends: number[] } {
-  const bytes = sources.reduce((sum, { header }) => sum + header.sizeBytes, 0)
-  const size = Math.max(SHARED_BYTES, Math.ceil(ROOM_FACTOR * bytes))
+  const size = Math.max(SHARED_BYTES, Math.ceil(ROOM_FACTOR * sizeOf(sources)))
   const memory = (size === SHARED_BYTES ? shared.pop() : undefined) ?? new SharedArrayBuffer(size)
   const copy = new Uint8Array(memory)
   const ends: number[] = []
@@ -160,6 +167,10 @@ function shareCopies(sources: readonly SourceBatch[]): { memory: SharedArrayBuff
     ends.push(end)
   }
   return { memory, ends }
+}
+
+function sizeOf(sources: readonly SourceBatch[]): number {
+  return sources.reduce((sum, { header }) => sum + header.sizeBytes, 0)
 }
 
 function keepShared(memory: SharedArrayBuffer): void {

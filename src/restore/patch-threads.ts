@@ -5,8 +5,8 @@ import { type PatchedBatch, patchIds } from './patch-ids.ts'
 import { type PatchedBatches, PatchThread } from './patch-thread.ts'
 import type { IdRewriter } from './rewrite-ids.ts'
 
-/** What reads and sends needs little of a core; beyond four a broker is what one waits for. */
-const MAX_THREADS = Math.min(4, availableParallelism())
+/** Beyond four a broker is what one waits for. */
+const CORES = Math.min(4, availableParallelism())
 
 /** Of all that patches in this process; they end with the last user. */
 let threads: PatchThread[] = []
@@ -56,9 +56,23 @@ function patchHere(sources: readonly SourceBatch[], ids: IdRewriter, codec: Code
 
 function leastBusy(): PatchThread {
   threads = threads.filter(({ hasEnded }) => !hasEnded)
-  const [first] = threads.toSorted((a, b) => a.load - b.load)
-  if (first && (first.load === 0 || threads.length >= MAX_THREADS)) return first
+  const known = chooseThread(threads, CORES)
+  if (known) return known
   const thread = new PatchThread()
   threads.push(thread)
   return thread
+}
+
+/**
+ * Undefined where another one is to be started. What reads, hashes and sends has a core of its own, unless the threads are slow: one more than
+ * needed would cost memory, and the CPU time to compile its code.
+ */
+export function chooseThread<T extends Pick<PatchThread, 'load' | 'isTooSlow'>>(
+  some: readonly T[],
+  cores: number,
+): T | undefined {
+  const [first] = some.toSorted((a, b) => a.load - b.load)
+  if (!first || first.load === 0) return first
+  const enough = first.isTooSlow ? cores : cores - 1
+  return some.length >= enough ? first : undefined
 }

@@ -41,6 +41,8 @@ interface PatchTask {
 /** One for each batch up to the first that could not be patched. */
 export interface PatchAnswer {
   task: number
+  /** Of this thread. */
+  cpuMs: number
   results: PatchResult[]
   error?: { code: ErrorCode; message: string; help: string; details: ErrorDetails }
 }
@@ -87,12 +89,13 @@ function prepare({ rewrite, map, schemas: known, settings }: Extract<PatchMessag
 
 function answer({ task, ...wanted }: PatchTask): void {
   const results: PatchResult[] = []
+  const begin = process.threadCpuUsage()
   try {
     patchAll(wanted, results)
-    send({ task, results })
+    send({ task, results, cpuMs: cpuMsSince(begin) })
   } catch (cause) {
     const { code, message, help, details } = toKafkaBackupError(cause)
-    send({ task, results, error: { code, message, help, details } })
+    send({ task, results, cpuMs: cpuMsSince(begin), error: { code, message, help, details } })
   }
 }
 
@@ -120,6 +123,11 @@ function patchAll({ memory, ends, codec, rewrite, name }: Omit<PatchTask, 'task'
     }
     start = end
   }
+}
+
+function cpuMsSince(begin: NodeJS.CpuUsage): number {
+  const { user, system } = process.threadCpuUsage(begin)
+  return (user + system) / 1000
 }
 
 /** Bytes are copied to shared memory one by one unless they begin at a multiple of 8. */
