@@ -3,15 +3,17 @@ import type { DrillStatus, EndedRun } from '../crd/status.ts'
 import type { Decision } from './decision.ts'
 import type { Facts } from './facts.ts'
 import { lastOf } from './runs.ts'
-import { formatTime, laterTime } from './times.ts'
+import { latestSuccess } from './success-time.ts'
+import { formatTime } from './times.ts'
 import { no, unknown, type Verdict, yes } from './verdict.ts'
 
 /** What the drills of a backup found. Without drills there is none; what the history has forgotten stays. */
 export function drillStatus(
-  { resource, before }: Facts,
+  facts: Facts,
   { drill, deletion }: Decision,
   history: readonly EndedRun[],
 ): DrillStatus | undefined {
+  const { resource, before } = facts
   if (resource.spec?.drill === undefined || deletion !== undefined) return undefined
   const last = lastOf(history, 'drill')
   const proven = history.find(({ purpose, phase }) => purpose === 'drill' && phase === 'Completed')
@@ -21,7 +23,7 @@ export function drillStatus(
     ...found,
     ...(lack && { reason: lack.reason, message: lack.message }),
     recoverySeconds: proven?.recoverySeconds ?? before.drill?.recoverySeconds,
-    lastProvenTime: laterTime(before.drill?.lastProvenTime, proven?.completionTime),
+    lastProvenTime: latestSuccess(facts, before.drill?.lastProvenTime, proven),
     nextTime: drill?.nextDrillMs === undefined ? undefined : formatTime(drill.nextDrillMs),
   })
 }

@@ -10,6 +10,7 @@ import { lastSuccessTime } from './rounds.ts'
 import type { LiveRun, Runs } from './runs.ts'
 import { lastOf, planHistory, specOf } from './runs.ts'
 import { scheduleTimes } from './schedule-times.ts'
+import { latestSuccess } from './success-time.ts'
 import { formatTime, laterTime } from './times.ts'
 
 /** The complete status: fields without news keep their values. */
@@ -89,7 +90,7 @@ function timeFields(facts: Facts, { main, verify, runs }: Decision, history: rea
     lastFailedTime: laterTime(before.lastFailedTime, failed?.completionTime),
     lastScheduleTime: timeOf(main?.startedDueMs) ?? laterTime(before.lastScheduleTime, adopted),
     nextScheduleTime: timeOf(main?.nextScheduleMs),
-    lastVerifyTime: laterTime(before.lastVerifyTime, verified?.completionTime),
+    lastVerifyTime: latestSuccess(facts, before.lastVerifyTime, verified),
     nextVerifyTime: timeOf(verify?.nextVerifyMs),
   }
 }

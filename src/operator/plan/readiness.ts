@@ -8,6 +8,7 @@ import { stalledMessage } from './phase.ts'
 import { lastSuccessTime, roundLimitMs } from './rounds.ts'
 import { type LiveRun, lastOf } from './runs.ts'
 import { hashSpec } from './spec-hash.ts'
+import { isFarAhead } from './success-time.ts'
 import { parseTime } from './times.ts'
 import { no, type Verdict, yes } from './verdict.ts'
 
@@ -78,8 +79,10 @@ function continuousVerdict(facts: Facts, { runs, wait }: Decision, live: readonl
   const run = mainOf(live)
   if (!run && !wait && last?.phase === 'Failed') return no(last.reason ?? 'Failed', stalledMessage(last.message))
   const succeededMs = parseTime(lastSuccessTime(facts, runs.ended))
-  const times = [succeededMs, parseTime(run?.startTime)].filter(ms => ms !== undefined)
-  const isInTime = times.length === 0 || facts.nowMs - Math.max(...times) <= roundLimitMs(facts.resource)
+  const startedMs = parseTime(run?.startTime)
+  const times = [succeededMs, startedMs].filter(ms => ms !== undefined && !isFarAhead(facts, ms)).map(Number)
+  const isUnknown = times.length === 0 && startedMs === undefined
+  const isInTime = isUnknown || facts.nowMs - Math.max(...times) <= roundLimitMs(facts.resource)
   const failures = failuresOf(run)
   if (succeededMs === undefined) return firstRoundVerdict(isInTime, run, failures)
   if (isInTime) return yes('RoundsSucceed', 'Rounds succeed in time.')

@@ -4,7 +4,8 @@ import type { Resource } from '../crd/resource.ts'
 import type { EndedRun } from '../crd/status.ts'
 import type { Facts } from './facts.ts'
 import { lastGood, type Runs } from './runs.ts'
-import { formatTime, laterTime, parseTime } from './times.ts'
+import { isFarAhead, latestSuccess, SLACK_MS } from './success-time.ts'
+import { formatTime, parseTime } from './times.ts'
 
 const ROUND_MS = 60_000
 
@@ -15,11 +16,10 @@ const ROUND_MS = 60_000
 function lastRoundTime(facts: Facts): string | undefined {
   const { before, isContinuous, lastRoundMs, nowMs } = facts
   if (!isContinuous) return before.lastSuccessfulTime
-  // Times far ahead are those of a clock that was ahead: they would hide for as long that no round succeeds.
-  const passedMs = lastRoundMs !== undefined && lastRoundMs <= nowMs + SLACK_MS ? lastRoundMs : undefined
+  const passedMs = isFarAhead(facts, lastRoundMs) ? undefined : lastRoundMs
   const rounds = [passedMs, provenRoundMs(facts)].filter(ms => ms !== undefined)
   const knownMs = parseTime(before.lastSuccessfulTime)
-  if (knownMs !== undefined && knownMs > nowMs + SLACK_MS) return formatTime(Math.min(nowMs, ...rounds))
+  if (isFarAhead(facts, knownMs)) return formatTime(Math.min(nowMs, ...rounds))
   if (rounds.length === 0) return before.lastSuccessfulTime
   const roundMs = Math.min(Math.max(...rounds), nowMs)
   return knownMs === undefined || roundMs - knownMs >= ROUND_MS ? formatTime(roundMs) : before.lastSuccessfulTime
@@ -32,7 +32,7 @@ function provenRoundMs({ jobs, resource, nowMs }: Facts): number | undefined {
 
 /** The last success that the status shows: of a round or of a run. */
 export function lastSuccessTime(facts: Facts, ended: readonly EndedRun[]): string | undefined {
-  return laterTime(lastRoundTime(facts), lastGood(ended)?.completionTime)
+  return latestSuccess(facts, lastRoundTime(facts), lastGood(ended))
 }
 
 /** When a continuous backup needs another reconciliation without a change. */
@@ -46,9 +46,6 @@ export function recheckForRounds(facts: Facts, { live, ended }: Runs): number[] 
 
 /** `backup.commit_interval` of a job file that does not set it. */
 const DEFAULT_COMMIT_MS = 60_000
-/** The status is updated once a minute, and pods report with a delay. */
-const SLACK_MS = 2 * 60_000
-
 /** Maximum time without a successful round before a continuous backup is not ready. */
 export function roundLimitMs(resource: Resource): number {
   return roundAgeMs(resource) + SLACK_MS

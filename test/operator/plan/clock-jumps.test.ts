@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ResourceSpec } from '../../../src/operator/crd/resource.ts'
 import type { ConditionType } from '../../../src/operator/crd/status.ts'
 import type { Plan } from '../../../src/operator/plan/plan.ts'
 import { at, endOf, hourMs, jobOf, reasons, resourceOf, Story, startedRuns, startMs } from './situation.ts'
@@ -47,6 +48,56 @@ test('the last round that a clock ahead has recorded does not hide that rounds a
   assert.equal(late.status.lastSuccessfulTime, '2026-11-16T02:30:00Z')
   const again = story.plan(nowMs + 11 * 60_000, jobs, { lastRoundMs: nowMs + 11 * 60_000 })
   assert.deepEqual(conditionOf(again, 'Ready'), ['True', 'RoundsSucceed'])
+})
+
+test('a run that a clock ahead has ended does not hide that rounds are overdue since the backup became continuous', () => {
+  const future = '2026-11-16T07:30:00Z'
+  const once = { run: 'once', purpose: 'main', job: 'orders-1', startTime: '2026-11-16T01:30:00Z' } as const
+  const status = {
+    lastSuccessfulTime: future,
+    history: [{ ...once, phase: 'Completed', completionTime: future }] as const,
+  }
+  const story = new Story(resourceOf({ backup: { continuous: true } }, { status: structuredClone(status) as never }))
+  const jobs = [jobOf('generation-1', { isContinuous: true, running: [{ pod: 'p', ip: '127.0.0.2' }] })]
+  assert.equal(story.plan(startMs, jobs).status.lastSuccessfulTime, '2026-11-16T01:30:00Z')
+  const late = story.plan(startMs + 10 * 60_000, jobs)
+  assert.deepEqual(conditionOf(late, 'Ready'), ['False', 'RoundOverdue'])
+  assert.deepEqual(conditionOf(late, 'RecoveryPoint'), ['False', 'RoundOverdue'])
+  assert.equal(late.status.lastSuccessfulTime, '2026-11-16T01:30:00Z')
+})
+
+test('a run that started while a clock was ahead does not hide that rounds are overdue', () => {
+  const story = new Story(resourceOf({ backup: { continuous: true } }))
+  story.plan(startMs + 6 * hourMs)
+  assert.equal(story.status?.active?.[0]?.startTime, '2026-11-16T07:30:00Z')
+  const jobs = [jobOf('generation-1', { isContinuous: true, running: [{ pod: 'p', ip: '127.0.0.2' }] })]
+  story.plan(startMs, jobs, { lastRoundMs: startMs })
+  const late = story.plan(startMs + 10 * 60_000, jobs)
+  assert.deepEqual(conditionOf(late, 'Ready'), ['False', 'RoundOverdue'])
+  const failed = jobs.map(job => ({ ...job, running: [] }))
+  const first = new Story(resourceOf({ backup: { continuous: true } }))
+  first.plan(startMs + 6 * hourMs)
+  assert.deepEqual(conditionOf(first.plan(startMs, failed), 'Ready'), ['False', 'NoRoundYet'])
+})
+
+test('the last success of a schedule does not stay in the future', () => {
+  const story = new Story(
+    resourceOf({ schedule: '0 * * * *' }, { status: { lastSuccessfulTime: '2026-11-16T07:30:00Z' } }),
+  )
+  assert.equal(story.plan(startMs).status.lastSuccessfulTime, '2026-11-16T01:30:00Z')
+  assert.equal(story.plan(startMs + 60_000).status.lastSuccessfulTime, '2026-11-16T01:30:00Z')
+})
+
+test('the last verification and the last drill do not stay in the future', () => {
+  const future = '2026-11-16T07:30:00Z'
+  const drill = { schedule: '@weekly', kafkaCluster: { bootstrapServers: ['kafka:9092'] } }
+  const spec = { schedule: '0 * * * *', verify: {}, drill } as unknown as ResourceSpec
+  const status = { lastVerifyTime: future, drill: { lastProvenTime: future } }
+  const story = new Story(resourceOf(spec, { status }))
+  for (const nowMs of [startMs, startMs + 60_000]) {
+    const { lastVerifyTime, drill } = story.plan(nowMs).status
+    assert.deepEqual([lastVerifyTime, drill?.lastProvenTime], ['2026-11-16T01:30:00Z', '2026-11-16T01:30:00Z'])
+  }
 })
 
 test('a Job that commits shards is created again without delay although the clock of the Job controller is ahead', () => {
