@@ -31,10 +31,18 @@ export function findWaiting(job: Job, attempts: readonly Attempt[], nowMs: numbe
 }
 
 /** Pure. Why the first shard of a restore does not start: all others wait for it, however long, because it creates the topics. */
-export function findUnprepared(attempts: readonly Attempt[], nowMs: number): Explanation | undefined {
-  const first = attempts.find(({ index, ended, pod }) => index === 0 && !ended && pod.status?.phase !== 'Running')
-  const why = first && whyPodWaits(first.pod, nowMs)
-  return why && { ...why, message: sentences(why.message, 'The other pods of the restore wait for it.') }
+export function findUnprepared(job: Job, attempts: readonly Attempt[], nowMs: number): Explanation | undefined {
+  const first = attempts.filter(({ index }) => index === 0)
+  const pending = first.find(({ ended, pod }) => !ended && pod.status?.phase !== 'Running')
+  const isLacking = first.length === 0 && !isFirstDone(job)
+  const why = pending ? whyPodWaits(pending.pod, nowMs) : isLacking ? whyThereIsNone(job, nowMs, 0) : undefined
+  const rest = first.length > 1 ? ' unless an earlier one created the topics' : ''
+  return why && { ...why, message: sentences(why.message, `The other pods of the restore wait for it${rest}.`) }
+}
+
+/** Its pod may be gone. */
+function isFirstDone({ status }: Job): boolean {
+  return /^0(\D|$)/.test(status?.completedIndexes ?? '')
 }
 
 function whyPodWaits(pod: Pod, nowMs: number): Explanation | undefined {
@@ -75,11 +83,12 @@ function whyPodStays(pod: Pod, nowMs: number): Explanation | undefined {
   return { reason: sidecarRunning, message: cutText(`${what} ${help}`, MAX_FOREIGN_TEXT) }
 }
 
-function whyThereIsNone({ metadata, status }: Job, nowMs: number): Explanation | undefined {
+function whyThereIsNone({ metadata, status }: Job, nowMs: number, shard?: number): Explanation | undefined {
   const isOver = status?.conditions?.some(condition => condition.status === 'True')
   if (isOver || isPatient(metadata.creationTimestamp, nowMs)) return undefined
   const { name } = metadata
-  const message = `Job ${name} has no pod: a quota, an admission rule or a missing service account may refuse it. \`${kubectlIn(metadata)} describe job ${name}\` shows which.`
+  const what = shard === undefined ? 'no pod' : `no pod for shard ${shard}`
+  const message = `Job ${name} has ${what}: a quota, an admission rule or a missing service account may refuse it. \`${kubectlIn(metadata)} describe job ${name}\` shows which.`
   return { reason: 'NoPod', message }
 }
 

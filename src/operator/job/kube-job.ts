@@ -12,6 +12,8 @@ interface JobStatus {
   active?: number
   succeeded?: number
   failed?: number
+  /** Of an Indexed Job, such as `0,2-4`. */
+  completedIndexes?: string
   conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[]
 }
 

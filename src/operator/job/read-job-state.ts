@@ -220,7 +220,7 @@ function findTrouble(job: Job, attempts: readonly Attempt[], nowMs: number): Job
   const { annotations = {}, labels = {} } = job.metadata
   const group = groupOf(job.metadata)
   const isShared = labels[`${group}/controller`] === 'restore' && annotations[`${group}/stage`] === 'shards'
-  return findWaiting(job, attempts, nowMs) ?? (isShared ? findUnprepared(attempts, nowMs) : undefined)
+  return findWaiting(job, attempts, nowMs) ?? (isShared ? findUnprepared(job, attempts, nowMs) : undefined)
 }
 
 function findRunning(attempts: readonly Attempt[]): JobState['running'] {

@@ -493,17 +493,44 @@ describe('a waiting Job', () => {
     assert.equal(waitingAt(5, trying(), stuck, works), undefined)
   })
 
+  const ofRestore = (status: Job['status'] = { startTime: timeAt(1), active: 1 }): Job => {
+    const job = sampleJob(status)
+    const labels = { ...job.metadata.labels, 'kafka-backup.dev/controller': 'restore' }
+    return { ...job, metadata: { ...job.metadata, labels } }
+  }
+  const works = samplePod({ index: 1, status: { phase: 'Running', podIP: '10.0.0.7' } })
+
   test('waits for the first shard of a restore, for which its other pods wait without end', () => {
     const stuck = samplePod({ index: 0, status: pending('ImagePullBackOff', 'no such image') })
-    const works = samplePod({ index: 1, status: { phase: 'Running', podIP: '10.0.0.7' } })
-    const job = trying()
-    const labels = { ...job.metadata.labels, 'kafka-backup.dev/controller': 'restore' }
-    const restore = { ...job, metadata: { ...job.metadata, labels } }
-    const waiting = waitingAt(5, restore, stuck, works)
+    const waiting = waitingAt(5, ofRestore(), stuck, works)
     assert.equal(waiting?.reason, 'ImagePullBackOff')
     assert.match(waiting?.message ?? '', /no such image\. The other pods of the restore wait for it\.$/)
     const done = samplePod({ index: 0, status: ended(0, {}) })
     const second = samplePod({ index: 2, status: pending('ImagePullBackOff', 'no such image') })
-    assert.equal(waitingAt(5, restore, done, works, second), undefined)
+    assert.equal(waitingAt(5, ofRestore(), done, works, second), undefined)
+  })
+
+  test('does not claim that other pods wait for a retry of the first shard, whose topics may exist', () => {
+    const failed = samplePod({ index: 0, status: ended(1, { code: 'KAFKA_UNREACHABLE' }) })
+    const stuck = samplePod({ index: 0, createdSecond: 31, status: pending('ImagePullBackOff', 'no such image') })
+    const { message = '' } = waitingAt(40, ofRestore(), failed, stuck, works) ?? {}
+    assert.match(
+      message,
+      /no such image\. The other pods of the restore wait for it unless an earlier one created the topics\.$/,
+    )
+  })
+
+  test('waits for a first shard of a restore that has no pod, as with a quota', () => {
+    assert.equal(waitingAt(30, ofRestore(), works), undefined)
+    const waiting = waitingAt(70, ofRestore(), works)
+    assert.equal(waiting?.reason, 'NoPod')
+    assert.match(waiting?.message ?? '', /^Job orders-3eba439a89 has no pod for shard 0: a quota.* wait for it\.$/)
+    for (const completedIndexes of ['0', '0,2', '0-1']) {
+      assert.equal(waitingAt(70, ofRestore({ active: 1, completedIndexes }), works), undefined, 'its pod is gone')
+    }
+    assert.equal(waitingAt(70, ofRestore({ active: 1, completedIndexes: '10' }), works)?.reason, 'NoPod')
+    const failed = samplePod({ index: 0, status: ended(1, { code: 'KAFKA_UNREACHABLE' }) })
+    assert.equal(waitingAt(70, ofRestore(), failed, works), undefined, 'between two tries')
+    assert.equal(waitingAt(70, trying(), works), undefined, 'shards of a backup do not wait for each other')
   })
 })
