@@ -45,6 +45,18 @@ function isFirstDone({ status }: Job): boolean {
   return /^0(\D|$)/.test(status?.completedIndexes ?? '')
 }
 
+/** Pure. Why a shard has not started although others run. A cluster may have room for some of them only, or add a node, so it is reported late. */
+export function findPendingShard(attempts: readonly Attempt[], nowMs: number): Explanation | undefined {
+  const active = attempts.filter(({ ended }) => !ended)
+  if (!active.some(({ pod }) => pod.status?.phase === 'Running')) return undefined
+  for (const { index, pod } of active) {
+    const isPending = pod.status?.phase !== 'Running' && !isPatient(pod.metadata.creationTimestamp, nowMs)
+    const why = isPending ? whyPodWaits(pod, nowMs) : undefined
+    if (why) return { ...why, message: `Shard ${index} does not run. ${why.message}` }
+  }
+  return undefined
+}
+
 function whyPodWaits(pod: Pod, nowMs: number): Explanation | undefined {
   const { name, creationTimestamp } = pod.metadata
   const waiting = containerOf(pod)?.state?.waiting

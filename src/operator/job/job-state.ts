@@ -25,7 +25,7 @@ export interface JobState {
   /** The Job has ended and one of its pods has not: before Kubernetes 1.31, a deadline ends the Job first. */
   hasPods?: boolean
   end: JobEnd | undefined
-  /** Why no pod works: an image that cannot be pulled, a secret without the key, no capacity on any node, a sidecar that outlives the process. */
+  /** Why no pod, or not every shard, works: an image that cannot be pulled, a secret without the key, no capacity on any node, a sidecar that outlives the process. */
   waiting: { reason: string; message: string } | undefined
   /** Pods that failed while the Job continues, and the result of the last one. */
   failedPods?: { count: number; reason?: string; message?: string }

@@ -1,7 +1,7 @@
 import type { RunPurpose } from '../crd/status.ts'
 import { type Attempt, type EndedAttempt, isEnded, newestEnded, readAttempts, sumTotals, timeOf } from './attempt.ts'
 import { disruptionOf, type Explanation, explainFailure, isPermanentFailure, sentences } from './explain-failure.ts'
-import { findLost, findReady, findUnprepared, findWaiting, hasFinished } from './find-pod-trouble.ts'
+import { findLost, findPendingShard, findReady, findUnprepared, findWaiting, hasFinished } from './find-pod-trouble.ts'
 import type { JobEnd, JobState } from './job-state.ts'
 import type { Job, Pod } from './kube-job.ts'
 import { cutText } from './pod-result.ts'
@@ -219,8 +219,13 @@ interface JobLimits {
 function findTrouble(job: Job, attempts: readonly Attempt[], nowMs: number): JobState['waiting'] {
   const { annotations = {}, labels = {} } = job.metadata
   const group = groupOf(job.metadata)
-  const isShared = labels[`${group}/controller`] === 'restore' && annotations[`${group}/stage`] === 'shards'
-  return findWaiting(job, attempts, nowMs) ?? (isShared ? findUnprepared(job, attempts, nowMs) : undefined)
+  const isSharded = annotations[`${group}/stage`] === 'shards'
+  const isShared = labels[`${group}/controller`] === 'restore' && isSharded
+  return (
+    findWaiting(job, attempts, nowMs) ??
+    (isShared ? findUnprepared(job, attempts, nowMs) : undefined) ??
+    (isSharded ? findPendingShard(attempts, nowMs) : undefined)
+  )
 }
 
 function findRunning(attempts: readonly Attempt[]): JobState['running'] {

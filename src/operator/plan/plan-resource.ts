@@ -62,9 +62,7 @@ function recheckAt(facts: Facts, decision: Decision): number | undefined {
     verify?.recheckAtMs,
     drill?.recheckAtMs,
     ...runs.live.map(({ unseenUntilMs }) => unseenUntilMs),
-    runs.live.some(live => isQuiet(facts, live)) || hasDeleted(runs) || runs.lingering.some(isUnknown)
-      ? nowMs + POLL_MS
-      : undefined,
+    runs.live.some(isQuiet) || hasDeleted(runs) || runs.lingering.some(isUnknown) ? nowMs + POLL_MS : undefined,
     ...recheckForLost(facts.jobs),
     ...recheckForRounds(facts, runs),
     isUncertain(facts) ? nowMs + UNCERTAIN_POLL_MS : undefined,
@@ -78,9 +76,9 @@ function isUncertain({ isLicenseMissing, licenseTrouble, missingSecrets, secrets
   return isLicenseMissing || isTrouble || missingSecrets.length > 0
 }
 
-/** A pod that is needed does not run, and the cause is not known yet: of the shards of a restore, all wait for the first one. */
-function isQuiet({ controller }: Facts, { jobs }: LiveRun): boolean {
-  const neededOf = ({ stage, shards }: JobState) => (controller === 'restore' && stage === 'shards' ? shards : 1)
+/** A pod that is needed does not run, and the cause is not known yet. Shards that are done need none, but cannot be told from others. */
+function isQuiet({ jobs }: LiveRun): boolean {
+  const neededOf = ({ stage, shards }: JobState) => (stage === 'shards' ? shards : 1)
   return jobs.some(job => !job.end && !job.waiting && job.running.length < neededOf(job))
 }
 

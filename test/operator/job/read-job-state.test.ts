@@ -520,6 +520,21 @@ describe('a waiting Job', () => {
     )
   })
 
+  test('waits for a shard that does not start while others run, which is reported after a while', () => {
+    const message = '0/3 nodes are available: 3 Insufficient memory.'
+    const unscheduled = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }
+    const stuck = samplePod({ name: 'b', index: 2, status: { phase: 'Pending', conditions: [unscheduled] } })
+    for (const job of [trying(), ofRestore()]) {
+      const first = samplePod({ name: 'a', index: 0, status: { phase: 'Running', podIP: '10.0.0.6' } })
+      assert.equal(waitingAt(30, job, first, works, stuck), undefined, 'a node may be added')
+      const waiting = waitingAt(70, job, first, works, stuck)
+      assert.equal(waiting?.reason, 'Unschedulable')
+      assert.equal(waiting?.message, `Shard 2 does not run. Pod b has no node: ${message}`)
+      const done = samplePod({ name: 'b', index: 2, status: ended(0, {}) })
+      assert.equal(waitingAt(70, job, first, works, done), undefined)
+    }
+  })
+
   test('waits for a first shard of a restore that has no pod, as with a quota', () => {
     assert.equal(waitingAt(30, ofRestore(), works), undefined)
     const waiting = waitingAt(70, ofRestore(), works)
