@@ -22,7 +22,7 @@ export function findWaiting(job: Job, attempts: readonly Attempt[], nowMs: numbe
     }
   }
   const active = attempts.filter(({ ended }) => !ended)
-  const running = active.filter(({ pod }) => pod.status?.phase === 'Running')
+  const running = active.filter(({ pod }) => hasBegun(pod))
   if (running.some(({ pod }) => !hasFinished(pod))) return undefined
   const kept = running.map(({ pod }) => whyPodStays(pod, nowMs)).find(why => why !== undefined)
   if (running.length > 0) return kept
@@ -33,7 +33,7 @@ export function findWaiting(job: Job, attempts: readonly Attempt[], nowMs: numbe
 /** Pure. Why the first shard of a restore does not start: all others wait for it, however long, because it creates the topics. */
 export function findUnprepared(job: Job, attempts: readonly Attempt[], nowMs: number): Explanation | undefined {
   const first = attempts.filter(({ index }) => index === 0)
-  const pending = first.find(({ ended, pod }) => !ended && pod.status?.phase !== 'Running')
+  const pending = first.find(({ ended, pod }) => !ended && !hasBegun(pod))
   const isLacking = first.length === 0 && !isFirstDone(job)
   const why = pending ? whyPodWaits(pending.pod, nowMs) : isLacking ? whyThereIsNone(job, nowMs, 0) : undefined
   const rest = first.length > 1 ? ' unless an earlier one created the topics' : ''
@@ -48,9 +48,9 @@ function isFirstDone({ status }: Job): boolean {
 /** Pure. Why a shard has not started although others run. A cluster may have room for some of them only, or add a node, so it is reported late. */
 export function findPendingShard(attempts: readonly Attempt[], nowMs: number): Explanation | undefined {
   const active = attempts.filter(({ ended }) => !ended)
-  if (!active.some(({ pod }) => pod.status?.phase === 'Running')) return undefined
+  if (!active.some(({ pod }) => hasBegun(pod))) return undefined
   for (const { index, pod } of active) {
-    const isPending = pod.status?.phase !== 'Running' && !isPatient(pod.metadata.creationTimestamp, nowMs)
+    const isPending = !hasBegun(pod) && !isPatient(pod.metadata.creationTimestamp, nowMs)
     const why = isPending ? whyPodWaits(pod, nowMs) : undefined
     if (why) return { ...why, message: `Shard ${index} does not run. ${why.message}` }
   }
@@ -72,6 +72,13 @@ function whyPodWaits(pod: Pod, nowMs: number): Explanation | undefined {
   if (isPatient(creationTimestamp, nowMs)) return undefined
   const message = `Pod ${name} does not start: a secret, a key of one, or a volume that it mounts may be missing. \`${kubectlIn(pod.metadata)} describe pod ${name}\` shows which.`
   return { reason: 'ContainerCreating', message }
+}
+
+/** Pure. Its process runs or has ended. Kubernetes calls the pod Pending as long as another container waits. */
+export function hasBegun(pod: Pod): boolean {
+  const { waiting, running, terminated } = containerOf(pod)?.state ?? {}
+  if (waiting) return false
+  return pod.status?.phase === 'Running' || running !== undefined || terminated !== undefined
 }
 
 /** Pure. Its process has ended; another container may keep the pod running. */

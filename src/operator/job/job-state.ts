@@ -31,6 +31,8 @@ export interface JobState {
   failedPods?: { count: number; reason?: string; message?: string }
   /** Pods that run, with the address that serves `/progress`. */
   running: { pod: string; ip: string }[]
+  /** The process of a pod that has not ended runs or has ended; a sidecar may keep the pod. */
+  hasBegun?: true
   /** Since when a pod is ready; for a continuous backup this means that its rounds succeed. */
   readySinceMs?: number
   /** A pod whose node no longer reports: when it counts as lost, and what to do. */

@@ -1,7 +1,15 @@
 import type { RunPurpose } from '../crd/status.ts'
 import { type Attempt, type EndedAttempt, isEnded, newestEnded, readAttempts, sumTotals, timeOf } from './attempt.ts'
 import { disruptionOf, type Explanation, explainFailure, isPermanentFailure, sentences } from './explain-failure.ts'
-import { findLost, findPendingShard, findReady, findUnprepared, findWaiting, hasFinished } from './find-pod-trouble.ts'
+import {
+  findLost,
+  findPendingShard,
+  findReady,
+  findUnprepared,
+  findWaiting,
+  hasBegun,
+  hasFinished,
+} from './find-pod-trouble.ts'
 import type { JobEnd, JobState } from './job-state.ts'
 import type { Job, Pod } from './kube-job.ts'
 import { cutText } from './pod-result.ts'
@@ -30,6 +38,7 @@ export function readJobState(job: Job, pods: readonly Pod[], nowMs: number): Job
     ...(isOver ? {} : findFailed(job, attempts)),
     waiting: isOver ? undefined : findTrouble(job, attempts, nowMs),
     running: isOver ? [] : findRunning(attempts),
+    ...(!isOver && attempts.some(({ ended, pod }) => !ended && hasBegun(pod)) && { hasBegun: true }),
     ...(isOver ? {} : findReady(attempts)),
     ...(isFinished && !hasPods ? {} : findLost(attempts)),
   }
@@ -229,10 +238,10 @@ function findTrouble(job: Job, attempts: readonly Attempt[], nowMs: number): Job
 }
 
 function findRunning(attempts: readonly Attempt[]): JobState['running'] {
-  return attempts.flatMap(({ pod }) => {
-    const { podIP, phase } = pod.status ?? {}
-    if (phase !== 'Running' || podIP === undefined || pod.metadata.deletionTimestamp !== undefined) return []
-    if (hasFinished(pod)) return []
+  return attempts.flatMap(({ pod, ended }) => {
+    const { podIP } = pod.status ?? {}
+    if (podIP === undefined || pod.metadata.deletionTimestamp !== undefined) return []
+    if (ended || !hasBegun(pod) || hasFinished(pod)) return []
     return [{ pod: pod.metadata.name, ip: podIP }]
   })
 }

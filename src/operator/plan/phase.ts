@@ -29,7 +29,7 @@ export function planPhase(facts: Facts, decision: Decision): ShownPhase {
 /** A run stays `Running` while a failed pod is replaced. */
 function livePhase({ before, isContinuous, nowMs }: Facts, live: LiveRun, { wait }: Decision): ShownPhase {
   const hasWorked = before.phase === 'Running' && (before.active?.some(({ run }) => run === live.run) ?? false)
-  const isWorking = live.jobs.some(({ running, end }) => running.length > 0 || end !== undefined)
+  const isWorking = live.jobs.some(({ running, end, hasBegun }) => running.length > 0 || hasBegun || end !== undefined)
   // The Job of a continuous run is gone, and something blocks the next one.
   const isBlocked = live.todo === 'again' && wait !== undefined
   const phase = (hasWorked || isWorking) && !isBlocked ? 'Running' : 'Pending'

@@ -80,6 +80,27 @@ test('a sidecar that outlives the process is reported after a minute, because th
   assert.equal(readAt(nowMs + 60_000).waiting, undefined)
 })
 
+test('a process whose sidecar outlives it, or does not start, has begun', () => {
+  const statusOf = (phase: string, state: object, sidecar: object): PodStatus => ({
+    phase,
+    podIP: '10.0.0.7',
+    containerStatuses: [
+      { name: 'kafka-backup', state },
+      { name: 'istio-proxy', state: sidecar },
+    ],
+  })
+  const readOf = (status: PodStatus) => {
+    const { waiting, running, hasBegun } = readJobState(job(), [samplePod({ status })], nowMs + 60_000)
+    return [waiting?.reason, running.length, hasBegun]
+  }
+  const terminated = { exitCode: 0, finishedAt: timeAt(30) }
+  assert.deepEqual(readOf(statusOf('Running', { terminated }, { running: {} })), ['SidecarRunning', 0, true])
+  // Kubernetes calls a pod Pending as long as one of its containers waits.
+  const backOff = { waiting: { reason: 'ImagePullBackOff' } }
+  assert.deepEqual(readOf(statusOf('Pending', { running: {} }, backOff)), [undefined, 1, true])
+  assert.deepEqual(readOf(statusOf('Pending', backOff, { running: {} })), ['ImagePullBackOff', 0, undefined])
+})
+
 test('readiness counts only if the container has a probe', () => {
   const read = (spec: Record<string, unknown>, status = running(true, true)) =>
     readJobState(job(), [{ ...samplePod({ status }), spec }], nowMs).readySinceMs

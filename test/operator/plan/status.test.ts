@@ -178,6 +178,15 @@ test('an invalid spec fails without finishing, and is tried again after an edit'
   assert.deepEqual(phaseOf(done), ['Completed', 'Completed'], 'what is done needs no spec')
 })
 
+test('a run whose process has ended is running while a sidecar keeps its pod, although no pod was seen to run', () => {
+  const story = new Story(resourceOf())
+  story.plan(startMs)
+  const begun = jobOf('once', { hasBegun: true })
+  assert.deepEqual(phaseOf(story.plan(startMs + 5000, [begun])), ['Running', 'Running'])
+  const waiting = { reason: 'SidecarRunning', message: 'The process ended with exit code 0.' }
+  assert.deepEqual(phaseOf(story.plan(startMs + 90_000, [{ ...begun, waiting }])), ['Running', 'SidecarRunning'])
+})
+
 test('a round of a continuous backup is a success, reported at most once a minute', () => {
   const story = new Story(resourceOf({ backup: { continuous: true } }))
   story.plan(startMs)
