@@ -13,13 +13,19 @@ const MAX_FOREIGN_TEXT = 500
 /** Normal reasons of a container to wait. */
 const usual = ['ContainerCreating', 'PodInitializing']
 
+interface Waiting extends Explanation {
+  /** Since when the pod could have started or ended; the Job may be much older. */
+  sinceMs: number
+}
+
 /** Pure. Why an unfinished Job has no pod that works; undefined if one works or is starting. */
-export function findWaiting(job: Job, attempts: readonly Attempt[], nowMs: number): Explanation | undefined {
-  if (job.status?.conditions?.some(({ type, status }) => type === 'Suspended' && status === 'True')) {
-    return {
-      reason: 'JobSuspended',
-      message: `Job ${job.metadata.name} is suspended: its spec.suspend is true.`,
-    }
+export function findWaiting(job: Job, attempts: readonly Attempt[], nowMs: number): Waiting | undefined {
+  const { metadata, status: { conditions = [] } = {} } = job
+  const suspended = conditions.find(({ type, status }) => type === 'Suspended' && status === 'True')
+  if (suspended) {
+    const message = `Job ${metadata.name} is suspended: its spec.suspend is true.`
+    const sinceMs = timeOf(suspended.lastTransitionTime ?? metadata.creationTimestamp) ?? nowMs
+    return { reason: 'JobSuspended', message, sinceMs }
   }
   const active = attempts.filter(({ ended }) => !ended)
   const running = active.filter(({ pod }) => hasBegun(pod))
@@ -31,7 +37,7 @@ export function findWaiting(job: Job, attempts: readonly Attempt[], nowMs: numbe
 }
 
 /** Pure. Why the first shard of a restore does not start: all others wait for it, however long, because it creates the topics. */
-export function findUnprepared(job: Job, attempts: readonly Attempt[], nowMs: number): Explanation | undefined {
+export function findUnprepared(job: Job, attempts: readonly Attempt[], nowMs: number): Waiting | undefined {
   const first = attempts.filter(({ index }) => index === 0)
   const pending = first.find(({ ended, pod }) => !ended && !hasBegun(pod))
   const isLacking = first.length === 0 && !isFirstDone(job)
@@ -46,7 +52,7 @@ function isFirstDone({ status }: Job): boolean {
 }
 
 /** Pure. Why a shard has not started although others run. A cluster may have room for some of them only, or add a node, so it is reported late. */
-export function findPendingShard(attempts: readonly Attempt[], nowMs: number): Explanation | undefined {
+export function findPendingShard(attempts: readonly Attempt[], nowMs: number): Waiting | undefined {
   const active = attempts.filter(({ ended }) => !ended)
   if (!active.some(({ pod }) => hasBegun(pod))) return undefined
   for (const { index, pod } of active) {
@@ -57,21 +63,22 @@ export function findPendingShard(attempts: readonly Attempt[], nowMs: number): E
   return undefined
 }
 
-function whyPodWaits(pod: Pod, nowMs: number): Explanation | undefined {
+function whyPodWaits(pod: Pod, nowMs: number): Waiting | undefined {
   const { name, creationTimestamp } = pod.metadata
+  const sinceMs = timeOf(creationTimestamp) ?? nowMs
   const waiting = containerOf(pod)?.state?.waiting
   if (waiting?.reason && !usual.includes(waiting.reason)) {
     const reason = cutText(waiting.reason, 64)
-    return { reason, message: cutText(`Pod ${name}: ${waiting.message ?? reason}`, MAX_FOREIGN_TEXT) }
+    return { reason, message: cutText(`Pod ${name}: ${waiting.message ?? reason}`, MAX_FOREIGN_TEXT), sinceMs }
   }
   const unscheduled = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False')
   if (unscheduled) {
     const message = cutText(`Pod ${name} has no node: ${unscheduled.message ?? ''}`, MAX_FOREIGN_TEXT)
-    return { reason: unscheduled.reason ?? 'Unschedulable', message }
+    return { reason: unscheduled.reason ?? 'Unschedulable', message, sinceMs }
   }
   if (isPatient(creationTimestamp, nowMs)) return undefined
   const message = `Pod ${name} does not start: a secret, a key of one, or a volume that it mounts may be missing. \`${kubectlIn(pod.metadata)} describe pod ${name}\` shows which.`
-  return { reason: 'ContainerCreating', message }
+  return { reason: 'ContainerCreating', message, sinceMs }
 }
 
 /** Pure. Its process runs or has ended. Kubernetes calls the pod Pending as long as another container waits. */
@@ -89,7 +96,7 @@ export function hasFinished(pod: Pod): boolean {
 export const sidecarRunning = 'SidecarRunning'
 
 /** A Job does not end before all containers of its pod have, and one of a service mesh may never end by itself. */
-function whyPodStays(pod: Pod, nowMs: number): Explanation | undefined {
+function whyPodStays(pod: Pod, nowMs: number): Waiting | undefined {
   const { metadata, status } = pod
   const others = status?.containerStatuses?.filter(one => one.name !== containerName && one.state?.running) ?? []
   const ended = containerOf(pod)?.state?.terminated
@@ -99,16 +106,19 @@ function whyPodStays(pod: Pod, nowMs: number): Explanation | undefined {
   const what = `The process in pod ${metadata.name} ended with exit code ${ended.exitCode}, but container ${names} still runs, so the run does not end.`
   const help =
     'Make it a native sidecar (an init container with `restartPolicy: Always`), or keep it out of these pods with spec.podTemplate.metadata.'
-  return { reason: sidecarRunning, message: cutText(`${what} ${help}`, MAX_FOREIGN_TEXT) }
+  const sinceMs = timeOf(ended.finishedAt) ?? nowMs
+  return { reason: sidecarRunning, message: cutText(`${what} ${help}`, MAX_FOREIGN_TEXT), sinceMs }
 }
 
-function whyThereIsNone({ metadata, status }: Job, nowMs: number, shard?: number): Explanation | undefined {
+function whyThereIsNone({ metadata, status }: Job, nowMs: number, shard?: number): Waiting | undefined {
   const isOver = status?.conditions?.some(condition => condition.status === 'True')
-  if (isOver || isPatient(metadata.creationTimestamp, nowMs)) return undefined
-  const { name } = metadata
+  const { name, creationTimestamp } = metadata
+  // It starts again when it is resumed.
+  const since = status?.startTime ?? creationTimestamp
+  if (isOver || isPatient(since, nowMs)) return undefined
   const what = shard === undefined ? 'no pod' : `no pod for shard ${shard}`
   const message = `Job ${name} has ${what}: a quota, an admission rule or a missing service account may refuse it. \`${kubectlIn(metadata)} describe job ${name}\` shows which.`
-  return { reason: 'NoPod', message }
+  return { reason: 'NoPod', message, sinceMs: timeOf(since) ?? nowMs }
 }
 
 function isPatient(since: string | undefined, nowMs: number): boolean {

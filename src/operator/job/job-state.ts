@@ -26,7 +26,7 @@ export interface JobState {
   hasPods?: boolean
   end: JobEnd | undefined
   /** Why no pod, or not every shard, works: an image that cannot be pulled, a secret without the key, no capacity on any node, a sidecar that outlives the process. */
-  waiting: { reason: string; message: string } | undefined
+  waiting: { reason: string; message: string; sinceMs?: number } | undefined
   /** Pods that failed while the Job continues, and the result of the last one. */
   failedPods?: { count: number; reason?: string; message?: string }
   /** Pods that run, with the address that serves `/progress`. */

@@ -17,9 +17,9 @@ export function findStuck({ live }: Runs, purpose: RunPurpose): StuckRun | undef
   for (const { run, jobs } of live.filter(one => one.purpose === purpose)) {
     const job = jobs.find(({ end, waiting }) => end === undefined && waiting !== undefined)
     if (!job?.waiting) continue
-    const { reason, message } = job.waiting
+    const { reason, message, sinceMs = job.createdMs } = job.waiting
     const what = reason === sidecarRunning ? 'does not end' : 'cannot start'
-    return { reason, message: `Run ${run} ${what}. ${message}`, atMs: job.createdMs + STUCK_MS }
+    return { reason, message: `Run ${run} ${what}. ${message}`, atMs: sinceMs + STUCK_MS }
   }
   return undefined
 }

@@ -486,6 +486,25 @@ describe('a waiting Job', () => {
     assert.equal(waitingAt(70, trying(), failed), undefined, 'between two tries')
   })
 
+  test('waits since its pod was created, its process ended, or it was suspended or resumed', () => {
+    const sinceOf = (second: number, job: Job, ...pods: Pod[]) => waitingAt(second, job, ...pods)?.sinceMs
+    const failed = samplePod({ status: ended(1, { code: 'KAFKA_UNREACHABLE' }) })
+    const retry = samplePod({ createdSecond: 35, status: pending('ImagePullBackOff') })
+    assert.equal(sinceOf(40, trying(), failed, retry), Date.parse(timeAt(35)))
+    const kept: PodStatus = { ...ended(0, {}), phase: 'Running' }
+    kept.containerStatuses?.push({ name: 'istio-proxy', state: { running: {} } })
+    assert.equal(sinceOf(100, trying(), samplePod({ status: kept })), Date.parse(timeAt(30)))
+    const [suspended] = conditions.suspended
+    assert.equal(
+      sinceOf(400, sampleJob({ conditions: conditions.suspended })),
+      Date.parse(suspended?.lastTransitionTime ?? ''),
+    )
+    assert.equal(sinceOf(100, sampleJob()), Date.parse(timeAt(1)))
+    const resumed = sampleJob({ startTime: timeAt(300), active: 0 })
+    assert.equal(sinceOf(330, resumed), undefined, 'its pod is being created')
+    assert.equal(sinceOf(400, resumed), Date.parse(timeAt(300)))
+  })
+
   test('waits while it is suspended, unless one of its pods runs', () => {
     assert.equal(waitingAt(5, sampleJob({ conditions: conditions.suspended }))?.reason, 'JobSuspended')
     const stuck = samplePod({ index: 0, status: pending('ImagePullBackOff', 'x') })

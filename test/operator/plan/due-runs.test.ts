@@ -300,6 +300,21 @@ test('a backup that waits for a verification whose pod cannot start reports why'
   assert.deepEqual(startedRuns(story.plan(createdMs + 700_000, ended)), ['scheduled-20261116t0300z'])
 })
 
+test('a verification whose pod is replaced late has ten minutes again', () => {
+  const story = new Story(resourceOf({ schedule: '0 * * * *', verify: { schedule: '55 * * * *' } }))
+  story.plan(startMs)
+  story.plan(at('16T02:00:00'))
+  const main = jobOf('scheduled-20261116t0200z', { end: endOf() })
+  const createdMs = at('16T02:55:00')
+  const [run = ''] = startedRuns(story.plan(createdMs, [main]))
+  const sinceMs = createdMs + hourMs
+  const waiting = { reason: 'Unschedulable', message: 'Pod w has no node: 0/3 nodes are available', sinceMs }
+  const stuck = [main, jobOf(run, { purpose: 'verify', createdMs, waiting })]
+  const reasonAt = (nowMs: number) => story.plan(nowMs, stuck).status.reason
+  assert.equal(reasonAt(sinceMs + 30_000), 'WaitingForVerify', 'a node may be added')
+  assert.equal(reasonAt(sinceMs + 601_000), 'Unschedulable')
+})
+
 test('a continuous backup restarts for a new generation when the old pods are gone, and stops when suspended', () => {
   const story = new Story(resourceOf({ backup: { continuous: true } }))
   assert.deepEqual(startedRuns(story.plan(startMs)), ['generation-1'])
