@@ -3,8 +3,7 @@ import type { DrillStatus, EndedRun } from '../crd/status.ts'
 import type { Decision } from './decision.ts'
 import type { Facts } from './facts.ts'
 import { lastOf } from './runs.ts'
-import { latestSuccess } from './success-time.ts'
-import { formatTime } from './times.ts'
+import { formatTime, latestSuccess } from './times.ts'
 import { no, unknown, type Verdict, yes } from './verdict.ts'
 
 /** What the drills of a backup found. Without drills there is none; what the history has forgotten stays. */

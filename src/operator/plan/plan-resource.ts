@@ -76,7 +76,7 @@ function isUncertain({ isLicenseMissing, licenseTrouble, missingSecrets, secrets
   return isLicenseMissing || isTrouble || missingSecrets.length > 0
 }
 
-/** A pod that is needed does not run, and the cause is not known yet. Shards that are done need none, but cannot be told from others. */
+/** A pod that is needed does not run, and the cause is not known yet. Shards that are done need none, but they look the same here. */
 function isQuiet({ jobs }: LiveRun): boolean {
   const neededOf = ({ stage, shards }: JobState) => (stage === 'shards' ? shards : 1)
   return jobs.some(job => !job.end && !job.waiting && job.running.length < neededOf(job))

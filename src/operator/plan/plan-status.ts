@@ -10,8 +10,7 @@ import { lastSuccessTime } from './rounds.ts'
 import type { LiveRun, Runs } from './runs.ts'
 import { lastOf, planHistory, specOf } from './runs.ts'
 import { scheduleTimes } from './schedule-times.ts'
-import { latestSuccess } from './success-time.ts'
-import { formatTime, laterTime } from './times.ts'
+import { formatTime, laterTime, latestSuccess } from './times.ts'
 
 /** The complete status: fields without news keep their values. */
 export function planStatus(facts: Facts, decision: Decision): ResourceStatus {

@@ -8,8 +8,7 @@ import { stalledMessage } from './phase.ts'
 import { lastSuccessTime, roundLimitMs } from './rounds.ts'
 import { type LiveRun, lastOf } from './runs.ts'
 import { hashSpec } from './spec-hash.ts'
-import { isFarAhead } from './success-time.ts'
-import { parseTime } from './times.ts'
+import { isFarAhead, parseTime } from './times.ts'
 import { no, type Verdict, yes } from './verdict.ts'
 
 /** The three conditions by which `kubectl wait`, Flux and Argo CD judge a resource. */

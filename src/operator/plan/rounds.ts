@@ -4,8 +4,7 @@ import type { Resource } from '../crd/resource.ts'
 import type { EndedRun } from '../crd/status.ts'
 import type { Facts } from './facts.ts'
 import { lastGood, type Runs } from './runs.ts'
-import { isFarAhead, latestSuccess, SLACK_MS } from './success-time.ts'
-import { formatTime, parseTime } from './times.ts'
+import { formatTime, isFarAhead, latestSuccess, parseTime, SLACK_MS } from './times.ts'
 
 const ROUND_MS = 60_000
 

@@ -1,3 +1,6 @@
+import type { EndedRun } from '../crd/status.ts'
+import type { Facts } from './facts.ts'
+
 /** RFC 3339 in UTC, to the second; the epoch for an invalid time. */
 export function formatTime(ms: number): string {
   const seconds = Math.floor(ms / 1000) * 1000
@@ -18,6 +21,23 @@ export function laterTime(one: string | undefined, other: string | undefined): s
   const [oneMs, otherMs] = [parseTime(one), parseTime(other)]
   if (oneMs === undefined) return otherMs === undefined ? undefined : other
   return otherMs !== undefined && otherMs > oneMs ? other : one
+}
+
+/** The status is updated once a minute, and pods report with a delay. */
+export const SLACK_MS = 2 * 60_000
+
+/** The time of a clock that was ahead: it would hide for as long that nothing succeeds. */
+export function isFarAhead({ nowMs }: Pick<Facts, 'nowMs'>, ms: number | undefined): boolean {
+  return ms !== undefined && ms > nowMs + SLACK_MS
+}
+
+/** The later of the success that the status shows and the end of a run. One far ahead becomes the current time once, and stays. */
+export function latestSuccess(facts: Facts, known: string | undefined, run: EndedRun | undefined): string | undefined {
+  const now = formatTime(facts.nowMs)
+  const before = isFarAhead(facts, parseTime(known)) ? now : known
+  if (!isFarAhead(facts, parseTime(run?.completionTime))) return laterTime(before, run?.completionTime)
+  const isCounted = before !== undefined && (facts.before.history ?? []).some(one => one.run === run?.run)
+  return isCounted ? before : now
 }
 
 /** As names and keys have it: `20261116t020000z`. */

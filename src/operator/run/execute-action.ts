@@ -3,14 +3,15 @@ import type { Resource } from '../crd/resource.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import type { ResourceKind } from '../kube/object.ts'
 import { finalizerName } from '../plan/facts.ts'
-import type { Action, AnySituation } from '../plan/plan.ts'
+import type { Action, AnySituation, Plan } from '../plan/plan.ts'
 import { removeConfigMap, removeJob, startJob, stopJob } from './change-jobs.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { addFinalizer, removeFinalizer } from './finalizer.ts'
 import { deletedJobs, knownJobs } from './known-jobs.ts'
+import { claimStart } from './offset-exclusion.ts'
 import type { Planner, StartAction, StepObjects } from './planner.ts'
 import type { ResourceMemory } from './resource-memory.ts'
-import { noteFinalizers } from './write-status.ts'
+import { noteFinalizers, StatusOutdated } from './write-status.ts'
 
 interface ActionParts {
   api: KubeApi
@@ -22,6 +23,20 @@ interface ActionParts {
   situation: AnySituation
   /** Of the steps that the plan starts. */
   objects: ReadonlyMap<StartAction, StepObjects>
+}
+
+/** Marks a reset or a rollback as starting. Throws StatusOutdated if another run of the same groups has started since the plan was made. */
+export function claimStarts(plan: Plan, situation: AnySituation, memory: ResourceMemory, view: ClusterView): void {
+  const isStarting = plan.actions.some(({ type }) => type === 'start')
+  if (!isStarting) forgetStart(memory, view)
+  else if (!claimStart(situation, view)) {
+    throw new StatusOutdated(new Error('another run of the same groups has started'))
+  }
+}
+
+/** Once its Job is in the cache, or if there is none. */
+export function forgetStart({ uid, created }: ResourceMemory, { starting }: ClusterView): void {
+  if (created.size === 0) starting.delete(uid)
 }
 
 /** Does one thing of a plan. What it changes is remembered, as the caches show it later. */

@@ -1,7 +1,7 @@
 import { type AnyController, type Resource, triggerAnnotation } from '../crd/resource.ts'
 import { labelValue, resetAnnotation } from '../job/names.ts'
 import type { KubeObject } from '../kube/object.ts'
-import type { Situation } from '../plan/plan.ts'
+import type { AnySituation, Situation } from '../plan/plan.ts'
 import { formatKey } from '../watch/store.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { isOver } from './earlier-job.ts'
@@ -93,17 +93,10 @@ function isActive({ metadata, status = {} }: Resource, { jobs, starting }: Clust
  * Marks the resource as starting, until the cache shows its Job; false if another run of the same groups has started since the situation was
  * observed. Nothing is awaited between the check and the mark, and one process leads, so only one of two that are due at the same time starts.
  */
-export function claimStart(
-  {
-    resource,
-    referredSnapshotId,
-    activeRollback,
-  }: Pick<Situation, 'resource' | 'referredSnapshotId' | 'activeRollback'>,
-  parts: ExclusionParts,
-): boolean {
-  const { controller, view } = parts
+export function claimStart(situation: AnySituation, view: ClusterView): boolean {
+  const { controller, apiGroup, resource, referredSnapshotId, activeRollback } = situation
   if (controller !== 'offset_reset' && controller !== 'offset_rollback') return true
-  const now = findExclusion(resource, parts)
+  const now = findExclusion(resource, { controller, apiGroup, view })
   if (now.referredSnapshotId !== referredSnapshotId || now.activeRollback !== activeRollback) return false
   view.starting.add(resource.metadata.uid ?? '')
   return true

@@ -10,10 +10,9 @@ import type { ObjectKey } from '../watch/store.ts'
 import { askForActive, catchUp, noteRead } from './catch-up.ts'
 import { JobRefused } from './change-jobs.ts'
 import type { ClusterView } from './cluster-view.ts'
-import { executeAction, removeLeftConfigMaps } from './execute-action.ts'
+import { claimStarts, executeAction, forgetStart, removeLeftConfigMaps } from './execute-action.ts'
 import { isSettled, releaseInDeletedNamespace } from './finalizer.ts'
 import { observeResource } from './observe-resource.ts'
-import { claimStart } from './offset-exclusion.ts'
 import type { OperatorOptions, OperatorParts } from './operator-options.ts'
 import { isDrillStart, type PreparedPlan, prepareStarts, startsOf } from './prepare-starts.ts'
 import { newMemory, type ResourceMemory, refusalAfter } from './resource-memory.ts'
@@ -85,7 +84,7 @@ export class Reconciler {
     if (stored.metadata.uid !== memory.uid) return {}
     const situation = this.#observe(stored, memory)
     const plan = planner.planResource(situation)
-    if (startsOf(plan).length === 0) this.#forgetStart(memory)
+    if (startsOf(plan).length === 0) forgetStart(memory, view)
     if (startsOf(plan).length === 0 && !isFirstWrite(plan, situation, memory)) {
       return this.#execute(situation, memory, { plan, objects: new Map() }, signal)
     }
@@ -100,24 +99,12 @@ export class Reconciler {
     const latest = this.#observe(fresh, memory)
     try {
       const prepared = await prepareStarts(latest, memory, { api, planner, view }, signal)
-      this.#claimStart(latest, memory, prepared)
+      claimStarts(prepared.plan, latest, memory, view)
       return await this.#execute(latest, memory, prepared, signal)
     } catch (error) {
       if (!(error instanceof JobRefused)) throw error
       return this.#refuse(latest, memory, error, signal)
     }
-  }
-
-  #claimStart(situation: AnySituation, memory: ResourceMemory, { plan }: PreparedPlan): void {
-    const parts = { controller: this.#controller, apiGroup: this.#options.apiGroup, view: this.#view }
-    if (startsOf(plan).length === 0) this.#forgetStart(memory)
-    else if (!claimStart(situation, parts))
-      throw new StatusOutdated(new Error('another run of the same groups has started'))
-  }
-
-  /** Its Job is in the cache, or there is none. */
-  #forgetStart({ uid, created }: ResourceMemory): void {
-    if (created.size === 0) this.#view.starting.delete(uid)
   }
 
   /** Reports the rejection in the status, and does the rest of the plan. */
@@ -127,7 +114,7 @@ export class Reconciler {
     error: JobRefused,
     signal: AbortSignal,
   ): Promise<WorkResult> {
-    this.#forgetStart(memory)
+    forgetStart(memory, this.#view)
     const isDrill = isDrillStart(this.#parts.planner.planResource(situation))
     this.#noteRefusal(situation, memory, error, isDrill ? 'drillRefusal' : 'refusal')
     const observed = this.#observe(situation.resource, memory)
