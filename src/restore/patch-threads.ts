@@ -64,7 +64,7 @@ function leastBusy(): PatchThread {
 }
 
 /**
- * Undefined where another one is to be started. What reads, hashes and sends has a core of its own, unless the threads are slow: one more than
+ * Undefined where another one is to be started. One core is left to what reads, hashes and sends, unless the threads are slow: one more than
  * needed would cost memory, and the CPU time to compile its code.
  */
 export function chooseThread<T extends Pick<PatchThread, 'load' | 'isTooSlow'>>(
