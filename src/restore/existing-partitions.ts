@@ -31,7 +31,7 @@ export function listExtra(
 
 /**
  * Pure. Of the extra partitions of a topic those that have records. Their producers should have waited for the end of a restore that has
- * begun: it can continue, and a comparison reports their records as differences.
+ * begun: it can continue, and a comparison reports their records as differences, with which the restore does not complete.
  */
 export function judgeExtra(
   { name, streams }: PlannedTopic,
@@ -48,7 +48,7 @@ export function judgeExtra(
   const hasBegun = streams.some(({ partition }) => progress?.streams.has(partitionKey({ topic: name, partition })))
   if (!hasBegun) return [topicError(name, `it already contains ${where}`, remedy)]
   const others =
-    'stop its producers until the restore is complete; restore.verify and `compare` report these records as differences'
+    'stop its producers until the restore is complete; with restore.verify it does not complete before these records are deleted, as by kafka-delete-records.sh'
   return [topicWarning(name, `it contains ${where}`, others)]
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ManifestTopic } from '../../src/archive/manifest.ts'
 import type { Finding } from '../../src/observe/finding.ts'
+import { judgeExtra } from '../../src/restore/existing-partitions.ts'
 import { type PlannedTopic, planRestore } from '../../src/restore/plan.ts'
 import { type Circumstances, examineTarget } from '../../src/restore/preflight.ts'
 import type { RestoreProgress } from '../../src/restore/progress.ts'
@@ -357,6 +358,18 @@ describe('the look at the target', () => {
       assert.deepEqual(await found({}, begun), [extra.replace('error', 'warning').replace('already ', '')])
       const filled = new Map([...streams].map(([key, one]) => [key, { ...one, isFilled: true }]))
       assert.deepEqual(await found({}, { ...begun, streams: filled }), [], 'it may be in use')
+    })
+
+    test('and where it has begun, shows how a verified restore can complete', () => {
+      const [topic] = planRestore(manifestOf([sampleTopic('a', 2)]), plainOptions()).topics
+      const note = { topic: 'a', partition: 0, targetOffset: 0n, sourcePartition: 0, sourceOffset: 0n, sequence: 0 }
+      const streams = new Map([['a/0', { ...note, isFilled: false, isDone: false }]])
+      const known = {
+        bounds: new Map([['a/2', { logStart: 0n, highWatermark: 3n }]]),
+        progress: { identity, generation: 1, fingerprint: '', streams },
+      }
+      const [found] = topic ? judgeExtra(topic, [{ topic: 'a', partition: 2 }], known, '') : []
+      assert.match(found?.remedy ?? '', /with restore\.verify .* does not complete .* kafka-delete-records\.sh/)
     })
   })
 
