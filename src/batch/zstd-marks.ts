@@ -22,6 +22,8 @@ interface Opened {
 
 /** Beyond them a byte that no literal has is unlikely. */
 const TRIED_BYTES = 32
+/** More than the records of a usual batch: a small frame can copy a literal millions of times, and a list of the places takes much memory. */
+const MAX_SITES = 128 << 10
 
 /**
  * Opens frames so that it is known where an edit of their beginning leads, without decoding the edited frame.
@@ -61,7 +63,7 @@ export class ZstdMarks {
     for (const { place, plain } of marks) literals[place] = plain
     const marked = replaced && this.#reader.read(replaced)
     if (!marked) return undefined
-    for (const one of marks) findSites(marked, one)
+    if (!marks.every(one => findSites(marked, one))) return undefined
     this.#opened = { frame, parts, literals, marks, marked }
     this.#plain = copyTo(this.#plain, marked)
     for (const { sites, plain } of marks) for (const site of sites) this.#plain[site] = plain
@@ -114,8 +116,11 @@ function chooseMarks(literals: Buffer, places: readonly number[]): Mark[] {
   return marks
 }
 
-function findSites(marked: Buffer, { mark, sites }: Mark): void {
-  for (let at = marked.indexOf(mark); at >= 0; at = marked.indexOf(mark, at + 1)) sites.push(at)
+/** False where there are too many. */
+function findSites(marked: Buffer, { mark, sites }: Mark): boolean {
+  let at = marked.indexOf(mark)
+  for (; at >= 0 && sites.length < MAX_SITES; at = marked.indexOf(mark, at + 1)) sites.push(at)
+  return at < 0
 }
 
 function areMarked(marks: readonly Mark[], { before, after }: PlainEdit): boolean {

@@ -15,6 +15,8 @@ interface Parted {
 /** Frames of larger batches are not taken apart. */
 const MAX_ROOM_BYTES = 2 << 20
 const MIN_ROOM_BYTES = 128 << 10
+/** Nor are those with more literals than the header can say: a small frame may claim any number. */
+const MAX_LITERALS = 2 ** 32 - 1
 /** A header with the size, and the end of the sequences of a block that has none. */
 const HEADER_BYTES = 9
 const NO_SEQUENCES = 0
@@ -36,6 +38,7 @@ export class ZstdParts {
     if (!room) return undefined
     let size = 0
     for (const part of parts) size += literalBytes(part)
+    if (size > MAX_LITERALS) return undefined
     let at = writeSizedHeader(room, size)
     for (const [i, { type, start, end, plainBytes, literals }] of parts.entries()) {
       const isLast = i === parts.length - 1

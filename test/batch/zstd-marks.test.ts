@@ -26,6 +26,13 @@ function marksFor(plain: Buffer, wanted: Buffer): ZstdMarks {
   return marks
 }
 
+/** Blocks of one repeated byte, each as long as a block may be. */
+function frameOfRuns(count: number): Buffer {
+  const [header, blocks] = [Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0x58]), Buffer.alloc(4 * count)]
+  for (let i = 0; i < count; i++) blocks.writeUIntLE(Number(i === count - 1) | (1 << 1) | ((128 << 10) << 3), 4 * i, 3)
+  return Buffer.concat([header, blocks])
+}
+
 function holds(frame: Buffer, plain: Buffer): boolean {
   try {
     return zstdDecompressSync(frame).equals(plain)
@@ -124,6 +131,17 @@ describe('marked frames', () => {
     const checked = zstdCompressSync(plain, { params: { [constants.ZSTD_c_checksumFlag]: 1 } })
     assert.equal(marks.open(checked), undefined)
     assert.equal(new ZstdMarks().open(packed(plain)), undefined, 'before the first edit')
+    assert.ok(marks.open(packed(plain)))
+  })
+
+  test('are not opened where lists of their literals or copies would take much memory', () => {
+    const plain = recordsOf('json', 5, 100, pick)
+    const marks = marksFor(plain, idReplaced(plain, 5, 101))
+    const frameId = plain.subarray(8, MAX_HEAD_BYTES)
+    const repeated = (count: number) => Buffer.concat([plain.subarray(0, 8), Buffer.alloc(count * 5, frameId)])
+    assert.ok(marks.open(packed(repeated(100_000), 19)))
+    assert.ok(!marks.open(packed(repeated(200_000), 19)), 'an ID that is copied very often')
+    assert.ok(!marks.open(frameOfRuns(33_000)), 'more literals than a header can say')
     assert.ok(marks.open(packed(plain)))
   })
 })
