@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { withLease } from '../../src/archive/writer-lease.ts'
+import { storeClock } from '../../src/backup/open-target.ts'
 import { hasCode } from '../../src/errors.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import type { RetentionPolicy } from '../../src/retention/policy.ts'
 import { runPrune } from '../../src/retention/prune.ts'
 import { type PruneParts, pruneClaim } from '../../src/retention/prune-context.ts'
 import { never } from '../archive/sample-archive.ts'
-import { grownLog } from './log-world.ts'
+import { grownLog, LogRun } from './log-world.ts'
 import { DAY, HOUR, World } from './world.ts'
 
 const MINUTE = 60_000
@@ -273,4 +274,22 @@ describe('a run whose machine was paused by its host, or whose clock was set,', 
     world.clock.pass(30 * MINUTE)
     assert.equal((await prune(world, own)).report.clockDoubt, undefined)
   })
+})
+
+test('a prune keeps what a run has stored since its machine was paused by its host, by the clock of the store', async () => {
+  const world = new World()
+  let pausedMs = 0
+  const late = () => world.clock.now() - pausedMs
+  const clock = { ...world.clock, now: late, monotonic: late }
+  const claim = { backupId: 'a', role: 'writer', kind: 'backup' } as const
+  await withLease({ ...world.partsAt(), clock }, claim, never, async lease => {
+    const run = await LogRun.open(world, 'a', world.storage, undefined, storeClock({ lease, clock }))
+    await run.round()
+    pausedMs = 3 * DAY
+    world.clock.pass(3 * DAY)
+    await run.round()
+  })
+  world.clock.pass(DAY)
+  const { outcome } = await prune(world, {}, { olderThanMs: 2 * DAY })
+  assert.deepEqual([outcome.trimmed.segments, outcome.trimmed.records], [2, 20])
 })

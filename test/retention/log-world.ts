@@ -48,12 +48,13 @@ export class LogRun {
     backupId: string,
     storage: Storage = world.storage,
     folderOf?: FolderOf,
+    nowMs: () => number = world.clock.now,
   ): Promise<LogRun> {
     const base = await newestState(storage, backupId, never)
     const pieces = { compression: 'none' as const, segmentBytes: 1 << 20, mergeAfterMs: 6 * 3_600_000 }
     const warnings: string[] = []
     const onWarning = (message: string) => warnings.push(message)
-    const options = { backupId, newRun: world.newRun, nowMs: world.clock.now, pieces, folderOf, onWarning }
+    const options = { backupId, newRun: world.newRun, nowMs, pieces, folderOf, onWarning }
     return new LogRun(world, await LogWriter.open(storage, base, options, never), storage, warnings)
   }
 

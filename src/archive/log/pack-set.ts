@@ -1,3 +1,4 @@
+import { formatUtc } from '../../lib/clock.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { openHasher } from '../hash.ts'
 import type { PackRef, Segment } from '../manifest.ts'
@@ -151,7 +152,18 @@ export class PackSet {
       await writer.abort()
       throw error
     }
-    return { key, size, blake3: hasher.finish(), stored_at: this.#options.now() }
+    return { key, size, blake3: hasher.finish(), stored_at: await this.#storedAt(key) }
+  }
+
+  /**
+   * As the store says: the clock of this process stands still while its host pauses it, and a prune would expire early what was stored since.
+   * Not before that clock says, because the store's own may have been set back.
+   */
+  async #storedAt(key: string): Promise<string> {
+    const knownAt = this.#options.now()
+    const found = await this.#storage.stat(key, this.#storeSignal).catch(() => undefined)
+    const storedAt = found ? formatUtc(found.modifiedMs) : knownAt
+    return storedAt > knownAt ? storedAt : knownAt
   }
 }
 

@@ -15,7 +15,7 @@ export interface PackOptions {
   maxPieceBytes: number
   maxPackBytes?: number
   maxOpenBytes?: number
-  /** The time, by the clock of the store. */
+  /** The time by the clock of the store, as far as this process knows it: its host may have paused it. */
   now: () => string
 }
 

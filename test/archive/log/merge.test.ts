@@ -35,7 +35,7 @@ function factsFor(from: bigint, count: number): ChunkFacts {
 
 /** Rounds in which some lists get records; merges happen as a writer would do them. */
 class Rounds {
-  readonly storage = openMemoryStorage()
+  readonly storage = openMemoryStorage({ now: () => this.nowMs })
   readonly lists = new Map<string, Segment[]>()
   /** The bytes that each list must have. */
   readonly expected = new Map<string, Buffer[]>()
@@ -277,6 +277,29 @@ test('a piece that waits for its pack holds the memory of its frame, not of the 
     waiting.map(({ buffer }) => buffer.byteLength <= Buffer.poolSize),
     [true, true],
   )
+})
+
+test('a pack was stored when the store says, and by the clock of its writer if that is later or the store cannot say', async () => {
+  const stored = async (storeMs: number, stat?: Storage['stat']) => {
+    const memory = openMemoryStorage({ now: () => storeMs })
+    const packs = new PackSet(
+      { ...memory, ...(stat && { stat }) },
+      { backupId: 'b', run: 'r', maxPieceBytes: 1e6, now },
+      signal,
+    )
+    const { durable } = await storePiece(packs, {
+      list: 'a',
+      plain: encodeRun(0n, 1),
+      facts: factsFor(0n, 1),
+      compressed: false,
+    })
+    await packs.flush()
+    return Date.parse((await durable).piece?.pack.stored_at ?? '')
+  }
+  assert.equal(await stored(start + MINUTE), start + MINUTE)
+  assert.equal(await stored(start - MINUTE), start)
+  for (const stat of [async () => undefined, () => Promise.reject(new Error('the store is away'))])
+    assert.equal(await stored(start + MINUTE, stat), start)
 })
 
 test('near ranges are read at once, far and large ones for themselves', () => {

@@ -34,7 +34,7 @@ const topic: TopicRow = {
 
 /** A backup of partitions that get a record now and then, on a store in memory. */
 class Backup {
-  readonly storage = openMemoryStorage()
+  readonly storage = openMemoryStorage({ now: () => Date.parse(this.now) })
   readonly log: CommitLog
   readonly merging: MergingLog
   /** What each generation must hold: the end of each list. */
