@@ -36,7 +36,8 @@ export const detailTable: Readonly<Record<keyof ErrorDetails, string>> = {
   problem: 'what is wrong with the object `key`, in words that do not repeat the key',
   field:
     'the field of the job file or resource, or the option of the command line, as its path: `source.topics.include.0`',
-  resource: 'what a permission is missing on: `topic orders`, `cluster`, or the kind of a Kubernetes object',
+  resource:
+    'what a permission is missing on: `topic orders`, `cluster`, or the kind of a Kubernetes object; or the key of AWS KMS that cannot be used',
   operation: 'the operation that is denied or failed: `Describe`, `create`',
 }
 

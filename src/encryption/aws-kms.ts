@@ -1,6 +1,6 @@
 import type { KMSClient } from '@aws-sdk/client-kms'
 import { awsCredentials, awsRequestLimits, isOfServer } from '../aws-credentials.ts'
-import { KafkaBackupError } from '../errors.ts'
+import { type ErrorDetails, KafkaBackupError } from '../errors.ts'
 import { startTimeLimit, untilAborted } from '../lib/abort.ts'
 import { systemClock } from '../lib/clock.ts'
 import { oneLine } from '../lib/one-line.ts'
@@ -76,7 +76,7 @@ async function withKms<T>(
     return await inLimit(abortSignal => work(client, sdk, abortSignal), request, limits.totalMs, signal)
   } catch (error) {
     signal.throwIfAborted()
-    throw explained(error, request)
+    throw explained(error, request, { resource: `AWS KMS key ${key.keyId}` })
   } finally {
     client.destroy()
   }
@@ -115,8 +115,12 @@ async function inLimit<T>(
   }
 }
 
-function explained(thrown: unknown, request: string): KafkaBackupError {
-  if (thrown instanceof KafkaBackupError) return thrown
+/** The details tell a failure of the credentials for a key from one of those for a location. */
+function explained(thrown: unknown, request: string, details: ErrorDetails): KafkaBackupError {
+  if (thrown instanceof KafkaBackupError) {
+    const { code, message, help } = thrown
+    return new KafkaBackupError(code, message, { cause: thrown, help, details })
+  }
   const error = thrown instanceof Error ? thrown : new Error(String(thrown))
   const { $metadata, code } = error as Error & { $metadata?: { httpStatusCode?: number }; code?: unknown }
   const status = $metadata?.httpStatusCode
@@ -124,10 +128,14 @@ function explained(thrown: unknown, request: string): KafkaBackupError {
   const isDown =
     status === undefined ? typeof code === 'string' || error.name === 'TimeoutError' : isOfServer(status, error)
   if (isDown)
-    return new KafkaBackupError('KMS_UNREACHABLE', `AWS KMS did not answer ${request}: ${text}`, { cause: error })
+    return new KafkaBackupError('KMS_UNREACHABLE', `AWS KMS did not answer ${request}: ${text}`, {
+      cause: error,
+      details,
+    })
   const what = status === undefined ? `no request could be sent to AWS KMS: ${request}` : `AWS KMS refused ${request}`
   return new KafkaBackupError('ENCRYPTION_KEY', `${what}: ${text}`, {
     cause: error,
+    details,
     help: 'Check region and credentials, and that they may use the key (kms:Encrypt to write, kms:Decrypt to read).',
   })
 }

@@ -121,7 +121,8 @@ orders: generations 2 to 3 copied
   for (const code of ['KMS_UNREACHABLE', 'CREDENTIALS_UNREACHABLE', 'CREDENTIALS_REFUSED'] as const) {
     test(`copies the other backups after ${code}, which may be about the key of one`, async () => {
       const copy = copying(async backup_id => {
-        if (backup_id === 'orders') throw new KafkaBackupError(code, 'the service did not answer')
+        const details = { resource: 'AWS KMS key 0001' }
+        if (backup_id === 'orders') throw new KafkaBackupError(code, 'the service did not answer', { details })
         return { ...copyReport, backup_id }
       })
       const { out, code: exit } = await run([...sides, '--all'], copy)
@@ -129,6 +130,19 @@ orders: generations 2 to 3 copied
       assert.match(out, /^orders: NOT COPIED: the service did not answer\npayments: generations 2 to 3 copied$/m)
     })
   }
+
+  test('ends after a location got no credentials, because every other backup would wait for them again', async () => {
+    for (const code of ['CREDENTIALS_UNREACHABLE', 'CREDENTIALS_REFUSED'] as const) {
+      const tried: string[] = []
+      const copy = copying(async backup_id => {
+        tried.push(backup_id)
+        throw new KafkaBackupError(code, 'no token for gs://copies')
+      })
+      const { code: exit, err } = await run([...sides, '--all'], copy)
+      assert.deepEqual([exit, tried], [1, ['orders']])
+      assert.match(err, /^error: no token for gs:\/\/copies/)
+    }
+  })
 
   test('gives the code of the service that did not answer, not that of a missing key', async () => {
     const cause = new KafkaBackupError('KMS_UNREACHABLE', 'AWS KMS did not answer')

@@ -181,6 +181,26 @@ describe('a key of AWS KMS', () => {
     await service.close()
   })
 
+  test('without credentials is named, which tells its failure from that of a location', async () => {
+    const inner = openMemoryStorage()
+    await withEncryption(inner, ownKeys([ofKms()])).create('b1/a', Buffer.from('text'), never)
+    const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret } = process.env
+    delete process.env.AWS_ACCESS_KEY_ID
+    delete process.env.AWS_SECRET_ACCESS_KEY
+    Object.assign(process.env, { AWS_WEB_IDENTITY_TOKEN_FILE: '/nowhere/token', AWS_ROLE_ARN: 'arn:aws:iam::1:role/r' })
+    try {
+      await assert.rejects(withEncryption(inner, givenKeys([ofKms()])).read('b1/a', never), {
+        code: 'CREDENTIALS_REFUSED',
+        message: /^no AWS credentials: /,
+        details: { resource: `AWS KMS key ${arn}` },
+      })
+    } finally {
+      delete process.env.AWS_WEB_IDENTITY_TOKEN_FILE
+      delete process.env.AWS_ROLE_ARN
+      Object.assign(process.env, { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret })
+    }
+  })
+
   test('is rotated to another one', async () => {
     const inner = openMemoryStorage()
     await withEncryption(inner, ownKeys([ofKms()])).create('b1/a', Buffer.from('text'), never)

@@ -98,9 +98,14 @@ async function copyOne(
     )
   } catch (error) {
     const isOwn = hasCode(error, ...ofBackup)
-    if (!isOneOfSeveral || !isOwn) throw error
+    if (!isOneOfSeveral || !isOwn || isOfLocation(error)) throw error
     return failedRow(backupId, error)
   }
+}
+
+/** Credentials that a location needs, and not a key: every other backup would wait for them again. */
+function isOfLocation(error: KafkaBackupError): boolean {
+  return hasCode(error, 'CREDENTIALS_UNREACHABLE', 'CREDENTIALS_REFUSED') && error.details.resource === undefined
 }
 
 async function readSide(session: Session, side: 'from' | 'to'): Promise<StoragePlace> {
