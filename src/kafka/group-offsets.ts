@@ -13,6 +13,7 @@ import { type AskCoordinator, atCoordinators, type ByGroup, withCoordinator } fr
 import { brokerError } from './broker-errors.ts'
 import type { BrokerLink } from './broker-link.ts'
 import type { Cluster } from './cluster.ts'
+import { DEFAULT_METADATA_LIMIT, METADATA_SETTING, readMetadataLimit } from './metadata-limit.ts'
 import { partitionKey, type TopicPartition } from './offsets.ts'
 
 export interface GroupOffset extends TopicPartition {
@@ -32,10 +33,9 @@ export interface CommittedOffsets {
   unset?: TopicPartition[]
 }
 
-/** Kafka's default of `offset.metadata.max.bytes`. */
-const MAX_METADATA_BYTES = 4096
 /** What a coordinator stores at a time has to fit into a batch of its own topic, by default 1 MiB. */
 const BYTES_PER_COMMIT = 256 * 1024
+const OFFSET_METADATA_TOO_LARGE = 12
 const GROUP_ID_NOT_FOUND = 69
 const UNSTABLE_OFFSET_COMMIT = 88
 
@@ -51,7 +51,7 @@ export async function commitGroupOffsets(
   signal: AbortSignal,
   confirm?: (current: readonly GroupOffset[]) => void,
 ): Promise<void> {
-  for (const one of offsets) assertMetadataFits(group, one)
+  await assertMetadataFits(cluster, group, offsets, signal)
   for (const some of splitCommits(group, offsets, BYTES_PER_COMMIT)) {
     await commitSome(cluster, group, some, signal, confirm)
   }
@@ -112,11 +112,24 @@ export function fetchCommittedOffsets(
   return atCoordinators(cluster, groups, ask, signal)
 }
 
-function assertMetadataFits(group: string, offset: GroupOffset): void {
-  const bytes = Buffer.byteLength(offset.metadata)
-  if (bytes <= MAX_METADATA_BYTES) return
-  const what = `the metadata of group ${group} for ${partitionKey(offset)}`
-  throw new KafkaBackupError('KAFKA_REFUSED', `${what} has ${bytes} bytes; a broker takes ${MAX_METADATA_BYTES}`)
+/** Refuses what brokers would refuse before anything is committed: they would take the other offsets. */
+async function assertMetadataFits(
+  cluster: Cluster,
+  group: string,
+  offsets: readonly GroupOffset[],
+  signal: AbortSignal,
+): Promise<void> {
+  const isLong = (limit: number) => offsets.find(({ metadata }) => metadata.length > limit)
+  if (!isLong(DEFAULT_METADATA_LIMIT)) return
+  const limit = await readMetadataLimit(cluster, signal)
+  const long = limit !== undefined && isLong(limit)
+  if (!long) return
+  const what = `committing ${partitionKey(long)} of group ${group}: ${describeMetadata(long)}`
+  throw new KafkaBackupError('KAFKA_REFUSED', `${what}, which is ${limit}`)
+}
+
+function describeMetadata({ metadata }: GroupOffset): string {
+  return `its metadata has ${metadata.length} characters, more than ${METADATA_SETTING} of the broker`
 }
 
 /** Runs of commits that a coordinator can store at once, each at least one long. */
@@ -174,7 +187,8 @@ function commitError(group: string, one: GroupOffset, errorCode: number | undefi
     return new KafkaBackupError('KAFKA_PROTOCOL', `${doing}: the broker said nothing of it`, { details })
   }
   if (errorCode === 0) return undefined
-  const error = brokerError(errorCode, doing, null, details)
+  const said = errorCode === OFFSET_METADATA_TOO_LARGE ? describeMetadata(one) : null
+  const error = brokerError(errorCode, doing, said, details)
   return hasCode(error, 'TOPIC_NOT_FOUND') ? new KafkaBackupError('KAFKA_NOT_READY', error.message, { details }) : error
 }
 

@@ -43,8 +43,8 @@ export function missingOf(
   return streams.filter(stream => !has.has(keyOf(stream)))
 }
 
-/** Pure. Where more groups get offsets than the notes of a partition have room for. */
-export function findCrowded(groups: readonly CarriedGroup[], maxNoted: number): Finding[] {
+/** Pure. Where more groups get offsets than the notes of a partition have room for. The remedy is for brokers that take less than by default. */
+export function findCrowded(groups: readonly CarriedGroup[], maxNoted: number, remedy = ''): Finding[] {
   const counts = new Map<string, number>()
   for (const key of groups.flatMap(({ streams }) => streams.map(keyOf))) counts.set(key, (counts.get(key) ?? 0) + 1)
   const crowded = [...counts].filter(([, count]) => count > maxNoted)
@@ -53,8 +53,8 @@ export function findCrowded(groups: readonly CarriedGroup[], maxNoted: number): 
   const places = crowded.length === 1 ? '1 partition' : `${crowded.length} partitions`
   const problem =
     `more than ${maxNoted} groups get offsets on ${places}, such as ${first[1]} on ${first[0]}, and the progress of the restore ` +
-    `has room for ${maxNoted}. If the complete restore runs again, it keeps the offsets of the other groups, also those that it has not written`
-  return [{ severity: 'warning', subject: 'consumer groups', problem, remedy: '' }]
+    `has room for ${remedy === '' ? '' : 'about '}${maxNoted}. If the complete restore runs again, it keeps the offsets of the other groups, also those that it has not written`
+  return [{ severity: 'warning', subject: 'consumer groups', problem, remedy }]
 }
 
 /**

@@ -92,7 +92,6 @@ function offsetsOf(group: CarriedGroup, stream: CarriedStream): Map<number, bigi
 function describe(group: CarriedGroup, stream: CarriedStream, found: Found): Placed {
   const own = positionsOn(group, stream)
   const [only] = stream.partitions.length === 1 ? own : []
-  const texts = new Set(own.map(({ metadata }) => metadata))
   const { topic, targetTopic, targetPartition } = stream
   return {
     commit: {
@@ -101,7 +100,7 @@ function describe(group: CarriedGroup, stream: CarriedStream, found: Found): Pla
       offset: found.offset,
       // That of the source means nothing to the target, whose consumers would take it for a sign of a lost log.
       leaderEpoch: -1,
-      metadata: texts.size === 1 ? (own[0]?.metadata ?? '') : '',
+      metadata: metadataOn(group, stream),
     },
     position: {
       topic,
@@ -114,6 +113,12 @@ function describe(group: CarriedGroup, stream: CarriedStream, found: Found): Pla
       rereads: found.rereads,
     },
   }
+}
+
+/** Pure. What the group commits with its offset: that of the source, where all offsets that become one have the same. */
+export function metadataOn(group: CarriedGroup, stream: CarriedStream): string {
+  const [first = '', ...others] = new Set(positionsOn(group, stream).map(({ metadata }) => metadata))
+  return others.length === 0 ? first : ''
 }
 
 function howOf({ offset }: StoredPosition, { partitions: [leg] }: CarriedStream, { record }: Found): CarriedHow {

@@ -8,7 +8,6 @@ import type { Cluster } from '../kafka/cluster.ts'
 import type { GroupOffset } from '../kafka/group-offsets.ts'
 import { fetchStableProgress } from '../kafka/group-progress.ts'
 import { describeGroupStates, type GroupState } from '../kafka/groups.ts'
-import { fetchGroupPermissions } from '../kafka/permissions.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Finding } from '../observe/finding.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -22,7 +21,15 @@ import {
   groupError,
   planCarry,
 } from './carry-plan.ts'
-import { findCrowded, type IsGiven, missingOf, unnotedOf } from './given-offsets.ts'
+import { type IsGiven, missingOf, unnotedOf } from './given-offsets.ts'
+import {
+  type CountNoted,
+  judgeMetadata,
+  judgePermission,
+  judgeRoom,
+  OTHER_WAYS,
+  readMetadataRoom,
+} from './judge-commits.ts'
 
 /** A topic of the backup on its way to the target. */
 interface RestoredTopic {
@@ -44,8 +51,7 @@ interface GroupSource {
   isSameCluster: boolean
   /** What earlier runs of this restore have noted; absent where none has begun. */
   isGiven?: IsGiven | undefined
-  /** So many groups are noted for a partition at most. */
-  maxNoted: number
+  countNoted: CountNoted
 }
 
 /** The consumer groups of a backup on their way to the target. */
@@ -58,16 +64,17 @@ export interface GroupSurvey {
 /** Reads the groups of the backup and of the target, and writes nothing. */
 export async function surveyGroups(
   options: CarryOptions,
-  { manifest, topics, isSameCluster, isGiven, maxNoted }: GroupSource,
+  { manifest, topics, isSameCluster, isGiven, countNoted }: GroupSource,
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   signal: AbortSignal,
 ): Promise<GroupSurvey> {
   const source = { generation: manifest.generation, streams: streamsOf(topics), isSameCluster }
   const stored = options.include?.length === 0 ? nothingStored : await readStored(manifest, topics, storage, signal)
   const plan = planCarry(options, { ...source, ...stored })
-  const onTarget = await surveyCarry(cluster, plan, isGiven, signal)
+  const metadataLimit = await readMetadataRoom(cluster, plan.groups, signal)
+  const onTarget = await surveyCarry(cluster, plan, { isGiven, metadataLimit }, signal)
   const notice = plan.groups.length === 0 ? undefined : carriedNotice(manifest, 'consumer_groups')
-  const crowded = findCrowded(plan.groups, maxNoted)
+  const crowded = judgeRoom(plan.groups, countNoted, metadataLimit)
   return { plan, findings: [...plan.findings, ...onTarget, ...crowded, ...warnOf(notice)] }
 }
 
@@ -119,7 +126,6 @@ function streamsOf(topics: readonly RestoredTopic[]): CarriedStream[] {
 }
 
 const CONCURRENCY = 8
-const OTHER_WAYS = `${LEAVE_OUT}, or give it another name with restore.consumer_groups.mapping`
 
 /**
  * What blocks the groups on the target. A group that an earlier run has given all its offsets is not examined: its consumers may be
@@ -128,7 +134,7 @@ const OTHER_WAYS = `${LEAVE_OUT}, or give it another name with restore.consumer_
 export async function surveyCarry(
   cluster: Cluster,
   { groups }: CarryPlan,
-  isGiven: IsGiven | undefined,
+  { isGiven, metadataLimit }: Pick<GroupSource, 'isGiven'> & { metadataLimit?: number | undefined },
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const names = groups.map(({ target }) => target)
@@ -138,9 +144,15 @@ export async function surveyCarry(
     fetchStableProgress(cluster, typed, signal),
   ])
   const judged = await runPool(groups, CONCURRENCY, async one => {
-    const findings = judgeGroup(one, { states, offsets }, isGiven)
+    const present = offsets.get(one.target)
+    const findings = [
+      ...judgeGroup(one, { states, offsets }, isGiven),
+      ...(Array.isArray(present)
+        ? judgeMetadata(one, { present, limit: metadataLimit, hasBegun: isGiven !== undefined })
+        : []),
+    ]
     const isBlocked = findings.some(({ severity }) => severity === 'error')
-    return isBlocked ? findings : [...findings, ...(await judgePermission(cluster, one, offsets, signal))]
+    return isBlocked ? findings : [...findings, ...(await judgePermission(cluster, one, present, signal))]
   })
   return judged.flat()
 }
@@ -187,24 +199,6 @@ function judgeUncertain(one: CarriedGroup, present: readonly GroupOffset[], isGi
   if (length === 0) return []
   const problem = `the progress of this restore has no room to name it: its committed offsets on ${length} of the partitions are kept, whether or not this restore has written them`
   return [groupWarning(one, problem, '')]
-}
-
-async function judgePermission(
-  cluster: Cluster,
-  one: CarriedGroup,
-  offsets: ByGroup<GroupOffset[]>,
-  signal: AbortSignal,
-): Promise<Finding[]> {
-  const present = offsets.get(one.target)
-  if (Array.isArray(present) && missingOf(one, present).length === 0) return []
-  const granted = await fetchGroupPermissions(cluster, one.target, signal)
-  if (granted === undefined || granted.has('Read')) return []
-  return [
-    {
-      ...groupError(one.target, 'Read is not granted', `grant Read on the group, ${OTHER_WAYS}`),
-      code: 'KAFKA_DENIED',
-    },
-  ]
 }
 
 /** Pure. The groups with their committed offsets on one topic only, under another name of it. */

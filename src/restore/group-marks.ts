@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { GivenOffset } from '../offsets/given-offsets.ts'
 
 /** In base64url: 36 bits, so that a group that got nothing passes for one of 400 others once in 170 million times. */
-const MARK_CHARS = 6
+export const MARK_CHARS = 6
 /** The metadata of an offset has 4096 bytes by default, which the other fields of a note need as well. */
 export const MAX_MARKED = 400
 const ALL_MARKS = new RegExp(`^([\\w-]{${MARK_CHARS}}){1,${MAX_MARKED}}$`)

@@ -10,7 +10,7 @@ import { type GroupSurvey, surveyGroups } from '../offsets/survey-groups.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type ChosenState, findRestore, planWithIds, readIfAllowed } from './find-restore.ts'
 import { givenIn } from './given-groups.ts'
-import { MAX_MARKED } from './group-marks.ts'
+import { countMarks } from './note-room.ts'
 import type { RestoreOptions } from './restore-options.ts'
 import { type SchemaSurvey, type SchemaTarget, surveyBackupSchemas, withIds } from './schema-step.ts'
 import { type RecordsSurvey, surveyRecords } from './survey-records.ts'
@@ -97,7 +97,8 @@ async function surveyOnce(
   const plan = { ...planned, ...(schemasAddedAt !== undefined && { schemasAddedAt }) }
   const { topics, sourceCluster } = plan
   const isSameCluster = sourceCluster !== null && sourceCluster === target.clusterId
-  const ofGroups = { manifest, topics, isSameCluster, isGiven: progress && givenIn(progress), maxNoted: MAX_MARKED }
+  const countNoted = (metadataLimit?: number) => countMarks(plan, metadataLimit)
+  const ofGroups = { manifest, topics, isSameCluster, isGiven: progress && givenIn(progress), countNoted }
   const ofAccess = { manifest, topics, topicMapping: wanted.topicMapping, groupMapping: groupOptions.mapping }
   // At the same time, because a store may be far away. What failed is reported in this order.
   const readings = [

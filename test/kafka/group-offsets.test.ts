@@ -140,7 +140,8 @@ describe('committing for a group', () => {
           code: 'GROUP_ACTIVE',
           message:
             'committing a/1 of group g: the broker answered UNKNOWN_MEMBER_ID (25); ' +
-            'committing a/2 of group g: the broker answered OFFSET_METADATA_TOO_LARGE (12)',
+            'committing a/2 of group g: the broker answered OFFSET_METADATA_TOO_LARGE (12): ' +
+            'its metadata has 0 characters, more than offset.metadata.max.bytes of the broker',
         })
       },
     ))

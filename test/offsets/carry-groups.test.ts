@@ -284,7 +284,7 @@ describe('before the first write', () => {
   const survey = async (all: Record<string, FakeGroup>, isGiven?: IsGiven) => {
     let told: string[] = []
     await withGroups(all, async cluster => {
-      const findings = await surveyCarry(cluster, planOf(Object.keys(all)), isGiven, never)
+      const findings = await surveyCarry(cluster, planOf(Object.keys(all)), { isGiven }, never)
       told = findings.map(({ severity, subject, problem }) => `${severity} ${subject}: ${problem}`)
     })
     return told
@@ -315,7 +315,7 @@ describe('before the first write', () => {
     await withGroups({}, async cluster => {
       const { groups, findings } = planOf(['app'])
       const plan = { findings, groups: groups.map(one => ({ ...one, type: 'streams' as const })) }
-      const [found, ...more] = await surveyCarry(cluster, plan, undefined, never)
+      const [found, ...more] = await surveyCarry(cluster, plan, {}, never)
       assert.deepEqual([found?.severity, found?.subject, more], ['warning', 'group app', []])
       assert.match(found?.problem ?? '', /Kafka 4\.2 and later convert it/)
     })
@@ -326,7 +326,7 @@ describe('before the first write', () => {
     const partial = { ...plan, groups: plan.groups.map(one => ({ ...one, unset: 1 })) }
     const told: string[] = []
     const work = async (cluster: Cluster) => {
-      const findings = await surveyCarry(cluster, partial, undefined, never)
+      const findings = await surveyCarry(cluster, partial, {}, never)
       told.push(...findings.map(({ severity, problem }) => `${severity}: ${problem}`))
     }
     await withGroups({}, work, true)
@@ -348,9 +348,7 @@ describe('before the first write', () => {
       const found: string[] = []
       const work = async (cluster: Cluster) => {
         found.push(
-          ...(await surveyCarry(cluster, plan, undefined, never)).map(
-            ({ severity, problem }) => `${severity}: ${problem}`,
-          ),
+          ...(await surveyCarry(cluster, plan, {}, never)).map(({ severity, problem }) => `${severity}: ${problem}`),
         )
       }
       await withGroups({ g: on }, work, true)
@@ -393,7 +391,7 @@ describe('before the first write', () => {
       [24, undefined],
     ] as const) {
       await withGroups({ g: fakeGroup({}, { readError }) }, async cluster => {
-        const [found] = await surveyCarry(cluster, planOf(['g']), undefined, never)
+        const [found] = await surveyCarry(cluster, planOf(['g']), {}, never)
         assert.equal(found?.code, code, `${readError}`)
       })
     }
