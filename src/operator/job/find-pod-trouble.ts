@@ -2,7 +2,7 @@ import { type Attempt, containerOf, timeOf } from './attempt.ts'
 import { containerName } from './build-pod.ts'
 import { type Explanation, sentences } from './explain-failure.ts'
 import type { JobState } from './job-state.ts'
-import type { Job, Pod } from './kube-job.ts'
+import type { ContainerStatus, Job, Pod } from './kube-job.ts'
 import { kubectlIn } from './names.ts'
 import { cutText } from './pod-result.ts'
 
@@ -98,16 +98,21 @@ export const sidecarRunning = 'SidecarRunning'
 /** A Job does not end before all containers of its pod have, and one of a service mesh may never end by itself. */
 function whyPodStays(pod: Pod, nowMs: number): Waiting | undefined {
   const { metadata, status } = pod
-  const others = status?.containerStatuses?.filter(one => one.name !== containerName && one.state?.running) ?? []
+  const others = (status?.containerStatuses ?? []).filter(one => one.name !== containerName).flatMap(whyContainerStays)
   const ended = containerOf(pod)?.state?.terminated
   if (!ended || others.length === 0 || metadata.deletionTimestamp !== undefined) return undefined
   if (isPatient(ended.finishedAt, nowMs)) return undefined
-  const names = others.map(({ name }) => name).join(', ')
-  const what = `The process in pod ${metadata.name} ended with exit code ${ended.exitCode}, but container ${names} still runs, so the run does not end.`
+  const what = `The process in pod ${metadata.name} ended with exit code ${ended.exitCode}, but ${others.join(' and ')}, so the run does not end.`
   const help =
     'Make it a native sidecar (an init container with `restartPolicy: Always`), or keep it out of these pods with spec.podTemplate.metadata.'
   const sinceMs = timeOf(ended.finishedAt) ?? nowMs
   return { reason: sidecarRunning, message: cutText(`${what} ${help}`, MAX_FOREIGN_TEXT), sinceMs }
+}
+
+/** One that has not started, such as for its image, keeps the pod as well: the kubelet tries without end. */
+function whyContainerStays({ name, state }: ContainerStatus): string[] {
+  if (state?.running) return [`container ${name} still runs`]
+  return state?.waiting ? [`container ${name} has not started (${cutText(state.waiting.reason ?? 'waiting', 64)})`] : []
 }
 
 function whyThereIsNone({ metadata, status }: Job, nowMs: number, shard?: number): Waiting | undefined {

@@ -101,6 +101,23 @@ test('a process whose sidecar outlives it, or does not start, has begun', () => 
   assert.deepEqual(readOf(statusOf('Pending', backOff, { running: {} })), ['ImagePullBackOff', 0, undefined])
 })
 
+test('a sidecar that has not started when the process has ended is reported after a minute: Kubernetes waits for it without end', () => {
+  const status: PodStatus = {
+    phase: 'Pending',
+    containerStatuses: [
+      { name: 'kafka-backup', state: { terminated: { exitCode: 0, finishedAt: timeAt(30) } } },
+      { name: 'istio-proxy', state: { waiting: { reason: 'ImagePullBackOff' } } },
+    ],
+  }
+  const { waiting } = readJobState(job(), [samplePod({ status })], nowMs + 60_000)
+  assert.equal(waiting?.reason, 'SidecarRunning')
+  assert.match(
+    waiting?.message ?? '',
+    /ended with exit code 0, but container istio-proxy has not started \(ImagePullBackOff\), so the run does not end\./,
+  )
+  assert.equal(readJobState(job(), [samplePod({ status })], nowMs).waiting, undefined)
+})
+
 test('readiness counts only if the container has a probe', () => {
   const read = (spec: Record<string, unknown>, status = running(true, true)) =>
     readJobState(job(), [{ ...samplePod({ status }), spec }], nowMs).readySinceMs
