@@ -31,13 +31,16 @@ export function isFarAhead({ nowMs }: Pick<Facts, 'nowMs'>, ms: number | undefin
   return ms !== undefined && ms > nowMs + SLACK_MS
 }
 
-/** The later of the success that the status shows and the end of a run. One far ahead becomes the current time once, and stays. */
+/**
+ * The later of the success that the status shows and the end of a run. A time far ahead becomes the current time, and stays: a run counts
+ * once, or it would be another success when its time has come.
+ */
 export function latestSuccess(facts: Facts, known: string | undefined, run: EndedRun | undefined): string | undefined {
   const now = formatTime(facts.nowMs)
   const before = isFarAhead(facts, parseTime(known)) ? now : known
-  if (!isFarAhead(facts, parseTime(run?.completionTime))) return laterTime(before, run?.completionTime)
   const isCounted = before !== undefined && (facts.before.history ?? []).some(one => one.run === run?.run)
-  return isCounted ? before : now
+  if (isCounted) return before
+  return isFarAhead(facts, parseTime(run?.completionTime)) ? now : laterTime(before, run?.completionTime)
 }
 
 /** As names and keys have it: `20261116t020000z`. */

@@ -88,6 +88,16 @@ test('the last success of a schedule does not stay in the future', () => {
   assert.equal(story.plan(startMs + 60_000).status.lastSuccessfulTime, '2026-11-16T01:30:00Z')
 })
 
+test('a run that a clock ahead has ended does not become a new success when its time has come', () => {
+  const story = new Story(resourceOf({ schedule: '0 0 1 1 *', verify: {} }))
+  const end = endOf({ completedMs: startMs + 3 * hourMs })
+  const jobs = [jobOf('trigger-1', { end }), jobOf('verify-trigger-1', { purpose: 'verify', end })]
+  const timesOf = ({ status: { lastSuccessfulTime, lastVerifyTime } }: Plan) => [lastSuccessfulTime, lastVerifyTime]
+  const ended = ['2026-11-16T01:30:00Z', '2026-11-16T01:30:00Z']
+  assert.deepEqual(timesOf(story.plan(startMs, jobs)), ended)
+  for (const hours of [1, 3, 4]) assert.deepEqual(timesOf(story.plan(startMs + hours * hourMs, jobs)), ended)
+})
+
 test('the last verification and the last drill do not stay in the future', () => {
   const future = '2026-11-16T07:30:00Z'
   const drill = { schedule: '@weekly', kafkaCluster: { bootstrapServers: ['kafka:9092'] } }
