@@ -48,7 +48,7 @@ export async function openTarget(
   }
 }
 
-/** The clock of the store, known since the lease began: it stands still while a host pauses this machine. Without a lease, that of this process. */
+/** The clock of the store, known since the lease began: a host that pauses this machine stops it. Without a lease, that of this process. */
 export function storeClock({ lease, clock }: Pick<BackupParts, 'lease' | 'clock'>): () => number {
   return () => lease?.storeNow() ?? clock.now()
 }

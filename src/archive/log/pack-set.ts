@@ -156,7 +156,7 @@ export class PackSet {
   }
 
   /**
-   * As the store says: the clock of this process stands still while its host pauses it, and a prune would expire early what was stored since.
+   * As the store says: a host that pauses this machine stops the clock of the process, and a prune would expire early what was stored since.
    * Not before that clock says, because the store's own may have been set back.
    */
   async #storedAt(key: string): Promise<string> {
