@@ -39,6 +39,8 @@ export interface Situation {
   referredReset?: 'missing' | 'new' | 'active' | 'unchanged'
   /** Of a reset, or of a rollback with `resetRef`: another rollback that refers to the same reset and sets its offsets now. */
   activeRollback?: string | undefined
+  /** What has not ended of that rollback, if it was deleted or refers to another reset now. */
+  leftOfRollback?: { kind: 'Job' | 'Pod'; name: string; node?: string } | undefined
   /** The KafkaBackupStorage of `spec.storageRef` and the cluster of `spec.clusterRef`, where it names them. */
   storage?: ReferenceState | undefined
   cluster?: ReferenceState | undefined

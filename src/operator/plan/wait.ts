@@ -1,4 +1,5 @@
 import type { Phase } from '../crd/status.ts'
+import { kubectlIn } from '../job/names.ts'
 import type { Facts } from './facts.ts'
 import type { MissingSecret } from './plan.ts'
 
@@ -27,13 +28,21 @@ export function blockerOf(facts: Facts): Wait | undefined {
   const unavailable = referenceWait(facts)
   if (unavailable) return unavailable
   if (missingSecrets.length > 0) return pending('SecretMissing', secretsMessage(facts), true)
-  if (activeRollback !== undefined) {
-    const message = `The KafkaOffsetRollback ${activeRollback} is running, or was deleted and a pod of it has not ended. The run starts when it has ended.`
-    return pending('WaitingForRollback', message, true)
-  }
+  if (activeRollback !== undefined) return pending('WaitingForRollback', rollbackMessage(facts, activeRollback), true)
   if (referredSnapshotId !== null) return undefined
   const why = `The KafkaOffsetReset ${resource.spec?.resetRef?.name ?? ''} ${resetLacks[referredReset]}`
   return pending('WaitingForReset', why, true)
+}
+
+function rollbackMessage({ resource, leftOfRollback: left }: Facts, rollback: string): string {
+  const then = 'The run starts when it has ended.'
+  if (left === undefined) return `The KafkaOffsetRollback ${rollback} is running. ${then}`
+  const { kind, name, node } = left
+  const which = `${kind} ${name}${node === undefined ? '' : ` (node ${node})`}`
+  const why = `${which} of the KafkaOffsetRollback ${rollback}, which was deleted or refers to another reset now, has not ended and may still set offsets.`
+  const remove = `${kubectlIn(resource.metadata)} delete ${kind.toLowerCase()} ${name}`
+  if (kind === 'Job') return `${why} ${then} If it does not end by itself, delete it: \`${remove}\`.`
+  return `${why} ${then} If its node is gone for good, delete it: \`${remove} --force\`.`
 }
 
 const resetLacks = {

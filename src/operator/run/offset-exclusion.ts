@@ -7,7 +7,8 @@ import type { ClusterView } from './cluster-view.ts'
 import { isOver } from './earlier-job.ts'
 import { hasEnded } from './known-jobs.ts'
 
-type Exclusion = Pick<Situation, 'referredSnapshotId' | 'referredReset' | 'activeRollback'>
+type Exclusion = Pick<Situation, 'referredSnapshotId' | 'referredReset' | ActiveRollback>
+type ActiveRollback = 'activeRollback' | 'leftOfRollback'
 
 interface ExclusionParts {
   controller: AnyController
@@ -24,7 +25,7 @@ export function findExclusion(resource: Resource, parts: ExclusionParts): Exclus
     controller === 'offset_reset'
       ? { referredSnapshotId: undefined }
       : referredSnapshot(resource, reset, view, apiGroup)
-  return { ...referred, activeRollback: activeRollback(resource, reset, parts) }
+  return { ...referred, ...findActiveRollback(resource, reset, parts) }
 }
 
 /** None while the reset runs, again or still: its next snapshot is not known yet. */
@@ -43,22 +44,26 @@ function referredSnapshot(
 }
 
 /** Another one than the resource itself. Not one that was only triggered: it waits too, and each would wait for the other. */
-function activeRollback({ metadata }: Resource, reset: string, parts: ExclusionParts): string | undefined {
+function findActiveRollback(
+  { metadata }: Resource,
+  reset: string,
+  parts: ExclusionParts,
+): Pick<Exclusion, ActiveRollback> {
   const { namespace, uid } = metadata
   const { view } = parts
   const active = view.resources.offset_rollback
     .list()
     .filter(one => one.metadata.namespace === namespace && one.metadata.uid !== uid)
     .find(one => one.spec.resetRef?.name === reset && isActive(one, view))
-  return active?.metadata.name ?? leftRollback(metadata, reset, parts)
+  return active ? { activeRollback: active.metadata.name } : findLeftRollback(metadata, reset, parts)
 }
 
 /** One that was deleted, or that names another reset since it started: Kubernetes ends its pods after the resource is gone. */
-function leftRollback(
+function findLeftRollback(
   { namespace, name }: Resource['metadata'],
   reset: string,
   { controller, view, apiGroup }: ExclusionParts,
-): string | undefined {
+): Pick<Exclusion, ActiveRollback> {
   const nameLabel = `${apiGroup}/resource`
   const own = controller === 'offset_rollback' ? labelValue(name) : undefined
   const isOfReset = ({ metadata: { annotations, labels, ...one } }: KubeObject) =>
@@ -68,8 +73,18 @@ function leftRollback(
   const rollbacks = view.resources.offset_rollback.list()
   const ended = new Set(rollbacks.flatMap(({ status }) => status?.history ?? []).map(({ job }) => job))
   const job = view.jobs.list().find(one => isOfReset(one) && !isOver(one) && !ended.has(one.metadata.name))
-  const left = job ?? view.pods.list().find(one => isOfReset(one) && !hasEnded(one))
-  return left?.metadata.labels?.[nameLabel]
+  const pod = job ? undefined : view.pods.list().find(one => isOfReset(one) && !hasEnded(one))
+  const left = job ?? pod
+  if (left === undefined) return { activeRollback: undefined }
+  const node = pod?.spec?.nodeName
+  return {
+    activeRollback: left.metadata.labels?.[nameLabel],
+    leftOfRollback: {
+      kind: job ? 'Job' : 'Pod',
+      name: left.metadata.name,
+      ...(typeof node === 'string' && { node }),
+    },
+  }
 }
 
 /** Active, or a trigger was set that no plan has seen yet. */

@@ -268,6 +268,9 @@ test('a reset waits for a rollback to its snapshot, and reports which', () => {
     [[], ['Pending', 'WaitingForRollback'], ['WaitingForRollback'], startMs + 15_000],
   )
   assert.match(waits.status.message ?? '', /KafkaOffsetRollback undo is running/)
+  const leftOfRollback = { kind: 'Pod', name: 'undo-1-x', node: 'worker-3' } as const
+  const { message = '' } = story.plan(startMs, [], { activeRollback: 'undo', leftOfRollback }).status
+  assert.match(message, /^Pod undo-1-x \(node worker-3\) of the KafkaOffsetRollback undo, which was deleted/)
   assert.deepEqual(startedRuns(story.plan(startMs + 1000)), ['once'])
 })
 

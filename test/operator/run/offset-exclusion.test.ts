@@ -142,7 +142,11 @@ test('a reset waits for the pods of a rollback that was deleted', async () => {
   assert.deepEqual(activeJobs(model), [], 'the pod of the deleted rollback still sets offsets')
   const { reason, message } = model.get('go-back', 'offset_reset').status ?? {}
   assert.equal(reason, 'WaitingForRollback')
-  assert.match(message ?? '', /KafkaOffsetRollback undo /)
+  assert.match(
+    message ?? '',
+    /^Pod undo-\w+-pod of the KafkaOffsetRollback undo, which was deleted or refers to another reset/,
+  )
+  assert.match(message ?? '', /`kubectl -n shop delete pod undo-\w+-pod --force`/)
   endPods(model)
   await model.time.pass(20_000)
   assert.equal(activeJobs(model).length, 1)
@@ -157,6 +161,8 @@ test('a reset waits for the Job that a deleted rollback left behind (--cascade=o
   trigger(model, 'offset_reset', 'go-back', 'again')
   await model.time.pass(60_000)
   assert.deepEqual(activeJobs(model), [job.metadata.name])
+  const { message = '' } = model.get('go-back', 'offset_reset').status ?? {}
+  assert.match(message, /^Job undo-\w+ of the KafkaOffsetRollback undo, .*`kubectl -n shop delete job undo-\w+`/)
   endPods(model)
   model.endJob(job)
   for (const pod of model.kube.all(podKind)) model.kube.put(podKind, { ...pod, status: { phase: 'Succeeded' } } as Pod)
