@@ -163,6 +163,7 @@ export class PackSet {
     const knownAt = this.#options.now()
     const found = await this.#storage.stat(key, this.#storeSignal).catch(() => undefined)
     const storedAt = found ? formatUtc(found.modifiedMs) : knownAt
+    this.#options.onBehind?.(Math.max(0, Date.parse(storedAt) - Date.parse(knownAt)))
     return storedAt > knownAt ? storedAt : knownAt
   }
 }

@@ -17,6 +17,8 @@ export interface PackOptions {
   maxOpenBytes?: number
   /** The time by the clock of the store, as far as this process knows it: its host may have paused it. */
   now: () => string
+  /** Gets by how much that was behind the store when a pack was stored. */
+  onBehind?: (ms: number) => void
 }
 
 /** What is said of a piece before its pack is known. */

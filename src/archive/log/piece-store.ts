@@ -25,7 +25,7 @@ export interface PiecePlaces {
   backupId: string
   /** A random name, another one at each call. */
   newRun: () => string
-  /** The time by the clock of the store. */
+  /** The time by the clock of the store, as far as this process knows it. */
   nowMs: () => number
   folderOf?: FolderOf | undefined
 }
@@ -35,6 +35,8 @@ export class PieceStore {
   readonly #storage: Storage
   readonly #places: PiecePlaces
   readonly #options: PieceOptions
+  /** By how much the known time was behind the store when the last pack was stored. */
+  #behindMs = 0
 
   constructor(storage: Storage, places: PiecePlaces, options: PieceOptions) {
     this.#storage = storage
@@ -47,7 +49,7 @@ export class PieceStore {
   }
 
   rules(): MergeRules {
-    const olderThanMs = this.#places.nowMs() - this.#options.mergeAfterMs
+    const olderThanMs = this.#places.nowMs() + this.#behindMs - this.#options.mergeAfterMs
     return { maxPieceBytes: this.#maxPieceBytes, olderThanMs }
   }
 
@@ -74,7 +76,10 @@ export class PieceStore {
   #packOptions(run: string): PackOptions {
     const { backupId, nowMs, newRun } = this.#places
     const now = () => formatUtc(nowMs())
-    return { backupId, run: `${run}${newRun()}`, maxPieceBytes: this.#maxPieceBytes, now }
+    const onBehind = (ms: number) => {
+      this.#behindMs = ms
+    }
+    return { backupId, run: `${run}${newRun()}`, maxPieceBytes: this.#maxPieceBytes, now, onBehind }
   }
 
   get #maxPieceBytes(): number {

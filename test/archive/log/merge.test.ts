@@ -302,6 +302,24 @@ test('a pack was stored when the store says, and by the clock of its writer if t
     assert.equal(await stored(start + MINUTE, stat), start)
 })
 
+test('pieces become old by the clock of the store also after the clock of their writer was stopped', async () => {
+  let storeMs = start
+  const memory = openMemoryStorage({ now: () => storeMs })
+  const places = { backupId: 'b', newRun: () => 'r', nowMs: () => start }
+  const store = new PieceStore(memory, places, { compression: 'none', segmentBytes: 1e6, mergeAfterMs: MINUTE })
+  const add = async (run: string) => {
+    const packs = store.openPacks(run, signal)
+    await storePiece(packs, { list: 'a', plain: encodeRun(0n, 1), facts: factsFor(0n, 1), compressed: false })
+    await packs.flush()
+    return store.rules().olderThanMs
+  }
+  assert.equal(await add('r1'), start - MINUTE)
+  storeMs += 3 * 24 * 60 * MINUTE
+  assert.equal(await add('r2'), storeMs - MINUTE)
+  storeMs = start - MINUTE
+  assert.equal(await add('r3'), start - MINUTE)
+})
+
 test('near ranges are read at once, far and large ones for themselves', () => {
   const near = [
     { start: 0, end: 10 },
