@@ -53,6 +53,12 @@ export async function catchUp(
     if (seen.has(job.metadata.uid)) memory.created.delete(jobName)
     else if (nowMs - sinceMs > MAX_LAG_MS) await askForJob({ namespace, name: jobName }, memory, parts, signal)
   }
+  // The next plan may not start it again: another run may have become due, which must not run next to it.
+  for (const jobName of memory.unsureJobs) {
+    const isKnown = knownJobs(memory, parts).some(job => nameOf(job) === jobName)
+    if (!isKnown) await askForJob({ namespace, name: jobName }, memory, parts, signal)
+    memory.unsureJobs.delete(jobName)
+  }
   for (const [jobUid, job] of memory.seen) await lookForSeen(jobUid, job, stored, memory, parts, signal)
   const { written } = memory
   if (written && !written.isSeen && nowMs - written.sinceMs > MAX_LAG_MS) {

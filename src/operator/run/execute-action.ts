@@ -4,7 +4,7 @@ import type { KubeApi } from '../kube/kube-api.ts'
 import type { ResourceKind } from '../kube/object.ts'
 import { finalizerName } from '../plan/facts.ts'
 import type { Action, AnySituation, Plan } from '../plan/plan.ts'
-import { removeConfigMap, removeJob, startJob, stopJob } from './change-jobs.ts'
+import { JobRefused, removeConfigMap, removeJob, startJob, stopJob } from './change-jobs.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { addFinalizer, removeFinalizer } from './finalizer.ts'
 import { deletedJobs, knownJobs } from './known-jobs.ts'
@@ -66,8 +66,12 @@ async function start(action: StartAction, parts: ActionParts, signal: AbortSigna
   const { api, clock, memory } = parts
   const objects = parts.objects.get(action)
   if (objects === undefined) throw new Error(`the run ${action.run} was planned without what it needs`)
-  const job = await startJob(api, objects, memory.uid, signal)
-  memory.created.set(job.metadata.name, { job, sinceMs: clock.monotonic() })
+  const { name } = objects.job.metadata
+  const job = await startJob(api, objects, memory.uid, signal).catch(error => {
+    if (!(error instanceof JobRefused)) memory.unsureJobs.add(name)
+    throw error
+  })
+  memory.created.set(name, { job, sinceMs: clock.monotonic() })
   if (action.step.purpose === 'drill') memory.drillRefusal = undefined
   else memory.refusal = undefined
 }

@@ -15,6 +15,8 @@ export interface ResourceMemory {
   uid: string
   /** Created Jobs that are not in the cache yet, by name. */
   created: Map<string, { job: Job; sinceMs: number }>
+  /** Names of Jobs whose creation failed without a refusal: the API server may have them. */
+  unsureJobs: Set<string>
   /** Jobs that were there, by uid, until they are gone together with their pods and ConfigMap. */
   seen: Map<string, SeenJob>
   /** Names of Jobs that the API server was asked for and did not have. */
@@ -57,6 +59,7 @@ export function newMemory(uid: string): ResourceMemory {
   return {
     uid,
     created: new Map(),
+    unsureJobs: new Set(),
     seen: new Map(),
     missing: new Set(),
     removed: new Map(),

@@ -118,6 +118,50 @@ test('a rollback whose Job is refused does not hold up the reset', async () => {
   await operator.stop()
 })
 
+/** Creating the Job of a rollback gets no response; `isStored` says whether the API server has it. */
+async function withLostResponse(isStored: boolean) {
+  const { KubeError } = await import('../../../src/operator/kube/kube-error.ts')
+  const held = new Set<string>()
+  const model = new OperatorModel()
+  const { operator } = await afterReset(
+    {
+      isHeld: ({ kind }) => held.has(kind),
+      around: async (verb, act, _, { kind, ref }) => {
+        const isLost = verb === 'create' && kind === 'Job' && ref.name.startsWith('undo')
+        if (!isLost) return act()
+        if (isStored) await act()
+        throw new KubeError('KUBE_UNREACHABLE', 'no response')
+      },
+    },
+    model,
+  )
+  held.add('Job')
+  model.put('offset_rollback', 'undo', rollback)
+  await model.time.pass(500)
+  trigger(model, 'offset_reset', 'go-back', 'again')
+  await model.time.pass(30_000)
+  return { model, operator }
+}
+
+test('a reset waits for a rollback whose Job was created without a response, also if the cache does not show it', async () => {
+  const { model, operator } = await withLostResponse(true)
+  assert.deepEqual(
+    activeJobs(model).map(name => name.replace(/-\w+$/, '')),
+    ['undo'],
+  )
+  assert.equal(model.get('go-back', 'offset_reset').status?.reason, 'WaitingForRollback')
+  await operator.stop()
+})
+
+test('a reset does not wait for a rollback whose Job cannot be created', async () => {
+  const { model, operator } = await withLostResponse(false)
+  assert.deepEqual(
+    activeJobs(model).map(name => name.replace(/-\w+$/, '')),
+    ['go-back'],
+  )
+  await operator.stop()
+})
+
 /** A rollback whose pod runs until `endPods`. */
 async function withRunningRollback() {
   const { model, operator } = await afterReset()
