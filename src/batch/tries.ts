@@ -8,9 +8,13 @@ export class Tries {
   #failed = 0
   #pause = 0
 
+  get isPaused(): boolean {
+    return this.#pause > 0
+  }
+
   /** To be called once for each batch. */
   mayTry(): boolean {
-    if (this.#pause === 0) return true
+    if (!this.isPaused) return true
     this.#pause--
     return false
   }

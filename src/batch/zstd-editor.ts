@@ -17,7 +17,7 @@ export class ZstdEditor {
 
   /** What a frame holds that is likely to be edited as the last one was, valid until the next call; the caller may change it. Undefined for others. */
   open(frame: Buffer): Buffer | undefined {
-    if (!this.#marks.isReady || !this.#marking.mayTry()) return undefined
+    if (!this.#marks.isReady || this.#editing.isPaused || !this.#marking.mayTry()) return undefined
     const plain = this.#marks.open(frame)
     if (!plain) this.#marking.note(false)
     return plain

@@ -1,5 +1,6 @@
 import { EditPlaces } from './edit-places.ts'
 import type { PlainEdit } from './zstd-edit.ts'
+import { readZstdFrame } from './zstd-frame.ts'
 import { haveSameSequences, readParts, type ZstdPart, ZstdParts } from './zstd-parts.ts'
 import { ZstdReader } from './zstd-reader.ts'
 
@@ -22,6 +23,8 @@ interface Opened {
 
 /** Beyond them a byte that no literal has is unlikely. */
 const TRIED_BYTES = 32
+/** Of larger frames, the memory that is kept and the blocks would be too many. */
+const MAX_PLAIN_BYTES = 4 << 20
 /** More than the records of a usual batch: a small frame can copy a literal millions of times, and a list of the places takes much memory. */
 const MAX_SITES = 128 << 10
 
@@ -52,7 +55,8 @@ export class ZstdMarks {
   /** What the frame holds, valid until the next call; the caller may change it. Undefined for what is unusual, or would get no mark. */
   open(frame: Buffer): Buffer | undefined {
     this.#opened = undefined
-    const parts = readParts(frame)
+    const known = readZstdFrame(frame)
+    const parts = known && known.maxPlainBytes <= MAX_PLAIN_BYTES ? readParts(frame) : undefined
     const read = parts && this.#parts.readLiterals(frame, parts)
     if (!parts || !read) return undefined
     this.#literals = copyTo(this.#literals, read)
