@@ -6,24 +6,32 @@ import { ThreadPace } from '../../src/restore/thread-pace.ts'
 const MIB = 1 << 20
 
 describe('the pace of a thread', () => {
+  const CHUNK = 16 * MIB
+  /** At so many MB for each second. */
+  const msAt = (rate: number) => (CHUNK / (rate * 1e6)) * 1000
+
   test('is not judged by what it does before its code is compiled', () => {
     const pace = new ThreadPace()
     assert.equal(pace.isTooSlow, false)
-    for (let i = 0; i < 4; i++) pace.note(MIB, 5000)
+    for (let i = 0; i < 16; i++) pace.note(MIB, 5000)
+    assert.equal(pace.isTooSlow, false)
+    for (let i = 0; i < 15; i++) pace.note(MIB, 5000)
     assert.equal(pace.isTooSlow, false)
     pace.note(MIB, 5000)
     assert.equal(pace.isTooSlow, true)
   })
 
-  test('is enough at 40 MB for each second of CPU time', () => {
-    for (const [bytes, isTooSlow] of [
-      [39_000_000, true],
-      [41_000_000, false],
+  test('is enough at 40 MB for each second of CPU time, by what it did last', () => {
+    const pace = new ThreadPace()
+    pace.note(CHUNK, 1)
+    for (const [rate, isTooSlow] of [
+      [39, true],
+      [41, false],
+      [30, true],
+      [200, false],
     ] as const) {
-      const pace = new ThreadPace()
-      pace.note(4 * MIB, 1)
-      pace.note(bytes, 1000)
-      assert.equal(pace.isTooSlow, isTooSlow, `${bytes} bytes`)
+      pace.note(CHUNK, msAt(rate))
+      assert.equal(pace.isTooSlow, isTooSlow, `${rate} MB/s`)
     }
   })
 })
