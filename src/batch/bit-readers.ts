@@ -21,15 +21,15 @@ export function backwardBits(bytes: Buffer, start: number, end: number) {
   if (last === 0) return undefined
   let left = (end - 1 - start) * 8 + (31 - Math.clz32(last))
   return {
-    /** Bits before the beginning are zeros. */
+    /** Up to 16 bits. Those before the beginning are zeros. */
     take: (count: number): number => {
-      let value = 0
-      for (let i = 0; i < count; i++) {
-        left--
-        const bit = left < 0 ? 0 : ((bytes[start + (left >> 3)] ?? 0) >> (left & 7)) & 1
-        value = (value << 1) | bit
-      }
-      return value
+      left -= count
+      const missing = Math.min(Math.max(-left, 0), count)
+      const at = Math.max(left, 0)
+      const from = start + (at >> 3)
+      // They lie in three bytes.
+      const bits = (bytes[from] ?? 0) | ((bytes[from + 1] ?? 0) << 8) | ((bytes[from + 2] ?? 0) << 16)
+      return ((bits >> (at & 7)) & ((1 << (count - missing)) - 1)) << missing
     },
     /** Negative where more were taken than there are. */
     left: (): number => left,

@@ -22,11 +22,17 @@ export function readHuffmanCodes(bytes: Buffer, start: number, limit: number): H
   const size = bytes[start]
   if (size === undefined || start >= limit) return undefined
   const isDirect = size >= 128
-  const end = start + 1 + (isDirect ? (size - 127 + 1) >> 1 : size)
+  const end = behindTree(bytes, start)
   if (end > limit) return undefined
   const weights = isDirect ? directWeights(bytes, start + 1, size - 127) : decodeWeights(bytes, start + 1, end)
   const maxBits = weights && completeWeights(weights)
   return maxBits === undefined ? undefined : { ...assignCodes(weights ?? [], maxBits), end }
+}
+
+/** Where the description of a tree ends. */
+export function behindTree(bytes: Buffer, start: number): number {
+  const size = bytes[start] ?? 0
+  return start + 1 + (size >= 128 ? (size - 127 + 1) >> 1 : size)
 }
 
 function directWeights(bytes: Buffer, start: number, count: number): number[] {

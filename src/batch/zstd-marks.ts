@@ -1,7 +1,7 @@
 import { EditPlaces } from './edit-places.ts'
 import type { PlainEdit } from './zstd-edit.ts'
 import { readZstdFrame } from './zstd-frame.ts'
-import { haveSameSequences, readParts, type ZstdPart, ZstdParts } from './zstd-parts.ts'
+import { differInFirstLiterals, readParts, type ZstdPart, ZstdParts } from './zstd-parts.ts'
 import { ZstdReader } from './zstd-reader.ts'
 
 /** A literal that was replaced by a byte which no literal of its frame has, and all that the decoder copied it to. */
@@ -92,16 +92,16 @@ export class ZstdMarks {
     return marked.equals(plain)
   }
 
-  /** The edited frame has the same sequences, and the edited beginning in front of the same literals. */
+  /** The edited frame has the edited beginning in front of the same literals, and is the same behind those of the first block. */
   #isOnlyEdited({ frame, parts, literals }: Opened, edited: Buffer, { before, after }: PlainEdit): boolean {
     const others = readParts(edited)
-    if (!others || !haveSameSequences({ frame, parts }, { frame: edited, parts: others })) return false
-    const read = this.#parts.readLiterals(edited, others)
+    if (!others || !differInFirstLiterals({ frame, parts }, { frame: edited, parts: others })) return false
+    const read = this.#parts.readLiterals(edited, others.slice(0, 1))
     return (
-      read?.length === literals.length &&
+      read !== undefined &&
       literals.subarray(0, before.length).equals(before) &&
       read.subarray(0, after.length).equals(after) &&
-      read.subarray(after.length).equals(literals.subarray(before.length))
+      read.subarray(after.length).equals(literals.subarray(before.length, read.length))
     )
   }
 }

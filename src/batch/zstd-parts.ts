@@ -1,3 +1,4 @@
+import { behindTree } from './huffman-codes.ts'
 import { readZstdBlocks, writeSizedHeader, ZSTD_BLOCK, type ZstdBlock } from './zstd-frame.ts'
 import { LITERALS, type Literals, RAW_HEADER_BYTES, readLiterals, writeRawHeader } from './zstd-literals.ts'
 import { ZstdReader } from './zstd-reader.ts'
@@ -90,16 +91,17 @@ export class ZstdParts {
   }
 }
 
-/** Whether only the literals may differ, of which all blocks have the same number. */
-export function haveSameSequences(one: Parted, other: Parted): boolean {
+/** Whether all but the literals of the first block is the same, and these have the same number and tree, which later blocks may use. */
+export function differInFirstLiterals(one: Parted, other: Parted): boolean {
+  const [own, others] = [one.parts[0], other.parts[0]]
+  if (!own || !others || one.parts.length !== other.parts.length) return false
   return (
-    one.parts.length === other.parts.length &&
-    headerOf(one).equals(headerOf(other)) &&
-    one.parts.every((part, i) => {
-      const own = other.parts[i]
-      if (!own || part.type !== own.type || literalBytes(part) !== literalBytes(own)) return false
-      return sequencesOf(one.frame, part).equals(sequencesOf(other.frame, own))
-    })
+    own.type === others.type &&
+    own.literals?.type === others.literals?.type &&
+    literalBytes(own) === literalBytes(others) &&
+    one.frame.subarray(0, own.headerAt).equals(other.frame.subarray(0, others.headerAt)) &&
+    treeOf(one.frame, own).equals(treeOf(other.frame, others)) &&
+    behindLiterals(one.frame, own).equals(behindLiterals(other.frame, others))
   )
 }
 
@@ -109,12 +111,13 @@ function literalBytes({ literals, plainBytes }: ZstdPart): number {
   return literals ? literals.plainBytes : plainBytes
 }
 
-function headerOf({ frame, parts }: Parted): Buffer {
-  return frame.subarray(0, parts[0]?.headerAt)
+function treeOf(frame: Buffer, { literals }: ZstdPart): Buffer {
+  const { type, start = 0, end = 0 } = literals ?? {}
+  return frame.subarray(start, type === LITERALS.huffman ? Math.min(behindTree(frame, start), end) : start)
 }
 
-function sequencesOf(frame: Buffer, { literals, end }: ZstdPart): Buffer {
-  return frame.subarray(literals?.end ?? end, end)
+function behindLiterals(frame: Buffer, { literals, end }: ZstdPart): Buffer {
+  return frame.subarray(literals?.end ?? end)
 }
 
 /** Last 1 bit, type 2 bits, size 21 bits. */
