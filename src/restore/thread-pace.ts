@@ -1,5 +1,5 @@
 /** What is judged at once. The first time is not judged, because the code is not compiled yet. */
-const JUDGED_BYTES = 16 << 20
+const JUDGED_BYTES = 8 << 20
 /** Stored bytes for each second of CPU time. Batches that are compressed again take longer, those that are edited do not. */
 const ENOUGH_BYTES_PER_SECOND = 40e6
 

@@ -6,16 +6,16 @@ import { ThreadPace } from '../../src/restore/thread-pace.ts'
 const MIB = 1 << 20
 
 describe('the pace of a thread', () => {
-  const CHUNK = 16 * MIB
+  const CHUNK = 8 * MIB
   /** At so many MB for each second. */
   const msAt = (rate: number) => (CHUNK / (rate * 1e6)) * 1000
 
   test('is not judged by what it does before its code is compiled', () => {
     const pace = new ThreadPace()
     assert.equal(pace.isTooSlow, false)
-    for (let i = 0; i < 16; i++) pace.note(MIB, 5000)
+    for (let i = 0; i < 8; i++) pace.note(MIB, 5000)
     assert.equal(pace.isTooSlow, false)
-    for (let i = 0; i < 15; i++) pace.note(MIB, 5000)
+    for (let i = 0; i < 7; i++) pace.note(MIB, 5000)
     assert.equal(pace.isTooSlow, false)
     pace.note(MIB, 5000)
     assert.equal(pace.isTooSlow, true)
