@@ -17,12 +17,17 @@ interface PatchOptions {
   codec: Codec | 'keep'
 }
 
+export interface PackedBatch extends SourceBatch {
+  /** It was compressed again, which takes longest. */
+  isPacked: boolean
+}
+
 /**
  * The batch with its records patched; undefined where no record was changed, and then not a bit of the batch is. A batch
  * that is not packed is changed where it lies. All else in the header stays: offsets, times, the producer, and that it
  * belongs to a transaction.
  */
-export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: PatchOptions): SourceBatch | undefined {
+export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: PatchOptions): PackedBatch | undefined {
   if (header.recordCount === 0 || isControl(header.attributes)) return undefined
   const own = knownCodec(header)
   const wanted = codec === 'keep' ? own : codec
@@ -37,13 +42,14 @@ export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: Pat
     const whole = bytes.subarray(header.position, header.position + header.sizeBytes)
     if (own === 'none' && wanted === 'none') {
       setCrc(whole)
-      return { bytes, header }
+      return { bytes, header, isPacked: false }
     }
     const attributes = (header.attributes & ~0x07) | codecNames.indexOf(wanted)
     const edited = staysZstd ? editor.edit(frame, beginning.editOf(body, end), body) : undefined
     const patched = edited ? withBody(whole, attributes, edited) : replaceBody(whole, attributes, wanted, body)
     if (edited) freeMemory(edited)
-    return { bytes: patched, header: { ...header, attributes, position: 0, sizeBytes: patched.length } }
+    const other = { ...header, attributes, position: 0, sizeBytes: patched.length }
+    return { bytes: patched, header: other, isPacked: edited === undefined }
   } finally {
     if (!kept) release(own, body)
   }

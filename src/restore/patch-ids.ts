@@ -8,10 +8,12 @@ import type { IdRewriter } from './rewrite-ids.ts'
 export interface PatchedBatch {
   batch: SourceBatch
   isChanged: boolean
+  isPacked: boolean
   counts: IdCounts
 }
 
 export function patchIds(source: SourceBatch, ids: IdRewriter, codec: Codec | 'keep'): PatchedBatch {
   const batch = patchBatch(source, { patch: ids.patch, codec })
-  return { batch: batch ?? source, isChanged: batch !== undefined, counts: ids.takeCounts() }
+  const isPacked = batch?.isPacked ?? false
+  return { batch: batch ?? source, isChanged: batch !== undefined, isPacked, counts: ids.takeCounts() }
 }

@@ -9,7 +9,6 @@ import type { TopicRewrite } from './part-rewriter.ts'
 import type { PatchedBatch } from './patch-ids.ts'
 import type { PatchAnswer, PatchMessage, PatchResult } from './patch-worker.ts'
 import type { IdRewriter } from './rewrite-ids.ts'
-import { ThreadPace } from './thread-pace.ts'
 
 /** What becomes of batches. Those from the first on that could not be patched are not among them. */
 export interface PatchedBatches {
@@ -36,11 +35,11 @@ const YOUNG_MB = 2
 export class PatchThread {
   readonly #worker = new Worker(workerFile, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
   readonly #waiting = new Map<number, Waiting>()
-  readonly #pace = new ThreadPace()
   readonly #rewrites = new Map<TopicRewrite, number>()
   readonly #maps = new Map<IdMap, number>()
   readonly #schemas = new Map<KnownSchemas, number>()
   #tasks = 0
+  #packs = false
   #failure: KafkaBackupError | undefined
 
   constructor() {
@@ -59,9 +58,9 @@ export class PatchThread {
     return this.#waiting.size
   }
 
-  /** Another one would help it. */
-  get isTooSlow(): boolean {
-    return this.#pace.isTooSlow
+  /** Most batches of its last task were compressed again. */
+  get packs(): boolean {
+    return this.#packs
   }
 
   patch(sources: readonly SourceBatch[], ids: IdRewriter, codec: Codec | 'keep'): Promise<PatchedBatches> {
@@ -121,8 +120,8 @@ export class PatchThread {
     if (this.#waiting.size === 0) this.#worker.unref()
     if (!waiting) return
     const { sources, memory, resolve } = waiting
-    const { results, error, cpuMs } = answer
-    this.#pace.note(sizeOf(sources), cpuMs)
+    const { results, error } = answer
+    this.#packs = 2 * results.filter(({ isPacked }) => isPacked).length > results.length
     const batches = results.map((result, i) => asPatched(result, memory, sources[i]))
     const failure =
       error && new KafkaBackupError(error.code, error.message, { help: error.help, details: error.details })
@@ -137,13 +136,13 @@ export class PatchThread {
 }
 
 function asPatched(
-  { counts, bytes, place }: PatchResult,
+  { bytes, place, ...told }: PatchResult,
   memory: SharedArrayBuffer,
   source: SourceBatch | undefined,
 ): PatchedBatch {
   const patched = place ? new Uint8Array(memory, place.start, place.end - place.start) : bytes
-  if (patched) return { batch: asBatch(patched), isChanged: true, counts }
-  if (source) return { batch: source, isChanged: false, counts }
+  if (patched) return { batch: asBatch(patched), isChanged: true, ...told }
+  if (source) return { batch: source, isChanged: false, ...told }
   throw new KafkaBackupError('INTERNAL', 'a thread has patched more batches than it got')
 }
 
@@ -157,7 +156,8 @@ const shared: SharedArrayBuffer[] = []
 
 /** One behind the other, with room for what becomes of them behind the last. The pieces that they lie in are still needed here. */
 function shareCopies(sources: readonly SourceBatch[]): { memory: SharedArrayBuffer; ends: number[] } {
-  const size = Math.max(SHARED_BYTES, Math.ceil(ROOM_FACTOR * sizeOf(sources)))
+  const bytes = sources.reduce((sum, { header }) => sum + header.sizeBytes, 0)
+  const size = Math.max(SHARED_BYTES, Math.ceil(ROOM_FACTOR * bytes))
   const memory = (size === SHARED_BYTES ? shared.pop() : undefined) ?? new SharedArrayBuffer(size)
   const copy = new Uint8Array(memory)
   const ends: number[] = []
@@ -167,10 +167,6 @@ function shareCopies(sources: readonly SourceBatch[]): { memory: SharedArrayBuff
     ends.push(end)
   }
   return { memory, ends }
-}
-
-function sizeOf(sources: readonly SourceBatch[]): number {
-  return sources.reduce((sum, { header }) => sum + header.sizeBytes, 0)
 }
 
 function keepShared(memory: SharedArrayBuffer): void {

@@ -64,15 +64,15 @@ function leastBusy(): PatchThread {
 }
 
 /**
- * Undefined where another one is to be started. One core is left to what reads, hashes and sends, unless the threads are slow: one more than
- * needed would cost memory, and the CPU time to compile its code.
+ * Undefined where another one is to be started. One core is left to what reads, hashes and sends, unless batches are compressed again: a thread
+ * more than needed would cost memory, and the CPU time to compile its code.
  */
-export function chooseThread<T extends Pick<PatchThread, 'load' | 'isTooSlow'>>(
+export function chooseThread<T extends Pick<PatchThread, 'load' | 'packs'>>(
   some: readonly T[],
   cores: number,
 ): T | undefined {
   const [first] = some.toSorted((a, b) => a.load - b.load)
   if (!first || first.load === 0) return first
-  const enough = first.isTooSlow ? cores : cores - 1
+  const enough = first.packs ? cores : cores - 1
   return some.length >= enough ? first : undefined
 }

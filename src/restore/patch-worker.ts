@@ -41,8 +41,6 @@ interface PatchTask {
 /** One for each batch up to the first that could not be patched. */
 export interface PatchAnswer {
   task: number
-  /** Of this thread. */
-  cpuMs: number
   results: PatchResult[]
   error?: { code: ErrorCode; message: string; help: string; details: ErrorDetails }
 }
@@ -50,6 +48,7 @@ export interface PatchAnswer {
 /** Where the patched batch lies in the memory, or the batch itself where it has no room there; neither where nothing was changed. */
 export interface PatchResult {
   counts: IdCounts
+  isPacked: boolean
   place?: { start: number; end: number }
   bytes?: Uint8Array
 }
@@ -89,13 +88,12 @@ function prepare({ rewrite, map, schemas: known, settings }: Extract<PatchMessag
 
 function answer({ task, ...wanted }: PatchTask): void {
   const results: PatchResult[] = []
-  const begin = process.threadCpuUsage()
   try {
     patchAll(wanted, results)
-    send({ task, results, cpuMs: cpuMsSince(begin) })
+    send({ task, results })
   } catch (cause) {
     const { code, message, help, details } = toKafkaBackupError(cause)
-    send({ task, results, cpuMs: cpuMsSince(begin), error: { code, message, help, details } })
+    send({ task, results, error: { code, message, help, details } })
   }
 }
 
@@ -107,27 +105,22 @@ function patchAll({ memory, ends, codec, rewrite, name }: Omit<PatchTask, 'task'
   let free = aligned(ends.at(-1) ?? 0)
   for (const end of ends) {
     const whole = Buffer.from(memory, start, end - start)
-    const { batch, counts, isChanged } = patchIds({ bytes: whole, header: readHeader(whole, 0) }, ids, codec)
-    if (!isChanged) results.push({ counts })
-    else if (batch.bytes === whole) results.push({ counts, place: { start, end } })
+    const { batch, isChanged, ...told } = patchIds({ bytes: whole, header: readHeader(whole, 0) }, ids, codec)
+    if (!isChanged) results.push(told)
+    else if (batch.bytes === whole) results.push({ ...told, place: { start, end } })
     else {
       const { bytes } = batch
       const placed = free + bytes.length
-      if (placed > memory.byteLength) results.push({ counts, bytes })
+      if (placed > memory.byteLength) results.push({ ...told, bytes })
       else {
         bytes.copy(new Uint8Array(memory), free)
-        results.push({ counts, place: { start: free, end: placed } })
+        results.push({ ...told, place: { start: free, end: placed } })
         freeMemory(bytes)
         free = aligned(placed)
       }
     }
     start = end
   }
-}
-
-function cpuMsSince(begin: NodeJS.CpuUsage): number {
-  const { user, system } = process.threadCpuUsage(begin)
-  return (user + system) / 1000
 }
 
 /** Bytes are copied to shared memory one by one unless they begin at a multiple of 8. */

@@ -44,6 +44,8 @@ describe('a batch that is patched', () => {
         assert.deepEqual(decodeRecords((patched ?? source).bytes, (patched ?? source).header), expected)
         if (!patched) continue
         changed++
+        const codec = codecOf(original.header.attributes)
+        if (codec !== 'zstd') assert.equal(patched.isPacked, codec !== 'none')
         assert.ok(hasValidCrc(patched.bytes, patched.header.position, patched.header.sizeBytes))
         const { position: _, sizeBytes, ...header } = patched.header
         const { position: __, sizeBytes: ___, ...before } = original.header

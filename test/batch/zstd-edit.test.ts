@@ -132,6 +132,7 @@ describe('a zstd batch with other schema IDs', () => {
     return {
       values: decodeRecords(result.bytes, result.header).map(({ value }) => value),
       growth: result.bytes.length - size,
+      isPacked: result.isPacked,
     }
   }
   /** The editor of this process may pause, because other tests have patched batches that cannot be edited. */
@@ -145,17 +146,19 @@ describe('a zstd batch with other schema IDs', () => {
 
   test('keeps its size, which compressing it again would change', () => {
     const texts = Array.from({ length: 400 }, (_, i) => text(i))
-    const { values, growth } = patched(texts.map(one => framed(5, one)))
+    const { values, growth, isPacked } = patched(texts.map(one => framed(5, one)))
     assert.deepEqual(
       values,
       texts.map(one => framed(101, one)),
     )
     assert.ok(Math.abs(growth) <= 4, `${growth} bytes`)
+    assert.equal(isPacked, false)
   })
 
   test('has the bytes of an ID inside a value as they were, although they are copies of the ID', () => {
     const texts = Array.from({ length: 400 }, (_, i) => [text(i), text(i)] as const)
-    const { values } = patched(texts.map(([one, other]) => framed(5, one, other)))
+    const { values, isPacked } = patched(texts.map(([one, other]) => framed(5, one, other)))
+    assert.equal(isPacked, true)
     assert.deepEqual(
       values,
       texts.map(([one, other]) => Buffer.concat([framed(101, one), framed(5, other)])),
