@@ -188,9 +188,16 @@ describe('topic and group administration', () => {
 
   test('refuses metadata that no broker accepts, with its partition, before anything is sent', async () => {
     const offsets = [offset(0), offset(7, { metadata: 'x'.repeat(4097) })]
-    const message = /group long for counted\/7 has 4097 bytes/
+    const message = /committing counted\/7 of group long: its metadata has 4097 characters, more than .* which is 4096/
     await assert.rejects(commitGroupOffsets(cluster, 'long', offsets, never), { code: 'KAFKA_REFUSED', message })
     assert.deepEqual(await fetchGroupOffsets(cluster, 'long', 'all', never), [])
+  })
+
+  test('commits as many characters of metadata as brokers take, whatever bytes they have', async () => {
+    const [longest, longer] = [offset(1, { metadata: 'ü'.repeat(4096) }), offset(1, { metadata: 'ü'.repeat(4097) })]
+    await commitGroupOffsets(cluster, 'umlauts', [longest], never)
+    assert.deepEqual(await fetchGroupOffsets(cluster, 'umlauts', 'all', never), [longest])
+    await assert.rejects(commitGroupOffsets(cluster, 'umlauts', [longer], never), { code: 'KAFKA_REFUSED' })
   })
 
   test('leaves a group with members alone', async () => {
