@@ -43,7 +43,10 @@ function asPlace(at: number, { key, value }: Starts): Place {
   return at < value ? { part: 'key', at: at - key } : { part: 'value', at: at - value }
 }
 
-/** Record (v2): length, attributes INT8, timestamp delta, offset delta, key length, key, value length. Undefined where it is cut off. */
+/**
+ * Record (v2): length, attributes INT8, timestamp delta, offset delta, key length, key, value length. Undefined where it is cut off. What follows is
+ * not looked at, because of a frame's literals only the first are those of the record.
+ */
 function findParts(bytes: Buffer): Starts | undefined {
   const reader: Cursor = { buffer: bytes, position: 0 }
   try {

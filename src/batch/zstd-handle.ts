@@ -1,4 +1,5 @@
 import { constants } from 'node:zlib'
+import { withRoom } from './room.ts'
 
 /** The part of a codec of the runtime that works synchronously, into memory of the caller. It is not documented. */
 interface Handle {
@@ -34,8 +35,8 @@ export class ZstdHandle {
     const { _handle: handle, _writeState: left } = this.#stream
     if (typeof handle?.writeSync !== 'function' || !(left instanceof Uint32Array)) return this.#drop()
     // One byte more than can come out, so that a full buffer never means that something is left.
-    if (this.#room.length <= maxBytes) this.#room = this.#allocate(roomFor(maxBytes))
-    const room = this.#room
+    const room = withRoom(this.#room, maxBytes + 1, MIN_ROOM_BYTES, this.#allocate)
+    this.#room = room
     let hasFailed = false
     handle.onerror = () => {
       hasFailed = true
@@ -52,7 +53,3 @@ export class ZstdHandle {
 }
 
 const MIN_ROOM_BYTES = 256 << 10
-
-function roomFor(maxBytes: number): number {
-  return Math.max(MIN_ROOM_BYTES, 2 ** Math.ceil(Math.log2(maxBytes + 1)))
-}

@@ -1,4 +1,5 @@
 import { EditPlaces } from './edit-places.ts'
+import { withRoom } from './room.ts'
 import type { PlainEdit } from './zstd-edit.ts'
 import { readZstdFrame } from './zstd-frame.ts'
 import { differInFirstLiterals, readParts, type ZstdPart, ZstdParts } from './zstd-parts.ts'
@@ -21,6 +22,7 @@ interface Opened {
   marked: Buffer
 }
 
+const MIN_ROOM_BYTES = 32 << 10
 /** Beyond them a byte that no literal has is unlikely. */
 const TRIED_BYTES = 32
 /** Of larger frames, the memory that is kept and the blocks would be too many. */
@@ -133,7 +135,7 @@ function areMarked(marks: readonly Mark[], { before, after }: PlainEdit): boolea
 
 /** The memory, or larger memory where it has too little room. */
 function copyTo(room: Buffer, bytes: Buffer): Buffer {
-  const own = room.length < bytes.length ? Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(bytes.length))) : room
+  const own = withRoom(room, bytes.length, MIN_ROOM_BYTES)
   bytes.copy(own)
   return own
 }

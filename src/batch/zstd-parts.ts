@@ -1,4 +1,5 @@
 import { behindTree } from './huffman-codes.ts'
+import { withRoom } from './room.ts'
 import { readZstdBlocks, writeSizedHeader, ZSTD_BLOCK, type ZstdBlock } from './zstd-frame.ts'
 import { LITERALS, type Literals, RAW_HEADER_BYTES, readLiterals, writeRawHeader } from './zstd-literals.ts'
 import { ZstdReader } from './zstd-reader.ts'
@@ -84,9 +85,7 @@ export class ZstdParts {
 
   #roomOf(bytes: number): Buffer | undefined {
     if (bytes > MAX_ROOM_BYTES) return undefined
-    if (this.#room.length < bytes) {
-      this.#room = Buffer.allocUnsafeSlow(Math.max(MIN_ROOM_BYTES, 2 ** Math.ceil(Math.log2(bytes))))
-    }
+    this.#room = withRoom(this.#room, bytes, MIN_ROOM_BYTES)
     return this.#room
   }
 }
