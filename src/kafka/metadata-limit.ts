@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from './cluster.ts'
-import { type EffectiveConfigs, readBrokerConfigs } from './topic-configs.ts'
+import { type EffectiveConfigs, readAnyBrokerConfigs } from './topic-configs.ts'
 
 export const METADATA_SETTING = 'offset.metadata.max.bytes'
 export const DEFAULT_METADATA_LIMIT = 4096
@@ -8,9 +8,7 @@ export const DEFAULT_METADATA_LIMIT = 4096
 /** How much metadata a broker takes with an offset: characters, although the setting speaks of bytes. Undefined where it is not known. */
 export async function readMetadataLimit(cluster: Cluster, signal: AbortSignal): Promise<number | undefined> {
   try {
-    const { brokers } = await cluster.metadata({ topics: [] }, signal)
-    const [broker] = brokers
-    return broker && metadataLimitOf(await readBrokerConfigs(cluster, broker.id, signal))
+    return metadataLimitOf(await readAnyBrokerConfigs(cluster, signal))
   } catch (error) {
     signal.throwIfAborted()
     // Users may not be allowed to read it, and services may not offer it.

@@ -56,6 +56,13 @@ export function readBrokerConfigs(cluster: Cluster, brokerId: number, signal: Ab
   }, signal)
 }
 
+/** The settings of any broker; empty where the cluster names none. */
+export async function readAnyBrokerConfigs(cluster: Cluster, signal: AbortSignal): Promise<EffectiveConfigs> {
+  const { brokers } = await cluster.metadata({ topics: [] }, signal)
+  const [broker] = brokers
+  return broker ? readBrokerConfigs(cluster, broker.id, signal) : new Map()
+}
+
 /**
  * The same for a user who may not read the settings of a broker, from the first of these topics that the user may read: what the
  * topic hides of the broker, under the names of the broker. Empty where there is none.

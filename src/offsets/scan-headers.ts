@@ -45,7 +45,7 @@ export async function scanHeaders(
   const isHidden = bounds.lastStable < bounds.highWatermark
   if (ends === 'empty' || ends === 'none') {
     const namesakes = [...groups].filter(([, readUpTo]) => hasPartition(readUpTo, place.partition))
-    const to = withoutRestored(place, ends, bounds)
+    const to = withoutRestored(place, ends, { logStart: bounds.logStart, isHidden })
     const kind = isHidden ? { isHidden } : ends === 'none' ? ({ isBare: true } as const) : {}
     return { sources: log.sources, found: new Map(namesakes.map(([group]) => [group, to])), ...kind }
   }
@@ -62,9 +62,8 @@ export async function scanHeaders(
 function withoutRestored(
   place: TopicPartition,
   ends: 'empty' | 'none',
-  { logStart, lastStable, highWatermark }: PartitionBounds,
+  { logStart, isHidden }: { logStart: bigint; isHidden: boolean },
 ): bigint | { problem: string } {
-  const isHidden = lastStable < highWatermark
   if (ends === 'empty')
     return isHidden ? { problem: `an open transaction hides all records. ${WAIT_FOR_END}` } : logStart
   if (!isHidden) return { problem: `${noHeaders(place)}. Use from_mapping instead` }

@@ -2,7 +2,7 @@ import { decisiveDefaults, effectiveSetting } from '../archive/effective-setting
 import { hasCode } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { tryTopicDefaults } from '../kafka/topic-admin.ts'
-import { type EffectiveConfigs, readBrokerConfigs, readHiddenDefaults } from '../kafka/topic-configs.ts'
+import { type EffectiveConfigs, readAnyBrokerConfigs, readHiddenDefaults } from '../kafka/topic-configs.ts'
 import { type Finding, topicWarning } from '../observe/finding.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import type { RestoreOptions } from './restore-options.ts'
@@ -155,11 +155,8 @@ async function readDefaults(
   { newTopic, existing }: { newTopic: string | undefined; existing: readonly string[] },
   signal: AbortSignal,
 ): Promise<EffectiveConfigs> {
-  const { brokers } = await cluster.metadata({ topics: [] }, signal)
-  const [broker] = brokers
-  if (!broker) return new Map()
   try {
-    return await readBrokerConfigs(cluster, broker.id, signal)
+    return await readAnyBrokerConfigs(cluster, signal)
   } catch (error) {
     if (!hasCode(error, 'KAFKA_DENIED')) throw error
     const tried = newTopic === undefined ? undefined : await tryTopicDefaults(cluster, newTopic, TIMEOUT_MS, signal)

@@ -45,6 +45,7 @@ export function recheckForRounds(facts: Facts, { live, ended }: Runs): number[] 
 
 /** `backup.commit_interval` of a job file that does not set it. */
 const DEFAULT_COMMIT_MS = 60_000
+
 /** Maximum time without a successful round before a continuous backup is not ready. */
 export function roundLimitMs(resource: Resource): number {
   return roundAgeMs(resource) + SLACK_MS
